@@ -242,27 +242,16 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     if not _has(cls, name):
         return None
     stated = inspect.getattr_static(cls, name)
-    if isinstance(stated, property):
-        return None  # made from the fields, of each instance
-    static = isinstance(stated, staticmethod)
-    function = stated.__func__ if static else stated
-    if name == "column" and not callable(function):
-        return None  # a field of that name
+    function = getattr(stated, "__func__", stated)
+    if isinstance(stated, property) or (name == "column" and not callable(function)):  # made from the fields of each instance; a field
+        return None
     carried = mark_of(function)
-    if static and carried is None and MARK in getattr(stated, "__dict__", {}):
-        return f".{name}: its decorators are in the wrong order; @staticmethod stands above @{mark}_kernel"
-    if carried is None:
-        if mark in ("criterion", "complexity"):
-            return None  # a NumPy form, an ordinary method
-        return f".{name} carries no mark; put @staticmethod and, below it, @{mark}_kernel above {signature}"
-    if carried != mark:
-        return f".{name} is marked as {carried} kernel; it must be marked by @{mark}_kernel"
-    if not static:
-        return f".{name} is a kernel, hence a static method; put @staticmethod above @{mark}_kernel, without self: {signature}"
+    if carried is None and mark in ("criterion", "complexity") and MARK not in getattr(stated, "__dict__", {}):
+        return None  # a NumPy form, an ordinary method
     taken = inspect.signature(getattr(function, "py_func", function))
-    if not _takes(taken, (None,) * (signature.count(",") + 1), {}):
-        return f".{name} takes {taken}; a kernel has the form {signature}"
-    return None
+    if isinstance(stated, staticmethod) and carried == mark and _takes(taken, (None,) * (signature.count(",") + 1), {}):
+        return None
+    return f".{name}{taken} is no kernel as it is called; write @staticmethod, below it @{mark}_kernel, and then {signature}"
 
 
 def _wants(kind: str, name: str, wanted: Any) -> str:

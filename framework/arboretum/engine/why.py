@@ -8,7 +8,6 @@ import numpy as np
 from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.growth import Growth, Open
-from arboretum.engine.search.plan import BINNED, SORTED
 from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
@@ -66,7 +65,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
         raise CapabilityError(f"method {problem.parts.method.name} chooses no test by its node's table alone; why explains greedy growth only")
     growth = Growth.of_run(problem, Context(seed=seed))
     plan = growth.plan  # engines that list every candidate: bounds would skip those that cannot win
-    growth.plan = attrs.evolve(plan, engines=tuple(SORTED if name == BINNED else name for name in plan.engines))
+    growth.plan = plan.without_bins
     item = growth.look(growth.root())
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)

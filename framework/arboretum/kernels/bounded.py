@@ -2,21 +2,52 @@
 
 At a node each column is counted into bins (see :mod:`arboretum.kernels.binning`).  Cuts between bins are scored from the
 counts, cuts inside them are bounded (see :mod:`arboretum.kernels.vertex_bounds`); where the bound cannot beat the best cut found,
-the bin is never sorted.  Usually a handful of bins per node remain; where most do, they are divided and bounded once more
-(see :mod:`arboretum.kernels.fine_bins`).
+the bin is never sorted.  Usually a handful of bins per node remain; where most do, sorting whole columns is as fast, and left to the caller.
 """
+
+from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
-from arboretum.kernels.fine_bins import (
-    BINS, WHOLE, Entries, Found, choose_entries, count_entries, entry_of, fine_codes, lay_entries, search_entries,
-)  # fmt: skip
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import NO_SIDE, NOTHING, ask_of, enough_rows, equal_from, heavy_enough, score_block, slack
+from arboretum.kernels.sorting import sort_run
+from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, Least, ask_of, bar_of, enough_rows, equal_from, heavy_enough, score_block, slack
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
-CODING = 16  # placing all objects of a column within their bins costs as much as sorting one in so many
+BINS = 256
+CROWDED = -2  # in place of a column: too many rows lie in bins that may win
+
+Raw = namedtuple("Raw", "codes values row_stride column_stride many")
+"""The raw columns.
+
+codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   many : bool[columns, 256], see ``binning``.
+"""
+
+
+class Rules(NamedTuple):
+    """gap : neighbours not further apart are not separated.   crowd : rows in the bins in question, over all columns, from which on the node is
+    CROWDED, if they are one in ``SHARE`` of all or more."""
+
+    least: Least
+    gap: float
+    crowd: int
+
+
+SHARE = 25
+"""Sorting the rows of a bin by themselves costs some ten times what sorting and scanning a whole column costs per row, at every node anew."""
+
+
+class Found(NamedTuple):
+    """A cut of a column between the values low and high, in or (NaN) after a bin, −1 for none; its score, NaN where the
+    criterion returned it."""
+
+    bin: int
+    low: float
+    high: float
+    side: int
+    score: float
 
 
 @jit
@@ -25,7 +56,7 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
 
     w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns], ∞ where it cannot be paid.
     dropped : bool[columns, 256], cuts between bins that are known not to be admissible here (neighbours too close).
-    Returns its column, or NOTHING, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the
+    Returns its column, or NOTHING, or CROWDED, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the
     last bin, side 1, is that between known and missing values.
     """
     ask = ask_of(scorer)
@@ -60,6 +91,12 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
         top = max(top, scores[f, 1, LAST_BIN])
     # look first where the bound is highest: what is found there spares other bins
     found_f, found = np.int64(NOTHING), Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
+    asked = np.int64(0)
+    for f in range(n_columns):
+        for b in range(BINS if highest[f] >= equal_from(top, ask.ties) and highest[f] > -np.inf else 0):
+            asked += c[f * BINS + b].sum() if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, ask.ties) else 0
+    if asked >= rules.crowd and SHARE * asked >= n_columns * all_c.sum():
+        return np.int64(CROWDED), found
     scratch = (np.empty(len(rows), raw.values.dtype), np.empty(len(rows) + 1, np.int32))
     while True:
         f = np.argmax(highest)
@@ -108,7 +145,7 @@ def score_known(w, c, whole, least, ask, block, scores):
 
 @jit(inner=True)
 def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, scratch):
-    """Score every cut inside the bins of column f that may beat what is known; return the best.
+    """Sort the objects in the bins of column f that may hold a better cut than what is known, and score every cut inside; return the best.
 
     w, c : [256, classes], the column's bins.   known : float64[2, 256], the bounds of its bins, and the best score so far.
     scratch : keys and members, of the node's size.
@@ -117,67 +154,58 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
     keys, members = scratch
     least = equal_from(top, ask.ties)
     wanted = np.empty(BINS, np.uint8)
-    asked = np.int64(0)
     for b in range(BINS):
         bound = max(bounds[0, b], bounds[1, b])
         wanted[b] = 1 if bound >= least and bound > -np.inf else 0
-        asked += c[b].sum() if wanted[b] else 0
-    in_pieces = asked >= rules.crowd and (raw.is_fine[f] or CODING * asked >= len(raw.codes))
-    if in_pieces and not raw.is_fine[f]:
-        start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
-        fine_codes(raw.values, start, step, raw.codes, f, raw.edges[f], raw.fine[f])
-        raw.is_fine[f] = True
-    m = pick_members(raw, f, rows, wanted, members)
-    first, shift = np.arange(BINS + 1), np.full(BINS, WHOLE, np.uint8)
-    if not in_pieces:
-        entries = Entries(w, c, first, shift, wanted)
-        return search_entries(entries, raw, f, members[:m], objects, whole, rules, ask, block, keys)
-    n, n_classes = lay_entries(c, wanted, rules.piece, first, shift), w.shape[1]
-    chosen, codes, fine = np.empty(n, np.uint8), raw.codes, raw.fine[f]
-    entries = Entries(np.zeros((n, n_classes)), np.zeros((n, n_classes), np.int64), first, shift, chosen)
-    many = np.empty(n, np.bool_)
-    count_entries(w, c, fine, members[:m], objects, wanted, entries, many)
-    scores, limits = np.full((2, n), -np.inf), np.full((2, n), -np.inf)
-    has_missing = c[MISSING_BIN].sum() > 0
-    for s in range(2 if has_missing else 1):
-        side = s if has_missing else NO_SIDE
-        if not score_edges(entries.w, entries.c, whole, many, rules.least, side, ask, block, scores[s], limits[s]):
-            return Found(np.int64(0), np.nan, np.nan, np.int64(NO_SIDE), np.nan)
-    # a cut between two pieces is as good as any if its neighbours are far enough apart, which is known after sorting
-    hoped = max(top, scores.max())
-    while True:
-        now = max(least, equal_from(hoped, ask.ties))
-        choose_entries(entries, scores, limits, many, now)
-        kept = np.uintp(0)
-        for j in range(m):
+    codes, values = raw.codes, raw.values
+    m = pick_members(codes, f, rows, wanted, members)
+    members = members[:m]
+    label, _, weight, count, _ = objects
+    all_w, all_c = whole
+    weights, counts, low, high, place = block.weights, block.counts, block.low, block.high, block.place
+    rows_least, gap = rules.least, rules.gap
+    start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
+    for j in range(m):
+        keys[j] = values[start + np.uintp(members[j]) * step]
+    sort_run(keys[:m], members)
+    total, lost = all_c.sum(), c[MISSING_BIN].sum()
+    left_w, left_c = np.zeros(w.shape[1]), np.zeros(w.shape[1], np.int64)
+    left, j, n = np.int64(0), 0, 0
+    best = Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
+    for b in range(MISSING_BIN):
+        if not wanted[b]:
+            for k in range(w.shape[1]):
+                left_w[k] += w[b, k]
+                left_c[k] += c[b, k]
+                left += c[b, k]
+            continue
+        while j < m and codes[members[j], f] == b:
             i = members[j]
-            e = entry_of(i, f, codes, fine, first, shift)
-            members[j], members[kept] = members[kept], i  # the others are kept behind them
-            kept += np.uintp(chosen[e])
-        found = search_entries(entries, raw, f, members[: np.int64(kept)], objects, whole, rules, ask, block, keys)
-        if not found.score < now or hoped <= top:
-            return found
-        hoped = max(top, found.score)
+            left_w[label[i]] += weight[i]
+            left_c[label[i]] += count[i]
+            left += count[i]
+            if j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap:
+                for s in range(2 if lost > 0 else 1):
+                    if enough_rows(left + (lost if s == 0 else 0), total, rows_least):
+                        put_table(n, weights, counts, left_w, left_c, w, c, MISSING_BIN if s == 0 else -1, all_w, all_c)
+                        if rows_least.weight <= 0.0 or heavy_enough(weights[n], False, rows_least):
+                            low[n], high[n], place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
+                            n += 1
+            j += 1
+            if n > BLOCK - 2:
+                best, n = take_best(n, block, ask, lost > 0, best), 0
+    return take_best(n, block, ask, lost > 0, best)
 
 
 @jit(inner=True)
-def pick_members(raw, f, rows, wanted, members):
-    """Write the rows whose bin is wanted to ``members``; return their number.
-
-    Without a branch: which rows are wanted cannot be predicted.  The column's own array is read where there is one.
-    """
-    n, width, column = np.uintp(0), np.uintp(raw.codes.shape[1]), np.uintp(f)
-    flat, fine = raw.codes.reshape(raw.codes.size), raw.fine[f]
-    if raw.is_fine[f]:
-        for j in range(len(rows)):
-            i = rows[j]
-            members[n] = i
-            n += np.uintp(wanted[np.uintp(fine[np.uintp(i)]) >> np.uintp(8)])
-    else:
-        for j in range(len(rows)):
-            i = rows[j]
-            members[n] = i
-            n += np.uintp(wanted[flat[np.uintp(i) * width + column]])
+def pick_members(codes, f, rows, wanted, members):
+    """Write the rows whose bin is wanted to ``members``; return their number.  Without a branch: which rows are wanted cannot be predicted."""
+    n, width, column = np.uintp(0), np.uintp(codes.shape[1]), np.uintp(f)
+    flat = codes.reshape(codes.size)
+    for j in range(len(rows)):
+        i = rows[j]
+        members[n] = i
+        n += np.uintp(wanted[flat[np.uintp(i) * width + column]])
     return np.int64(n)
 
 
@@ -194,3 +222,31 @@ def edge_values(raw, rows, f, b):
         elif code != MISSING_BIN:
             high = min(high, v)
     return low, high
+
+
+@jit(inline=True)
+def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
+    """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0 where no row is left)."""
+    for k in range(len(left_w)):
+        here, rows = left_w[k], left_c[k]
+        if missing >= 0:
+            here, rows = here + w[missing, k], rows + c[missing, k]
+        rest = all_c[k] - rows
+        weights[t, 0, k], counts[t, 0, k] = here, rows
+        weights[t, 1, k], counts[t, 1, k] = all_w[k] - here if rest > 0 else 0.0, rest
+
+
+@jit(inner=True)
+def take_best(n, block, ask, has_missing, best):
+    """Score the block and keep the better of its best and the best so far: the first of equals."""
+    score_block(n, block.weights, block.counts, block.price, block.extra, ask, block.scores)
+    scores, ties, at, top = block.scores, ask.ties, -1, best.score
+    bar = bar_of(top, ties)
+    for t in range(n):
+        if top == top and not scores[t] <= bar:
+            at, top = t, scores[t]
+            bar = bar_of(top, ties)
+    if at < 0:
+        return best
+    side = block.place[at] % 2 if has_missing else np.int64(NO_SIDE)
+    return Found(block.place[at] // 2, block.low[at], block.high[at], side, top)

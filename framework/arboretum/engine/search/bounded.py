@@ -1,17 +1,19 @@
 """The exact engine without sorting: bins say where the best threshold can be, only those are searched.
 
-Same thresholds, scores and ties as the presorted engine; serves criteria that declare ``bounded_by_corners``.
+Same thresholds, scores and ties as the presorted engine, to which nodes are left of which bins say too little; serves criteria that
+declare ``bounded_by_corners``.
 """
+
+from functools import cached_property
 
 import numpy as np
 
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
-from arboretum.engine.search.raw import RawColumns, midpoint
+from arboretum.engine.search.raw import PresortedEngine, RawColumns, midpoint
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded
-from arboretum.kernels.fine_bins import Raw, Rules
 from arboretum.model.encoded import Node
 
 SAMPLE = 8192  # values per column that the edges of the bins are taken from
@@ -20,13 +22,9 @@ MOST_CLASSES = 6  # with more classes nearly every bin has too many corners, and
 MANY_COLUMNS, FEW_ROWS = 4096, 1024
 """A column's bins take 20 kB, its sorted rows 12 bytes each; in tables of few columns that does not matter."""
 
-CROWD = 512
-"""Rows in the bins of a column that bounds do not rule out, from which these bins are divided instead of sorted.  Noise,
-100,000 × 20, depth 6, in ms: never 1012, from 16,384 385, from 4096 269, from 1024 268, from 256 254."""
-
-PIECE = 32
-"""Rows per piece of a divided bin, for two classes; twice as many for every further class, which doubles the corners.  The
-same noise, in ms: 8 297, 16 268, 32 219, 64 179; with three classes 341, 308, 299, 330."""
+CROWD = 4096
+"""Rows in the bins that bounds do not rule out, of all columns, up to which these are sorted one bin at a time; beyond, whole columns are
+sorted, once, where they are one row in 25 or more."""
 
 
 class BoundedEngine(RawColumns):
@@ -45,19 +43,27 @@ class BoundedEngine(RawColumns):
         flat, *strides = self._flat
         binning.assign_bins(flat, n, *strides, edges, self._codes.reshape(-1), single)
         self._codes.flags.writeable = False
-        fine = np.empty((width, n), np.uint16), np.zeros(width, np.bool_)  # written when needed
-        self._raw = Raw(self._codes, flat, *strides, edges, ~single, *fine)
+        self._raw = bounded.Raw(self._codes, flat, *strides, ~single)
         where = (self._codes.reshape(-1), width, 1, np.arange(width), np.arange(width + 1) * 256)
         self._histograms = Histograms(workspace, where)
 
+    @cached_property
+    def _sorted(self) -> PresortedEngine:
+        """Where most bins may hold the best cut of a node: it and those below."""
+        return PresortedEngine(self._space)
+
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
+        if cell.memo.get("sorted"):
+            return self._sorted.best(cell, node, scorer)
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         weights, counts = self._histograms.tables(cell)
         rows, raw = space.rows[cell.low : cell.high], self._raw
         dropped = np.zeros(raw.many.shape, np.bool_)
-        rules = Rules(space.least, self._gap, CROWD, PIECE << max(0, stats.n_classes - 2))
+        rules = bounded.Rules(space.least, self._gap, CROWD)
         while True:
             f, found = bounded.best_bounded(weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node))
+            if f == bounded.CROWDED:
+                return self._sorted.best(cell, node, scorer)
             if f < 0:
                 return None
             low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
@@ -77,7 +83,11 @@ class BoundedEngine(RawColumns):
         return cell.memo[self]
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
-        self._histograms.divide(cell, children)
+        if cell.memo.get("sorted"):
+            self.close(cell)
+            self._sorted.divide(cell, children, start)
+        else:
+            self._histograms.divide(cell, children)
 
     def close(self, cell: Cell) -> None:
         self._histograms.drop(cell)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from arboretum.engine.search.contract import Block, Candidate, Cell
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
@@ -76,7 +76,7 @@ def counted_features(family: np.ndarray, offset: np.ndarray, has_missing: np.nda
     return kernels.Features(*NO_CODES, here, family, offset, has_missing, price_offset, prices, here, *NO_RUNS)
 
 
-class TableEngine:
+class TableEngine(Engine):
     """What engines share that count outcomes of fixed tests: the best of the views of a node, or all of them."""
 
     rank = 0
@@ -153,12 +153,6 @@ class CodedEngine(TableEngine):
             self._histograms = Histograms(workspace, where)
 
     # -- what the loop asks ----------------------------------------------------------------------------------------
-
-    def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
-        return frozenset([self._features[candidate.feature].column])
-
-    def position(self, feature: int) -> int:
-        return self._features[feature].position
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return self._features[candidate.feature].arity

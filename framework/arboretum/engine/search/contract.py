@@ -8,7 +8,7 @@ which tests there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -81,12 +81,13 @@ class Block:
 
 
 class Engine(Protocol):
-    """One way of finding tests.
+    """One way of finding tests, by default of features with a raw column each.
 
     Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop divides the permutation → ``divide``.
     """
 
     rank: int
+    _features: Sequence[Any]
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         """The best admissible candidate by a criterion in kernel form; None if there is none.  The caller checks its score for NaN."""
@@ -99,9 +100,11 @@ class Engine(Protocol):
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         """Names of the raw columns that the test reads."""
+        return frozenset([self._features[candidate.feature].column])
 
     def position(self, feature: int) -> int:
         """Its position in the raw table; −1 for a test that is made at the node, where no others compete."""
+        return self._features[feature].position
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """Number of outcomes of the test."""
@@ -121,6 +124,7 @@ class Engine(Protocol):
 
     def test_number(self, feature: int, index: int) -> int:
         """Position of a fixed test in ``prices.tests``; −1 for one that is found at the node."""
+        return -1
 
 
 def branch_prices(cell: Cell, candidate: Candidate, prices: Prices) -> list[float]:

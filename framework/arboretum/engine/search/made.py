@@ -50,9 +50,6 @@ class MadeEngine(TableEngine):
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return self.rule(cell, candidate).arity
 
-    def test_number(self, feature: int, index: int) -> int:
-        return -1
-
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
         found = self._proposed(cell)
         group = found.owner[feature]

@@ -44,12 +44,9 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         need += _copied(objects.codes)
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
-        if BINNED in plan.engines:
-            # a code, and where bins are divided another two bytes; scratch of a node; scores and bounds
-            need += n * columns * 3 + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
-            need += _copied(objects.raw)
-        else:
-            need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
+        need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
+        if BINNED in plan.engines:  # a code; scratch of a node; scores and bounds
+            need += n * columns + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32 + _copied(objects.raw)
         if compiled and plan.kernel:
             columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)

@@ -58,6 +58,11 @@ class Plan:
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)
 
     @property
+    def without_bins(self) -> Plan:
+        """The same, but that raw columns are sorted."""
+        return attrs.evolve(self, engines=tuple(SORTED if name == BINNED else name for name in self.engines))
+
+    @property
     def note(self) -> str:
         """What a reader of the result should know: nothing where kernels grow."""
         return "" if self.kernel else f"grown node by node, for want of a kernel: {'; '.join(self.no_kernel)}"

@@ -6,7 +6,7 @@ import numpy as np
 
 from arboretum.engine.search.coded import BLOCK_ENTRIES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
-from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell
+from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell, Engine
 from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
@@ -47,7 +47,7 @@ def entry_type(bits: int) -> type:
     return np.uint32 if bits <= 32 else np.uint64
 
 
-class RawColumns:
+class RawColumns(Engine):
     """What both exact engines know of the raw columns."""
 
     rank = 1
@@ -62,17 +62,8 @@ class RawColumns:
         self._gap = gap_of(objects.raw.dtype)
         self._flat = flat_memory(objects.raw)
 
-    def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
-        return frozenset([self._features[candidate.feature].column])
-
-    def position(self, feature: int) -> int:
-        return self._features[feature].position
-
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return 2
-
-    def test_number(self, feature: int, index: int) -> int:
-        return -1
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         raise NotImplementedError
@@ -111,8 +102,21 @@ class PresortedEngine(RawColumns):
         self._order = np.empty(self._values.shape, entry_type(bits))
         self._spare = np.empty(n + 1, self._order.dtype)
         self._search: Callable | None = None
-        bits = self._values.view(np.uint32 if self._values.itemsize == 4 else np.uint64)
-        presort.sort_columns(self._values, bits, stats.short_label, self._shift, self._gap, self._order)
+
+    def _sort(self, cell: Cell) -> None:
+        """Sort the columns of a node, unless those above it were; its children then have theirs by division."""
+        if cell.memo.get("sorted"):
+            return
+        cell.memo["sorted"], rows = True, self._space.rows[cell.low : cell.high]
+        values, label, order = self._values, self._space.statistics.short_label, self._order
+        if len(rows) < values.shape[1]:
+            values, label = np.ascontiguousarray(values[:, rows]), label[rows] if len(label) else label
+            order = np.empty(values.shape, order.dtype)
+        bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
+        presort.sort_columns(values, bits, label, self._shift, self._gap, order)
+        if order is not self._order:  # of places among the node's rows
+            place = order & order.dtype.type((1 << self._shift) - 1)
+            self._order[:, cell.low : cell.high] = order - place + rows[place].astype(order.dtype)
 
     def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
         """int64[columns, high − low]: objects of sorted runs."""
@@ -124,6 +128,7 @@ class PresortedEngine(RawColumns):
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
+        self._sort(cell)
         if self._search is None:
             if scorer.prefix or space.extra.shape[1]:
                 self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
@@ -140,6 +145,7 @@ class PresortedEngine(RawColumns):
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
         space, stats, price = self._space, self._space.statistics, self._price(cell)
+        self._sort(cell)
         step = max(1, LISTED_ENTRIES // (2 * cell.size * stats.width))
         for start in range(0, len(self._features), step):
             some = slice(start, start + step)
@@ -194,9 +200,8 @@ class PresortedEngine(RawColumns):
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
             presort.partition_order(self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare)
-
-    def close(self, cell: Cell) -> None:
-        """Nothing is kept per node."""
+            for child in children:
+                child.memo["sorted"] = True
 
 
 def _summed(what: np.ndarray, lost: np.ndarray, any_lost: bool) -> tuple[np.ndarray, np.ndarray | None]:

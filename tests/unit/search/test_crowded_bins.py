@@ -1,4 +1,4 @@
-"""Bins that bounds do not rule out are divided and bounded again: the tree is that of the presorted columns."""
+"""Where bounds rule too few bins out, columns are sorted from there on: the tree is that of the presorted columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 
 from arboretum.api import Column, ColumnKind, Context, Encoded, Parts, Prices, Problem, RawFeature, Table, Target, Task, grow
 from arboretum.engine.search import bounded
-from arboretum.kernels.fine_bins import fine_codes
 from arboretum_basics.stopping import Standard
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini
@@ -67,18 +66,3 @@ def test_on_noise_the_tree_is_that_of_the_presorted_columns(criterion, impurity,
     # sums of quarters are exact: the scores of both differ by the rounding of the criterion only
     np.testing.assert_allclose(quick.score, slow.score, rtol=1e-12)
     assert [rule.describe() for rule in quick.rules] == [rule.describe() for rule in slow.rules]
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_place_within_a_bin_grows_with_the_value(dtype):
-    tiny, huge = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
-    values = np.array([-np.inf, -huge, -1, -tiny, 0, tiny, 0.5, 0.7, 1, 2, huge, np.inf, np.nan], dtype)
-    for pair in [(0, 1), (-np.inf, 0), (-huge, huge), (0, tiny), (-1, 2)]:
-        edges = np.full(256, np.inf, dtype)
-        edges[:2] = pair
-        codes = np.searchsorted(edges[:254], values).astype(np.uint8)
-        codes[-1] = 255
-        out = np.zeros(len(values), np.uint16)
-        fine_codes(values, np.uintp(0), np.uintp(1), codes.reshape(-1, 1), 0, edges, out)
-        assert (np.diff(out.astype(int)) >= 0).all()
-        assert (out >> 8 == codes).all()
