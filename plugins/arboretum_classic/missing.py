@@ -106,6 +106,7 @@ class Surrogates(_Rule):
     use: int = param(2, "rpart's usesurrogate: 0 asks none, 1 asks them, 2 then has the heavier branch; else the row stays", choices=(0, 1, 2))
     most: int = param(5, "rpart's maxsurrogate: how many a node keeps", ge=0)
     style: int = param(0, "rpart's surrogatestyle: agreement over the rows that the test knows (0), or that both know (1)", choices=(0, 1))
+    errors: int = param(0, "rows on which a test of categories disagrees, at least; rpart 4.1 asks 2, so that no perfect one stands in", ge=0)
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         heaviest = np.flatnonzero(known == known.max())
@@ -117,6 +118,8 @@ class Surrogates(_Rule):
         """See the class.   The first of equal agreement is that of the first column."""
         if self.use == 0:
             return []
+        objects_of = objects.object_of_row  # rows agree by their own weight, whatever an objective makes of it
+        weight = np.bincount(objects_of, objects.table.row_weights())[objects_of[rows]]
         goes, best = rule.outcomes(objects.table, rows), {}
         positions = {feature.column: feature.position for feature in (*objects.features, *objects.raw_features)}
         own = np.bincount(goes[goes >= 0], weight[goes >= 0], rule.arity)
@@ -128,9 +131,8 @@ class Surrogates(_Rule):
         ranked = sorted(best, key=lambda column: (-best[column][0], positions[column]))
         return [best[column][1:] for column in ranked[: self.most]]
 
-    @staticmethod
     def _tests(
-        rule: TestRule, goes: np.ndarray, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray
+        self, rule: TestRule, goes: np.ndarray, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray
     ) -> Iterator[tuple[str, TestRule, tuple[int, ...], np.ndarray, float]]:
         """Yield (column, test, the outcome each of its outcomes stands for, float64[arity] what both know by outcome, what agrees)."""
         own, arity = set(rule.columns), rule.arity
@@ -155,7 +157,8 @@ class Surrogates(_Rule):
                 heavy = mass.sum(axis=0).argmax()  # where a category goes whose rows are equally many
                 to = np.where(mass[:, heavy] == mass.max(axis=1), heavy, mass.argmax(axis=1))
                 to = np.where(mass.any(axis=1), to, NO_OUTCOME)
-                yield other.columns[0], other, tuple(to.tolist()), mass.sum(axis=0), float(mass.max(axis=1).sum())
+                if np.count_nonzero(to[says[both]] != goes[both]) >= self.errors:
+                    yield other.columns[0], other, tuple(to.tolist()), mass.sum(axis=0), float(mass.max(axis=1).sum())
 
 
 def _thresholds(

@@ -23,7 +23,7 @@ from arboretum_classic.predicates import Categories, RandomThresholds, Threshold
 from arboretum_classic.pruning import ErrorBased, ErrorBasedRelease8, MEstimate, Pessimistic, ReducedError
 from arboretum_classic.pruning_optimal import OptimalSubtree
 from arboretum_classic.reproduction import Lecture
-from arboretum_classic.rpart import RpartLimits, RpartPruning
+from arboretum_classic.rpart import RpartLimits, RpartPruning, RpartSurrogates
 from arboretum_classic.subsets import Subset
 
 
@@ -36,7 +36,7 @@ def arboretum_components() -> list[type]:
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, ErrorBasedRelease8, Pessimistic, ReducedError, MEstimate, OptimalSubtree, ChiSquared,
         Subset,
-        ExpectedLoss, PathTable, RpartLimits, RpartPruning,
+        ExpectedLoss, PathTable, RpartLimits, RpartPruning, RpartSurrogates,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,
         Oblivious, ObliviousSolver, DecisionTable, SoftSplits,

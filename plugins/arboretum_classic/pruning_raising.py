@@ -40,7 +40,7 @@ def refuse_other_rows(tree: Tree, train: Table) -> None:
     own = np.bincount(train.target.codes, train.row_weights(), len(tree.classes))
     if not np.allclose(own, tree.weights[0], rtol=1e-9):
         told = f"the rows weigh {own.tolist()} by class, the tree counts {tree.weights[0].tolist()}"
-        raise CapabilityError(f"subtree raising counts rows anew, but {told}: rows were merged under one class, or left out; {way}")
+        raise CapabilityError(f"subtree raising counts rows anew, but {told}: rows were merged under one class, left out, or weighed by an objective; {way}")
 
 
 def shape_of(tree: Tree) -> Shape:

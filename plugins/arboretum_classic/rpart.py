@@ -8,6 +8,7 @@ import attrs
 
 from arboretum.api import LeafRule, Limits, Node, param
 from arboretum_classic.cost_complexity import CostComplexity
+from arboretum_classic.missing import Surrogates
 
 PAPER = "Therneau & Atkinson, An introduction to recursive partitioning using the rpart routines"
 
@@ -46,3 +47,13 @@ class RpartPruning(CostComplexity):
     risk: str = param("error", "R: errors, or squared errors", choices=("impurity", "error", "gini", "entropy", "variance"))
     direction: str = param("rpart", "how complexities are compared, as of cost_complexity", choices=("bottom_up", "top_down", "rpart"))
     relative: bool = param(True, "whether alpha and grid are shares of the root's R, as rpart's cp")
+
+
+@attrs.frozen
+class RpartSurrogates(Surrogates):
+    """``surrogates`` as rpart 4.1 has them: a factor that disagrees on fewer than two rows does not stand in."""
+
+    name: ClassVar[str] = "rpart"
+    paper: ClassVar[str] = PAPER
+
+    errors: int = param(2, "rows on which a test of categories disagrees, at least", ge=0)

@@ -16,8 +16,9 @@ from arboretum.testing.tables import SEEDS, ToyFeature, TreeParts, bare_objects,
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+from arboretum_classic.rpart import RpartSurrogates
 
-RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops(), Surrogates(), Surrogates(use=1), Surrogates(use=0), Surrogates(style=1)]
+RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops(), Surrogates(), Surrogates(use=1), Surrogates(use=0), Surrogates(style=1), RpartSurrogates()]
 NAMES = [f"{rule.name}{k}" for k, rule in enumerate(RULES)]
 
 
@@ -137,6 +138,22 @@ def test_surrogates_are_those_of_rpart():
         assert [one.columns[0] for one in found] == [name for name, _ in tests]
         cuts = [(one.threshold, cut) for one, (_, cut) in zip(found, tests, strict=True) if cut is not None]
         assert all(own == pytest.approx(theirs) for own, theirs in cuts) and set(tree.counts[tree.children(0)].tolist()) == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "stands"),
+    [((10, 0, 0, 10), False), ((5, 1, 0, 4), False), ((4, 1, 1, 4), True), ((5, 2, 0, 3), True), ((1, 0, 2, 2), False), ((1, 0, 5, 20), True), ((0, 5, 20, 2), True)],
+)
+def test_rpart_takes_no_factor_that_disagrees_on_fewer_than_two_rows(rows, stands):
+    """Rows left and right that say u, and that say v: what rpart 4.1.19 lists."""
+    side, word = np.repeat([0, 1, 0, 1], rows), np.repeat([0, 0, 1, 1], rows)
+    columns = (Column("x", ColumnKind.continuous, side.astype(float)), Column("c", ColumnKind.categorical, word, ("u", "v")))
+    table = Table("small", columns, Target("y", Task.classification, side.astype(np.int32), ("a", "b")))
+    feature = ToyFeature("c", 2, Family.equals, 2, categories=("u", "v"))
+    objects = bare_objects(table, features=(feature,), codes=word.astype(np.uint8)[:, None])
+    told = Threshold("x", 0.5), [Equals("c", "u")], objects, np.arange(len(side)), np.ones(len(side))
+    assert bool(RpartSurrogates().surrogates(*told)) is stands
+    assert bool(Surrogates().surrogates(*told)) is (rows != (1, 0, 2, 2))
 
 
 def test_a_category_stands_for_the_branch_of_most_of_its_weight():
