@@ -11,12 +11,11 @@ from arboretum.api import MISSING_SPLITS, ByShares, DataError, Family, Growth, G
 from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
 from arboretum_classic.kernels_fuzzy import shares_above, soft_tables
 from arboretum_classic.kernels_levels import Columns, Level, Objects
-from arboretum_classic.levels import NO_BINS, Found, Search, judged, refuse, sorted_columns
+from arboretum_classic.levels import Found, Search, judged, refuse, sorted_columns
 
 GRID = 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0
 """Widths that are tried, in standard deviations of the column, beside 0."""
-FEWER, FEWER_UNBINNED = 32, 4
-"""A node of less than this part of the rows is sorted anew: where bins leave little to scan, and where they do not."""
+FEWER = 64  # a node of less than this part of the rows is sorted anew
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 
 
@@ -48,6 +47,7 @@ class FuzzyGrowth(ByShares):
         self.search = Search(self, True, max(1, self.limits.min_leaf) - ROUNDED)
         with np.errstate(invalid="ignore", over="ignore"):
             self.spread = np.nan_to_num(np.array([np.nanstd(values.astype(np.float64)) if len(values) else 0.0 for values in self.search.values]), posinf=0.0)
+        self.bins = np.empty_like(self.search.columns.bin)
         self.place, self.weight, self.rows = np.full(n, -1, np.int32), np.zeros(n), np.zeros(n)
         self.alone = self.problem.objects.count.astype(np.float64)
 
@@ -72,7 +72,7 @@ class FuzzyGrowth(ByShares):
         one = [np.array([value]) for value in (node.mass, node.impurity, 1.0, True)]
         first = np.array([0, len(who)])
         level = Level(self.place, who.astype(np.int32), first, node.weights[None].astype(np.float64), rows, *one, node.depth, self.total_mass)
-        found = self.search.best(level, Objects(stats.y, self.weight, self.rows), columns, cell, node, bool((cell.share == 1.0).all()))
+        found = self.search.best(level, Objects(stats.y, self.weight, self.rows), columns, cell, node)
         choice = None if found is None else self._soft(found, columns, who, node) if found.raw else self._crisp(found, who)
         self.place[who] = -1
         return choice
@@ -80,10 +80,11 @@ class FuzzyGrowth(ByShares):
     def _columns(self, who: np.ndarray) -> Columns:
         """The columns of the node's rows, sorted."""
         every = self.search.columns
-        if len(who) * (FEWER if len(every.bin) else FEWER_UNBINNED) >= len(self.place) or not len(every.order):
+        if len(who) * FEWER >= len(self.place) or not len(every.order):
             return every
-        own = sorted_columns(np.ascontiguousarray(self.search.values[:, who]), self.search.gap, False)
-        return Columns(who.astype(np.uint32)[own.order], own.values, own.known, *NO_BINS)
+        own = sorted_columns(np.ascontiguousarray(self.search.values[:, who]), self.search.gap)
+        self.bins[:, who] = own.bin
+        return Columns(who.astype(np.uint32)[own.order], own.values, own.known, self.bins, own.start)
 
     def _soft(self, found: Found, columns: Columns, who: np.ndarray, node: Any) -> Choice | None:
         f, stats, values = found.feature, self.space.statistics, columns.values[found.feature]

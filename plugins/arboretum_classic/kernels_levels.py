@@ -1,46 +1,47 @@
-"""The best test for many nodes together: one pass per column over the rows of all of them, keyed by the number of the node.
+"""The best test for many nodes together: a test's score is the sum of the criterion's scores at the nodes that it divides, each times the node's factor.
 
-An oblivious tree asks one test at all nodes of a level; a fuzzy tree has levels of one node, whose rows are there in shares.  A test's score
-is the sum of the criterion's scores at the nodes that it divides, each times the node's factor.  Raw columns are sorted once.  Where the
-criterion declares ``bounded_by_corners`` a column's rows are first counted by bins: within a bin the sum is at most the sum of the highest
-corners of the nodes, and only bins that may hold the best cut are scanned row by row.
+An oblivious tree asks one test at all nodes of a level; a fuzzy tree has levels of one node, whose rows are there in shares.  A raw column is counted
+by bins, at all nodes at once: cuts between bins are scored from these sums, and what cuts inside a bin score at most is bounded, so that only bins that
+may hold the best cut are scanned row by row.
 
-Sums are kept by *place*: node · width + class, or node · 3 for moments.  Beside weights stand numbers of rows, which may be shares.
+Sums of a set of rows, a *cell*, are class weights, or moments (Σw, Σwy, Σwy²), and behind them numbers of rows, which may be shares, where these differ.
 """
 
+import math
 from collections import namedtuple
 from functools import lru_cache
 
 import numpy as np
 
-from arboretum.kernels.coded import MULTIWAY, THRESHOLDS
-from arboretum.kernels.function_pointers import call_batch, compiled, impurity_at
+from arboretum.kernels.coded import EQUALS, MULTIWAY, THRESHOLDS
+from arboretum.kernels.function_pointers import compiled, impurity_at
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode, baked
+from arboretum.kernels.presort import sorted_rows
 from arboretum.kernels.stack_arrays import float_table, int_table
-from arboretum.kernels.tables import NO_SIDE, NOTHING, bar_of
+from arboretum.kernels.tables import NO_SIDE, NOTHING, bar_of, slack
 
 MOST_IN_REGISTERS = 3
-BINS = 255  # of a raw column; rows without a value are in one more
+PIECE, LEAST_BINS = 8, 16
+"""Rows per node and bin, about, and bins that there are at least: they decide the speed, never the result."""
+NO_BOUND, CORNERS, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, DIVIDED = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the criterion says −inf; it is divided."""
+OCTAGON = ((0.0, math.tan(math.pi / 8)), (0.5 - math.tan(math.pi / 8) / 2, 1.0), (0.5 + math.tan(math.pi / 8) / 2, 1.0), (1.0, math.tan(math.pi / 8)))
+"""Corners around the disc of diameter 1 × 2 about (½, 0), of the upper half."""
 
-CLASSES, MOMENTS, WEIGHTED, ALONE = 0, False, False, False
-"""Constants of a compiled search: the number of classes where it is known; tables hold moments; weights are not all 1; numbers of rows are kept
-beside weights, since they differ."""
-
-_TEMPLATE = """
-def {name}(columns, level, objects, price, rules, scorer):
-    return search(kernel, columns, level, objects, price, rules, scorer)  # CONSTANTS
-"""
+CLASSES, MOMENTS, WEIGHTED, ALONE, BOUND = 0, False, True, True, NO_BOUND
+"""Constants of a compiled search: the number of classes where it is known; cells hold moments; weights are not all 1; numbers of rows are kept beside
+weights, since they differ; how bins are bounded."""
 
 Columns = namedtuple("Columns", "order values known bin start")
-"""order, values : uint32, float[columns, k], rows by value and these values, the ``known[f]`` rows with a value first.   bin : uint8[columns, n], by
-row; empty without bins.   start : int64[columns, BINS + 1], where each bin begins in ``order``."""
+"""order, values : uint32, float[columns, k], rows by value and these values, the ``known[f]`` rows with a value first.   bin : uint16[columns, k], by
+row, the last where there is no value.   start : int64[columns, bins], where each bin begins in ``order``."""
 
 Level = namedtuple("Level", "place members first weights rows mass impurity factor open depth total")
-"""place : int32[n], −1 outside.   members, first : int32[m] rows by node, int64[nodes + 1] where each node begins.   weights, rows : float64[nodes,
-width], [nodes, count width].   mass, impurity, factor : float64[nodes].   open : bool[nodes], has a say.   total : weight of the root."""
+"""place : int32[n], node · width + class, −1 outside.   members, first : int32[m] rows by node, int64[nodes + 1] where each node begins.   weights,
+rows : float64[nodes, width], [nodes, count width].   mass, impurity, factor : float64[nodes].   open : bool[nodes], has a say.   total : weight of
+the root."""
 
 Objects = namedtuple("Objects", "y weight rows")
 """float64[n] by row: target, weight and number of rows as they are in the level."""
@@ -49,139 +50,182 @@ Rules = namedtuple("Rules", "rows weight gap shared")
 """rows, weight : of every branch that receives any.   gap : neighbours not further apart are not separated.   shared : rows without a value
 go every way, in proportion; else they are tried in either outcome."""
 
-Work = namedtuple("Work", "left_w left_c lost_w lost_c score state total number dirty weights counts extra")
-"""left_*, lost_* : sums by place, left of a cut and without a value; the same memory where weights are rows.   score, state : by node.
-total : float64[2], sum of the scores and what rounding took from it.   number : int64[4], nodes by state.   dirty : nodes to be asked
-again, and whether a node is among them.   weights, counts, extra : the table of one node."""
-
-
-def search_of(kernel, classes, moments, weighted, alone):
-    """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from the cache."""
-    return _search(kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted, alone)
+Work = namedtuple("Work", "left weights counts extra")
+"""left : float64[2, cell], left of a cut, and of a corner.   weights, counts, extra : the table of one test at one node."""
 
 
 @lru_cache(maxsize=None)
-def _search(kernel, *constants):
-    known = dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "ALONE"), constants, strict=True))
-    for part in (add_row, ask, put, begin, bound_bins, scan_rows, search):
-        known[part.__name__] = merged(baked(part, part.__name__, **known))
-    return compiled(kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", known["search"]),))
+def search_of(kernel, classes, *constants):
+    """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from the cache.   constants : MOMENTS … BOUND."""
+    known = _constants(classes if classes <= MOST_IN_REGISTERS and not constants[0] else 0, *constants)
+    parts = {"edges": _compiled(kernel, edges, known), "scan": _compiled(kernel, scan, known), "count": _counting(known)}
+    return _compiled(kernel, search, known, **parts)
+
+
+@lru_cache(maxsize=None)
+def coded_of(kernel, moments):
+    """The compiled :func:`score_coded` of a criterion kernel."""
+    known = _constants(0, moments, True, True, NO_BOUND)
+    return _compiled(kernel, score_coded, known, edges=_compiled(kernel, edges, known), count=_counting(known))
+
+
+def _constants(*values):
+    return dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "ALONE", "BOUND"), values, strict=True))
+
+
+def _counting(known):
+    """The compiled :func:`count`, which knows no criterion."""
+    return jit(baked(count, "count_" + "_".join(map(str, known.values())), **known, add_row=merged(baked(add_row, "add_row", **known))))
+
+
+def _compiled(kernel, function, known, **parts):
+    """A function of a criterion kernel, as one of its other arguments."""
+    for part in (work_for, add_row, ask, most_inside, all_bins):
+        known = known | {part.__name__: merged(baked(part, part.__name__, **known))}
+    name, arguments = function.__name__, ", ".join(function.__code__.co_varnames[1 : function.__code__.co_argcount])
+    template = f"\ndef {{name}}({arguments}):\n    return {name}(kernel, {arguments})  # {tuple(known.values())[:5]}\n"
+    return compiled(kernel, template, None, ((name, merged(baked(function, name, **known, **parts))),))
 
 
 def search(kernel, columns, level, objects, price, rules, scorer):
     """Find the best cut; return (column, position of the last row left of it, side, score).
 
-    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first of equal cuts wins, those
-    with rows without a value in outcome 0 before the others.   Score NaN: the
-    criterion returned it.   side : outcome of rows without a value, NO_SIDE where there are none or they go every way.
+    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first of equal cuts wins, those with rows without a
+    value in outcome 0 before the others.   Score NaN: the criterion returned it.   side : outcome of rows without a value, NO_SIDE where there are none
+    or they go every way.
     """
-    n, width, n_counts = level.weights.shape[0], level.weights.shape[1], level.rows.shape[1]
-    binned, n_columns = len(columns.bin) > 0, len(columns.order)
-    if CLASSES > 0 or MOMENTS:
-        weights, counts = float_table(2, 3 if MOMENTS else CLASSES), int_table(2, 1 if MOMENTS else CLASSES)
-    else:
-        weights, counts = np.empty((2, width)), np.empty((2, n_counts), np.int64)
-    left, lost = np.zeros(n * width), np.zeros(n * width)
-    left_c, lost_c = (np.zeros(n * n_counts), np.zeros(n * n_counts)) if ALONE else (left, lost)
-    work = Work(
-        left, left_c, lost, lost_c, np.zeros(n), np.zeros(n, np.int8), np.zeros(2), np.zeros(4, np.int64), np.zeros((2, n), np.int32),
-        weights, counts, float_table(2, 0),
-    )  # fmt: skip
+    n, n_columns, shift = len(level.mass), len(columns.order), 0
+    while columns.start.shape[1] >> shift > LEAST_BINS and (columns.start.shape[1] >> shift) * n * PIECE > len(level.members):
+        shift += 1
+    bins, size = columns.start.shape[1] >> shift, level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0)
     asked = level.depth, level.total, scorer.params, impurity_at(scorer.impurity)
-    each_w = np.zeros((n_columns if binned else 0, BINS + 1, n * width))
-    each_c = np.zeros((len(each_w), BINS + 1, n * n_counts)) if ALONE else each_w
-    bound, low = np.full((n_columns, 2, BINS), np.inf), -np.inf
-    for f in range(len(each_w)):
-        if price[f] == np.inf:
-            continue
-        codes, flat, flat_c = columns.bin[f], each_w[f].reshape(each_w[f].size), each_c[f].reshape(each_c[f].size)
-        for i in level.members:
-            add_row(i, np.int64(codes[i]) * (n * width) + level.place[i], objects, flat, flat_c)
-        for s in range(2):
-            n_lost = begin(f, s, columns, level, objects, rules, work)
-            if n_lost > 0 if rules.shared else n_lost == 0 and s == 1:
-                break
-            own = Rules(rules.rows, rules.weight, rules.gap, False)  # here a shared column has no row without a value
-            low = max(low, bound_bins(kernel, n_lost > 0, (f, s), columns, level, price[f], own, asked, each_w[f], each_c[f], bound[f, s], work))
-    low -= 8.0 * max(scorer.ties.relative * abs(low), scorer.ties.floor) if low > -np.inf else 0.0
-    best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+    sums, left, low, lost = np.empty((n, bins + 1, size)), np.empty((n, size)), -np.inf, np.zeros(n_columns, np.int64)
+    scores, bounds, prices = np.full((n_columns, 2, bins), -np.inf), np.full((n_columns, 2, bins), -np.inf), np.empty(bins)
+    highest, inside = np.full((n_columns, 2), -np.inf), np.full((n_columns, 2), -np.inf)
     for f in range(n_columns):
         if price[f] == np.inf:
             continue
-        for s in range(1 if rules.shared else 2):
-            n_lost = begin(f, s, columns, level, objects, rules, work)
-            if n_lost == 0 and s == 1:
-                break
-            own = Rules(rules.rows, rules.weight, rules.gap, rules.shared and n_lost > 0)
-            side, stale = np.int64(NO_SIDE if n_lost == 0 or rules.shared else s), n_lost > 0
-            for b in range(BINS if binned else 1):
-                low_at, high_at = (columns.start[f, b], columns.start[f, b + 1]) if binned else (np.int64(0), columns.known[f])
-                if low_at == high_at:
-                    continue
-                if bound[f, s, b] < low:
-                    for p in range(len(left)):
-                        left[p] += each_w[f, b, p]
-                    for p in range(len(left_c) if ALONE else 0):
-                        left_c[p] += each_c[f, b, p]
-                    stale = True
-                    continue
-                where = f, low_at, high_at, stale, high_at < columns.known[f] or (n_lost > 0 and s == 1)
-                stale = False
-                at, score = scan_rows(kernel, where, columns, level, objects, price[f], own, asked, scorer.ties, best[3], work)
-                if at >= 0:
-                    best = np.int64(f), at, side, score
-                    if score != score:
-                        return best
+        lost[f] = count(columns.bin[f], 1, shift, level, objects, sums)
+        prices[:], at = price[f], 0
+        while level.place[columns.order[f, at]] < 0:
+            at += 1
+        for s in range(2 if lost[f] > 0 and not rules.shared else 1):
+            edges((THRESHOLDS, s), sums, level, prices, rules, asked, scores[f, s], bounds[f, s])
+            for b in range(bins):
+                if columns.start[f, ((b + 1) << shift) - 1] <= at:  # no row with a value is left
+                    scores[f, s, b] = -np.inf
+                if scores[f, s, b] != scores[f, s, b]:
+                    return np.int64(f), np.int64(0), np.int64(s), scores[f, s, b]
+                low, highest[f, s], inside[f, s] = max(low, scores[f, s, b]), max(highest[f, s], scores[f, s, b]), max(inside[f, s], bounds[f, s, b])
+    if low > -np.inf:
+        low -= 8.0 * slack(low, scorer.ties)
+    low = max(low, -1e300)  # where no edge may compete all bins are looked into
+    best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+    for f in range(n_columns):
+        counted = False
+        for s in range(2):
+            if not max(highest[f, s], inside[f, s]) >= low:
+                continue
+            side, start = np.int64(NO_SIDE if lost[f] == 0 or rules.shared else s), columns.start[f]
+            if not counted and max(inside[f, 0], inside[f, 1]) >= low:
+                count(columns.bin[f], 1, shift, level, objects, sums)
+                counted = True
+            left[:] = 0.0
+            if counted and side == 0:
+                add_bin(sums, bins, left)
+            for b in range(bins):
+                first, stop = start[max(0, (b << shift) - 1)], start[((b + 1) << shift) - 1]
+                if first < stop and bounds[f, s, b] >= low:
+                    found = scan((f, first, stop), columns, level, objects, price[f], rules, asked, scorer.ties, best[3], sums, left)
+                    if found[0] >= 0:
+                        best = np.int64(f), found[0], side, found[1]
+                        if best[3] != best[3]:
+                            return best
+                elif counted:
+                    add_bin(sums, b, left)
+                if scores[f, s, b] > bar_of(best[3], scorer.ties):
+                    while level.place[columns.order[f, stop - 1]] < 0:
+                        stop -= 1
+                    best = np.int64(f), np.int64(stop - 1), side, scores[f, s, b]
     return best
 
 
-def add_row(i, p, objects, w, c):
-    """Add row i to sums at its place.   c : the same as w where weights are rows."""
+@jit(inline=True)
+def add_bin(sums, b, left):
+    for v in range(len(left)):
+        for k in range(left.shape[1]):
+            left[v, k] += sums[v, b, k]
+
+
+def work_for(level):
+    """Memory for the table of one test of two outcomes at one node, in registers where its size is known."""
+    width, n_counts = level.weights.shape[1], level.rows.shape[1]
+    if CLASSES > 0 or MOMENTS:
+        width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
+        return Work(float_table(2, width + n_counts * ALONE), float_table(2, width), int_table(2, n_counts), float_table(2, 0))
+    return Work(np.empty((2, width + n_counts * ALONE)), np.empty((2, width)), np.empty((2, n_counts), np.int64), float_table(2, 0))
+
+
+def add_row(i, k, objects, cells, at):
+    """Add row i, of class k, to a cell."""
+    w = objects.weight[i] if WEIGHTED else 1.0
     if MOMENTS:
-        mass, y = objects.weight[i] if WEIGHTED else 1.0, objects.y[i]
-        w[p] += mass
-        w[p + 1] += mass * y
-        w[p + 2] += mass * y * y
-        if ALONE:
-            c[p // 3] += objects.rows[i]
+        y = objects.y[i]
+        cells[at, 0] += w
+        cells[at, 1] += w * y
+        cells[at, 2] += w * y * y
     else:
-        w[p] += objects.weight[i] if WEIGHTED else 1.0
-        if ALONE:
-            c[p] += objects.rows[i]
+        cells[at, k] += w
+    if ALONE:
+        cells[at, 3 if MOMENTS else k + cells.shape[1] // 2] += objects.rows[i]
 
 
-def ask(kernel, v, level, price, rules, asked, work):
-    """(state, score times factor) of node v by the sums left of the cut."""
+def count(codes, base, shift, level, objects, sums):
+    """Add up the rows of a level by node and bin; return how many have no value.
+
+    codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.   sums : float64[nodes, bins + 1, cell], written.
+    """
+    last, n_lost = sums.shape[1] - 1, 0
+    cells, width = sums.reshape((-1, sums.shape[2])), level.weights.shape[1]
+    sums[:] = 0.0
+    for v in range(len(sums)):
+        for j in range(level.first[v], level.first[v + 1]):
+            i = level.members[j]
+            b = min((np.int64(codes[i]) + base) >> shift, last)
+            add_row(i, level.place[i] - v * width, objects, cells, v * (last + 1) + b)
+            n_lost += b == last
+    return n_lost
+
+
+def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
+    """(state, score times factor) of a test of two outcomes at node v.   cells[at] : of outcome 0.   lost : float64[cell], of rows without a value
+    where they go both ways, else empty."""
     weights, counts, width, n_counts = work.weights, work.counts, level.weights.shape[1], level.rows.shape[1]
     if CLASSES > 0 or MOMENTS:
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
-    part, left_rows, right_rows, base, base_c = 0.0, 0.0, 0.0, v * width, v * n_counts
-    if rules.shared:  # what has no value is divided as what has one
+    part, left_rows, right_rows, first = 0.0, 0.0, 0.0, width if ALONE else 0
+    if len(lost) > 0:  # what has no value is divided as what has one
         left_mass, known = 0.0, level.mass[v]
         for k in range(1 if MOMENTS else width):
-            left_mass += work.left_w[base + k]
-            known -= work.lost_w[base + k]
+            left_mass += cells[at, k]
+            known -= lost[k]
         part = left_mass / known if known > 0.0 else 0.0
-    at = base if MOMENTS and not ALONE else base_c  # of moments the first is the number of rows, where each weighs 1
     for k in range(n_counts):
-        rows = work.left_c[at + k] + (part * work.lost_c[at + k] if rules.shared else 0.0)
+        rows = cells[at, first + k] + (part * lost[first + k] if len(lost) > 0 else 0.0)
         left_rows += rows
         right_rows += level.rows[v, k] - rows
         counts[0, k] = np.int64(rows + 0.5)
         counts[1, k] = np.int64(level.rows[v, k] - rows + 0.5)
     if not (left_rows > 0.0 and right_rows > 0.0):
         return EMPTY, 0.0
+    left_mass = 0.0
     for k in range(width):
-        weights[0, k] = work.left_w[base + k] + (part * work.lost_w[base + k] if rules.shared else 0.0)
+        weights[0, k] = cells[at, k] + (part * lost[k] if len(lost) > 0 else 0.0)
         weights[1, k] = level.weights[v, k] - weights[0, k]
-        if ALONE and not MOMENTS and not rules.shared and level.rows[v, k] == work.left_c[base + k]:
+        if ALONE and not MOMENTS and len(lost) == 0 and level.rows[v, k] == cells[at, first + k]:
             weights[1, k] = 0.0  # and not 1e-17
-    small = left_rows < rules.rows or right_rows < rules.rows
-    if rules.weight > 0.0:
-        left_mass = 0.0
-        for k in range(1 if MOMENTS else width):
-            left_mass += weights[0, k]
-        small |= left_mass < rules.weight or level.mass[v] - left_mass < rules.weight
+        left_mass += 0.0 if MOMENTS and k > 0 else weights[0, k]
+    small = left_rows < rules.rows or right_rows < rules.rows or left_mass < rules.weight or level.mass[v] - left_mass < rules.weight
     if not level.open[v]:
         return (SMALL if small else EMPTY), 0.0
     node = KernelNode(level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3])
@@ -189,242 +233,187 @@ def ask(kernel, v, level, price, rules, asked, work):
     return (SMALL if small else REFUSED if score == -np.inf else DIVIDED), score
 
 
-def put(v, state, score, work):
-    """Bring the level's sum up to date with what node v says now (summed with compensation: Neumaier 1974)."""
-    total, before = work.total, work.score[v]
-    work.number[work.state[v]] -= 1
-    work.number[state] += 1
-    work.state[v] = state
-    score = 0.0 if score == -np.inf else score
-    work.score[v] = score
-    for i in range(2 if len(work.score) > 1 else 0):
-        term = score if i else -before
-        both = total[0] + term
-        total[1] += (total[0] - both) + term if abs(total[0]) >= abs(term) else (term - both) + total[0]
-        total[0] = both
+def edges(kernel, how, sums, level, price, rules, asked, score, bound):
+    """Score the tests between the bins of a column at all nodes, and bound what cuts inside a bin score.
 
-
-def begin(f, s, columns, level, objects, rules, work):
-    """Set the sums of column f before its first row, rows without a value in outcome s; return how many these are."""
-    work.left_w[:] = 0.0
-    work.left_c[:] = 0.0
-    work.lost_w[:] = 0.0
-    work.lost_c[:] = 0.0
-    n_lost = 0
-    for j in range(columns.known[f], columns.order.shape[1]):
-        i = columns.order[f, j]
-        if level.place[i] >= 0:
-            add_row(i, level.place[i], objects, work.lost_w, work.lost_c)
-            n_lost += 1
-    work.dirty[1, :] = 0
-    work.total[:] = 0.0
-    work.score[:] = 0.0
-    work.state[:] = EMPTY
-    work.number[:] = 0
-    work.number[EMPTY] = len(work.score)
-    if n_lost > 0 and s == 0 and not rules.shared:
-        work.left_w[:] = work.lost_w
-        work.left_c[:] = work.lost_c
-    return n_lost
-
-
-def bound_bins(kernel, stale, where, columns, level, price, rules, asked, each_w, each_c, bound, work):
-    """What the cuts in each bin of a column score at most; returns the best of those between bins.
-
-    stale : some rows are left of the first cut.   each_w, each_c : [bins, places], sums of each bin.   bound : float64[BINS], written.
-    A corner has some classes of the bin left of the cut and the others right of it.
+    how : (THRESHOLDS or EQUALS, the outcome of rows without a value where they go one way).   price : float64[tests].   score : float64[tests], written,
+    −inf where a test may not compete.   bound : float64[bins], written with BOUND.  A cut inside a bin has some rows of it left and the others right,
+    and no set of them scores more than a corner: all rows of some classes, or see :func:`most_inside`.
     """
-    left_w, left_c, width, best, f = work.left_w, work.left_c, level.weights.shape[1], -np.inf, where[0]
-    for b in range(-1 if stale else 0, BINS):
-        most = 0.0
-        for v in range(len(work.score) if b < 0 or columns.start[f, b] < columns.start[f, b + 1] else 0):
-            first, present, some = v * width, 0, 0
-            for k in range(width if b >= 0 else 0):
-                present |= np.int64(each_w[b, first + k] > 0.0) << k
-            top = np.inf if work.state[v] == REFUSED else max(work.score[v], 0.0)
-            while present > 0 or b < 0:  # all choices of the classes that are there; the last is all of them
+    last, width, work = sums.shape[1] - 1, level.weights.shape[1], work_for(level)
+    left = work.left
+    refused, divided = np.zeros(len(price), np.bool_), np.zeros(len(price), np.int64)
+    score[:] = 0.0
+    bound[:] = 0.0 if BOUND else np.inf
+    for v in range(len(sums)):
+        n_lost = 0.0
+        for k in range(sums.shape[2]):
+            left[0, k] = 0.0
+            n_lost += sums[v, last, k]
+        lost = sums[v, last, : sums.shape[2] if rules.shared and n_lost > 0.0 else 0]
+        state, one, before = EMPTY, 0.0, 0.0
+        for b in range(len(price)):
+            present, some, top = 0, 0, before
+            for k in range(1 if MOMENTS else width):
+                present |= np.int64(sums[v, b, k] > 0.0) << (k if BOUND == CORNERS else 0)
+            for k in range(sums.shape[2] if how[0] == EQUALS or b == 0 else 0):
+                left[0, k] = sums[v, last, k] if how[1] == 0 and not rules.shared else 0.0
+            if BOUND == VARIANCE and present > 0 and level.open[v]:
+                top = most_inside(v, left, sums[v, b], lost, level)
+            while present > 0 or b == 0 or how[0] == EQUALS:  # all choices of the classes that are there; the last is all of them
                 some = (some - present) & present
-                for k in range(width):
-                    if (some >> k) & 1 == 1:
-                        left_w[first + k] += each_w[b, first + k]
-                        if ALONE:
-                            left_c[first + k] += each_c[b, first + k]
-                state, score = ask(kernel, v, level, price, rules, asked, work)
-                top = max(top, np.inf if state == REFUSED else score)
+                for k in range(sums.shape[2]):
+                    left[1, k] = left[0, k] + (sums[v, b, k] if BOUND != CORNERS or (some >> k % width) & 1 == 1 else 0.0)
+                state, one = ask(kernel, v, left, 1, lost, level, price[b], rules, asked, work)
+                before = np.inf if state == REFUSED else max(one, 0.0)
+                top = max(top, before)
                 if some == present:
-                    put(v, state, score, work)
                     break
-                for k in range(width):
-                    if (some >> k) & 1 == 1:
-                        left_w[first + k] -= each_w[b, first + k]
-                        if ALONE:
-                            left_c[first + k] -= each_c[b, first + k]
-            most += top
-        if b >= 0:
-            bound[b] = most
-        admissible = work.number[SMALL] + work.number[REFUSED] == 0 and work.number[DIVIDED] > 0
-        if b >= 0 and columns.start[f, b + 1] < columns.known[f] and admissible:
-            best = max(best, work.score[0] if len(work.score) == 1 else work.total[0] + work.total[1])
-    return best
+            for k in range(sums.shape[2]):
+                left[0, k] += sums[v, b, k]
+            score[b] += one
+            refused[b] |= state == SMALL or state == REFUSED
+            divided[b] += state == DIVIDED
+            if BOUND:
+                bound[b] += top
+    for b in range(len(price)):
+        if refused[b] or divided[b] == 0 or price[b] == np.inf:
+            score[b] = -np.inf
 
 
-def scan_rows(kernel, where, columns, level, objects, price, rules, asked, ties, best, work):
-    """Score the cuts behind some rows of a column; return (position, score) of one that beats ``best``, or NOTHING.
+def most_inside(v, left, cell, lost, level):
+    """What any division of a cell between both sides scores at most by the reduction of variance, S the sum about the mean of the node.
 
-    where : the column, first position and the one behind the last, whether all nodes have to be asked anew, and whether a cut behind the last
-    row competes: it divides rows with a value from those without where it is the last of all.
+    The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments about their mean of 0 and k σ² have subsets (m, d) with
+    |d| ≤ σ √(m (k − m)) (Cauchy–Schwarz): a disc, which lies within an octagon, and the score is highest at its corners.  Where a side has no other
+    row that says nothing, but no side's S² / n grows by more than the rows' squares.
     """
-    f, low, high, stale, after = where
+    total, mean = level.weights[v, 0], level.weights[v, 1] / level.weights[v, 0]
+    gain, shift = 0.0, 0.0  # what rows without a value add to each with one
+    if len(lost) > 0 and total > lost[0]:
+        gain, shift = lost[0] / (total - lost[0]), (lost[1] - mean * lost[0]) / (total - lost[0])
+    n, s = left[0, 0], left[0, 1] - mean * left[0, 0] + shift * left[0, 0]
+    k, t = cell[0], cell[1] - mean * cell[0]
+    squares = max(cell[2] - 2.0 * mean * cell[1] + mean * mean * k, 0.0) + 1e-14 * level.weights[v, 2]  # and rounding
+    spread = math.sqrt(max(k * squares - t * t, 0.0)) / 2.0
+    s, t, squares = s, t + shift * k, (squares + 2.0 * shift * t + shift * shift * k) / (1.0 + gain)
+    n, k, most = n * (1.0 + gain), k * (1.0 + gain), 0.0
+    for m, d in OCTAGON:
+        here, sum_ = n + m * k, abs(s + m * t) + d * spread
+        room = here * (total - here)
+        most = max(most, total * sum_ * sum_ / room if room > 0.0 else np.inf)
+    rest = total - n - k
+    apart = squares + (s * s / n if n > 0.0 else 0.0)
+    apart += (s + t) * (s + t) / rest if rest > 1e-9 * total else 0.0 if rest == 0.0 else np.inf  # of next to nothing the sum is rounding
+    return level.factor[v] * (min(most, apart) + 1e-12 * level.weights[v, 2]) / level.total
+
+
+def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best, sums, left):
+    """Score the cuts between rows of a bin; return (position, score) of one that beats ``best``, or NOTHING.
+
+    where : column, first position and the one behind the last.   sums : of the column's bins.   left : float64[nodes, cell], rows left of the bin, to
+    which those in it are added.
+    """
+    (f, low, high), work = where, work_for(level)
     order, values, place, width = columns.order[f], columns.values[f], level.place, 3 if MOMENTS else level.weights.shape[1]
-    dirty, number, n_dirty = work.dirty, work.number, 0
-    bar, at, last, several = bar_of(best, ties), np.int64(NOTHING), np.int64(NOTHING), len(work.score) > 1
-    for v in range(len(work.score) if stale else 0):
-        dirty[0, n_dirty], dirty[1, v] = v, 1
-        n_dirty += 1
-    for j in range(low, high + 1 if after else high):
-        p = np.int64(0)
-        if j < high:
-            p = np.int64(place[order[j]])
-            if p < 0:
-                continue
-        if last >= 0 and (j == high or values[j] > values[last] + rules.gap):
+    n, size, last_bin, shared = len(left), sums.shape[2], sums.shape[1] - 1, False
+    scores, states, number, total = np.zeros(n), np.zeros(n, np.int64), np.zeros(4, np.int64), 0.0
+    dirty, waits, n_dirty = np.arange(n), np.ones(n, np.bool_), n
+    number[EMPTY] = n
+    for v in range(n if rules.shared else 0):
+        shared |= sums[v, last_bin].any()
+    bar, at, last = bar_of(best, ties), np.int64(NOTHING), np.int64(NOTHING)
+    for j in range(low, high):
+        i = order[j]
+        p = np.int64(place[i])
+        if p < 0:
+            continue
+        if last >= 0 and values[j] > values[last] + rules.gap:
             for d in range(n_dirty):
-                v = np.int64(dirty[0, d]) if several else np.int64(0)
-                dirty[1, v] = 0
-                state, score = ask(kernel, v, level, price, rules, asked, work)
-                put(v, state, score, work)
+                v = dirty[d]
+                state, one = ask(kernel, v, left, v, sums[v, last_bin, : size if shared else 0], level, price, rules, asked, work)
+                number[states[v]] -= 1
+                number[state] += 1
+                total = one if n == 1 else total + (one - scores[v])
+                states[v], scores[v], waits[v] = state, one, False
             n_dirty = 0
-            if number[SMALL] + number[REFUSED] == 0 and number[DIVIDED] > 0:
-                score = work.total[0] + work.total[1] if several else work.score[0]
-                if not score <= bar:
-                    at, best = last, score
-                    if score != score:
-                        return at, score
-                    bar = bar_of(best, ties)
-        if j < high:
-            add_row(order[j], p, objects, work.left_w, work.left_c)
-            v, last = p // width if several else np.int64(0), np.int64(j)
-            if dirty[1, v] == 0:
-                dirty[0, n_dirty], dirty[1, v] = v, 1
-                n_dirty += 1
+            if number[SMALL] + number[REFUSED] == 0 and number[DIVIDED] > 0 and not total <= bar:
+                at, best = last, total
+                if total != total:
+                    break
+                bar = bar_of(best, ties)
+        v, last = p // width if n > 1 else np.int64(0), np.int64(j)
+        add_row(i, p - v * width, objects, left, v)
+        if not waits[v]:
+            dirty[n_dirty], waits[v] = v, True
+            n_dirty += 1
     return at, best
 
 
 @jit
-def arrange(values, shift, gap, order, ordered, known, codes, start):
-    """Rows, values and bins of sorted columns, from the entries of :func:`arboretum.kernels.presort.sort_columns`.
+def arrange(values, bits, gap, columns):
+    """Sort raw columns, and lay bins that hold about as many rows as others and do not end between equal values.
 
-    order : uint32[columns, k], entries, of which the rows are left.   ordered, known, codes, start : written; see :class:`Columns`.   A bin
-    holds about as many rows as others and does not end between equal values.
+    values : float[columns, k], C-contiguous, NaN = missing.   bits : the same memory as integers.   columns : :class:`Columns`, written.
     """
-    mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for f in range(len(order)):
-        known[f] = 0
-        for j in range(order.shape[1]):
-            i = np.uint64(order[f, j]) & mask
-            order[f, j], ordered[f, j] = i, values[f, i]
-            known[f] += ordered[f, j] == ordered[f, j]
-        at = np.int64(0)
-        for b in range(BINS if len(codes) > 0 else 0):
-            start[f, b] = at
-            stop = max(at, (known[f] * (b + 1)) // BINS)
-            while at < stop < known[f] and not ordered[f, stop] > ordered[f, stop - 1] + gap:
+    for f in range(len(values)):
+        order, ordered, codes, start = columns.order[f], columns.values[f], columns.bin[f], columns.start[f]
+        order[:] = sorted_rows(values[f], bits[f])
+        known, at, last = np.int64(0), np.int64(0), len(start) - 1
+        for j in range(len(order)):
+            ordered[j] = values[f, order[j]]
+            known += ordered[j] == ordered[j]
+        for b in range(last):
+            start[b], stop = at, max(at, known * (b + 1) // last)
+            while at < stop < known and not ordered[stop] > ordered[stop - 1] + gap:
                 stop += 1
             for j in range(at, stop):
-                codes[f, order[f, j]] = b
+                codes[order[j]] = b
             at = stop
-        if len(codes) > 0:
-            start[f, BINS] = at
-            for j in range(at, order.shape[1]):
-                codes[f, order[f, j]] = BINS
+        for j in range(at, len(order)):
+            codes[order[j]] = last
+        start[last], columns.known[f] = at, known
 
 
-@jit
-def score_coded(feature, codes, level, objects, price, rules, scorer, found):
+def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, found):
     """Score all tests of a coded feature at all nodes; return the heaviest of its bins, and how many rows have no value.
 
     feature : (family, number of bins).   codes : uint[n]; those behind the last bin stand for no value.   price : float64[tests].   found :
     float64[2, tests], the level's score with rows without a value in outcome 0, and in 1; −inf where a test may not compete.  Of a
     multiway test they are in the heaviest bin, and the second is −inf; so it is, too, where there is only one way.
     """
-    family, bins = feature
-    width, n_counts, tests = level.weights.shape[1], level.rows.shape[1], len(price)
-    arity, moments, impurity = bins if family == MULTIWAY else np.int64(2), len(objects.y) > 0, impurity_at(scorer.impurity)
-    w, c = np.zeros((bins + 1, width)), np.zeros((bins + 1, n_counts))
-    weights, counts, rows = np.zeros((tests, arity, width)), np.zeros((tests, arity, n_counts), np.int64), np.zeros((arity, n_counts))
-    extra, scores, small, divided = np.zeros((tests, arity, 0)), np.zeros(tests), np.zeros((tests, arity), np.int64), np.zeros((2, tests))
-    heaviest, n_lost = np.zeros(bins), 0
-    for i in level.members:
-        if codes[i] < bins:
-            heaviest[codes[i]] += objects.weight[i]
-        else:
-            n_lost += 1
-    to, sides = np.int64(np.argmax(heaviest)), 2 if n_lost > 0 and not rules.shared and family != MULTIWAY else 1
-    found[:sides] = 0.0
-    found[sides:] = -np.inf
-    for v in range(len(level.mass)):
-        w[:] = 0.0
-        c[:] = 0.0
-        for j in range(level.first[v], level.first[v + 1]):
-            i = level.members[j]
-            b, k, mass = min(np.int64(codes[i]), bins), level.place[i] - v * width, objects.weight[i]
-            if moments:
-                y = objects.y[i]
-                w[b, 0] += mass
-                w[b, 1] += mass * y
-                w[b, 2] += mass * y * y
-                c[b, 0] += objects.rows[i]
-            else:
-                w[b, k] += mass
-                c[b, k] += objects.rows[i]
-        all_w, all_c = sums_of(w, bins), sums_of(c, bins)
-        node = KernelNode(level.mass[v], level.total, level.impurity[v], level.depth, 0.0, scorer.params, impurity)
-        for s in range(sides):
-            left, left_c = np.zeros(width), np.zeros(n_counts)
-            for t in range(tests):
-                if family == MULTIWAY:
-                    weights[t], rows[:] = w[:bins], c[:bins]
-                else:
-                    kept = 1.0 if family == THRESHOLDS else 0.0
-                    left, left_c = w[t] + kept * left, c[t] + kept * left_c
-                    weights[t, 0], weights[t, 1] = left, all_w - left
-                    rows[0], rows[1] = left_c, all_c - left_c
-                share_lost(weights[t], rows, w[bins], c[bins], to if family == MULTIWAY else s, rules.shared, moments)
-                for o in range(arity):
-                    here, heavy = rows[o].sum(), weights[t, o, 0] if moments else weights[t, o].sum()
-                    small[t, o] = 0 if here <= 0.0 else 1 if here < rules.rows or heavy < rules.weight else 2
-                    for k in range(n_counts):
-                        counts[t, o, k] = np.int64(rows[o, k] + 0.5)
-            call_batch(scorer.batch, weights, counts, price, extra, node, scores)
-            for t in range(tests):
-                if (small[t] == 1).any() or price[t] == np.inf:
-                    found[s, t] = -np.inf
-                if level.open[v] and (small[t] > 0).sum() > 1:
-                    found[s, t] += level.factor[v] * scores[t]
-                    divided[s, t] += 1
-    for s in range(sides):
-        for t in range(tests):
-            found[s, t] = found[s, t] if divided[s, t] > 0 else -np.inf
-    return to, n_lost
+    (family, bins), n, heaviest = feature, len(level.mass), 0
+    size = level.weights.shape[1] + level.rows.shape[1]
+    sums, none = np.empty((n, bins + 1, size)), np.empty(len(price))
+    n_lost = count(codes, 0, 0, level, objects, sums)
+    masses = sums[:, :bins, 0].sum(axis=0) if MOMENTS else sums[:, :bins, : level.weights.shape[1]].sum(axis=2).sum(axis=0)
+    heaviest, asked = np.int64(np.argmax(masses)), (level.depth, level.total, scorer.params, impurity_at(scorer.impurity))
+    found[:] = -np.inf
+    if family == MULTIWAY:
+        found[0, 0] = all_bins(kernel, heaviest, sums, level, price[0], rules, asked)
+    for s in range((2 if n_lost > 0 and not rules.shared else 1) if family != MULTIWAY else 0):
+        edges((family, s), sums, level, price, rules, asked, found[s], none)
+    return heaviest, n_lost
 
 
-@jit(inner=True)
-def sums_of(table, bins):
-    """float64[k]: sums over the first rows of a table."""
-    found = np.zeros(table.shape[1])
-    for b in range(bins):
-        found += table[b]
-    return found
-
-
-@jit(inner=True)
-def share_lost(weights, rows, lost_w, lost_c, to, shared, moments):
-    """Add rows without a value to a table: to one outcome, or to all in proportion to their weight."""
-    if not shared:
-        weights[to] += lost_w
-        rows[to] += lost_c
-        return
-    mass = np.array([one[0] if moments else one.sum() for one in weights])
-    for o in range(len(mass) if mass.sum() > 0.0 else 0):
-        weights[o] += lost_w * (mass[o] / mass.sum())
-        rows[o] += lost_c * (mass[o] / mass.sum())
+def all_bins(kernel, to, sums, level, price, rules, asked):
+    """The level's score of the test with an outcome for each bin; −inf where it may not compete.   to : outcome of rows without a value."""
+    bins, width, total, divided = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
+    weights, counts, extra = np.empty((bins, width)), np.empty((bins, level.rows.shape[1]), np.int64), np.empty((bins, 0))
+    for v in range(len(sums)):
+        cells, lost, present, small = sums[v], sums[v, bins], 0, False
+        known = level.mass[v] - (lost[0] if MOMENTS else lost[:width].sum())
+        for b in range(bins):
+            own = cells[b, 0] if MOMENTS else cells[b, :width].sum()
+            here = cells[b] + lost * ((own / known if known > 0.0 else 0.0) if rules.shared else 1.0 if b == to else 0.0)
+            rows, heavy = here[width:].sum(), here[0] if MOMENTS else here[:width].sum()
+            weights[b], counts[b] = here[:width], (here[width:] + 0.5).astype(np.int64)
+            present += rows > 0.0
+            small |= rows > 0.0 and (rows < rules.rows or heavy < rules.weight)
+        if small:
+            return -np.inf
+        if level.open[v] and present > 1:
+            node = KernelNode(level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3])
+            total += level.factor[v] * float(kernel(weights, counts, price, extra, node))
+            divided += 1
+    return total if divided > 0 and price < np.inf else -np.inf

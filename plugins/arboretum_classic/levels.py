@@ -8,16 +8,14 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, GrowthCell, ContractError, Family, Growth, Node, Problem, gap_of, sample
-from arboretum.kernels import presort
 from arboretum.kernels.scoring import score_tables
 from arboretum.kernels.tables import bar_of, equal_from
 from arboretum_classic import kernels_levels as kernels
 from arboretum_classic import reference_levels as reference
+from arboretum_classic.kernels import reduction_variance
 
-FEW = 1024
-"""Rows of a level from which on cuts are bounded by bins, and below which a node's rows are sorted anew."""
 MOST_CLASSES = 6
-NO_BINS = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int64)
+MOST_BITS = 12  # of a bin's number
 
 
 def refuse(growth: Growth, who: str) -> None:
@@ -36,15 +34,13 @@ def refuse(growth: Growth, who: str) -> None:
         raise CapabilityError(f"method {who} knows no {found}; leave it out, or use method=greedy")
 
 
-def sorted_columns(values: np.ndarray, gap: Any, binned: bool) -> kernels.Columns:
+def sorted_columns(values: np.ndarray, gap: Any) -> kernels.Columns:
     """Columns of raw values by row, float[columns, k] in C order."""
-    n_columns, n = values.shape
-    order, ordered, shift = np.empty(values.shape, np.uint32), np.empty_like(values), max(1, int(n - 1).bit_length())
-    presort.sort_columns(values, values.view(np.uint32 if values.itemsize == 4 else np.uint64), np.zeros(0, np.uint8), shift, gap, order)
-    known = np.empty(n_columns, np.int64)
-    codes, start = (np.empty(values.shape, np.uint8), np.empty((n_columns, kernels.BINS + 1), np.int64)) if binned else NO_BINS
-    kernels.arrange(values, shift, gap, order, ordered, known, codes, start)
-    return kernels.Columns(order, ordered, known, codes, start)
+    (n_columns, n), bits = values.shape, values.view(np.uint32 if values.itemsize == 4 else np.uint64)
+    start = np.empty((n_columns, 1 << min(MOST_BITS, max(1, n.bit_length()))), np.int64)
+    columns = kernels.Columns(np.empty(values.shape, np.uint32), np.empty_like(values), np.empty(n_columns, np.int64), np.empty(values.shape, np.uint16), start)
+    kernels.arrange(values, bits, gap, columns)
+    return columns
 
 
 @attrs.frozen
@@ -85,28 +81,28 @@ class Search:
     def __init__(self, growth: Growth, shared: bool, min_rows: float) -> None:
         objects, stats, scorer = growth.problem.objects, growth.space.statistics, growth.scorer
         self._growth, self.values, self.gap = growth, np.ascontiguousarray(objects.raw.T), gap_of(objects.raw.dtype)
-        bounded = scorer.concave and not stats.moments and stats.n_classes <= MOST_CLASSES
-        self.columns = sorted_columns(self.values, self.gap, bounded and objects.n_objects >= FEW)
+        self.columns = sorted_columns(self.values, self.gap)
         self._codes = [np.ascontiguousarray(objects.codes[:, f]) for f in range(len(objects.features))]
         self._rules = kernels.Rules(min_rows, growth.space.min_weight, self.gap, shared)
-        self._raw, self._whole, self._coded = reference.search, reference.search, reference.score_coded
+        self._raw, self._coded = reference.search, reference.score_coded
         if scorer.kernel is not None:
-            kind, alone = (scorer.kernel, stats.n_classes, stats.moments), not stats.unit
-            self._raw, self._whole = kernels.search_of(*kind, shared or alone, alone), kernels.search_of(*kind, alone, alone)
-            self._coded = kernels.score_coded
+            bound = kernels.CORNERS if scorer.concave and not stats.moments and stats.n_classes <= MOST_CLASSES else kernels.NO_BOUND
+            bound = kernels.VARIANCE if scorer.kernel is reduction_variance else bound
+            self._raw = kernels.search_of(scorer.kernel, stats.n_classes, stats.moments, shared or not stats.unit, not stats.unit, bound)
+            self._coded = kernels.coded_of(scorer.kernel, stats.moments)
 
     def best(
-        self, level: kernels.Level, objects: kernels.Objects, columns: kernels.Columns, cell: GrowthCell, node: Node, whole: bool = True
+        self, level: kernels.Level, objects: kernels.Objects, columns: kernels.Columns, cell: GrowthCell, node: Node
     ) -> Found | None:
         """The best test, the lowest of equals.   columns : of the level's rows.   cell, node : of one of its nodes, the most mixed: all have
-        the same path, and ties may differ as they may there.   whole : no row is there in a share."""
+        the same path, and ties may differ as they may there."""
         growth, scorer = self._growth, self._growth.scorer
         features, raw, prices = growth.problem.objects.features, growth.problem.objects.raw_features, growth.problem.prices
         asked = cell.asked if prices.once_per_column else ()
         judge, best = scorer.at(node) if scorer.kernel is not None else scorer, None
         if len(raw):
             price = self._payable([0.0 if one.column in asked else p for one, p in zip(raw, prices.raw, strict=True)], cell)
-            f, at, side, score = (self._whole if whole else self._raw)(columns, level, objects, price, self._rules, judge)
+            f, at, side, score = self._raw(columns, level, objects, price, self._rules, judge)
             if f >= 0:
                 best = Found(True, int(f), int(at), int(side), float(score), float(price[f]), (raw[f].position, 1, int(f)))
         first = growth.problem.objects.test_offset
