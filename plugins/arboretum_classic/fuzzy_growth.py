@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import attrs
@@ -9,7 +10,7 @@ import numpy as np
 
 from arboretum.api import MISSING_SPLITS, ByShares, DataError, Family, Growth, GrowthPart, TestRule, midpoints, unknown
 from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
-from arboretum_classic.kernels_fuzzy import shares_above, soft_tables
+from arboretum_classic.kernels_fuzzy import shares_above, soft_tables, totals
 from arboretum_classic.kernels_levels import Columns, Level, Objects
 from arboretum_classic.levels import Found, Search, judged, refuse, sorted_columns
 
@@ -45,29 +46,34 @@ class FuzzyGrowth(ByShares):
         self.logistic, self.given, self.shape = method.shape is Shape.logistic, method.widths, method.shape.value
         self.share_of_spread = method.width
         self.search = Search(self, True, max(1, self.limits.min_leaf) - ROUNDED)
-        with np.errstate(invalid="ignore", over="ignore"):
-            self.spread = np.nan_to_num(np.array([np.nanstd(values.astype(np.float64)) if len(values) else 0.0 for values in self.search.values]), posinf=0.0)
+        self.spread = cache(self._spread)
         self.bins = np.empty_like(self.search.columns.bin)
-        self.place, self.weight, self.rows = np.full(n, -1, np.int32), np.zeros(n), np.zeros(n)
-        self.alone = self.problem.objects.count.astype(np.float64)
+        self.place, self.weight = np.full(n, -1, np.int32), np.zeros(n)
+        self.rows = self.weight if self.space.statistics.unit else np.zeros(n)
+
+    def _spread(self, f: int) -> float:
+        """The standard deviation of a raw column, 0 where it is not known."""
+        values = self.search.values[f].astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return float(np.nan_to_num(np.nanstd(values), posinf=0.0)) if not np.isnan(values).all() else 0.0
 
     def totals(self, cell: GrowthPart) -> tuple[np.ndarray, np.ndarray, float]:
         if (cell.share == 1.0).all():
             return Growth.totals(self, cell)  # to the bit what a crisp tree has
-        stats, mass, rows = self.space.statistics, self.weight_of(cell), self.space.statistics.count[cell.who] * cell.share
-        if stats.moments:
-            y = stats.y[cell.who]
-            weights, counts = np.array([mass.sum(), mass @ y, mass @ y**2]), np.array([rows.sum()])
-        else:
-            weights, counts = (np.bincount(stats.label[cell.who], what, stats.n_classes) for what in (mass, rows))
-        return weights, np.rint(counts).astype(np.int64), float((self.alone[cell.who] * cell.share).sum())
+        stats = self.space.statistics
+        weights, rows = np.zeros(stats.width), np.zeros(stats.count_width)
+        totals(cell.who, cell.share, stats.objects, weights, rows)
+        count = float(stats.n_rows[cell.who] @ cell.share) if len(stats.n_rows) else float(rows.sum())
+        return weights, np.rint(rows).astype(np.int64), count
 
     def best_test(self, item: Any) -> Choice | None:
         """The best crisp test by shares, softened where it is a threshold."""
         cell, node, stats = item.cell, item.node, self.space.statistics
         who, columns = cell.who, self._columns(cell.who)
         self.place[who] = 0 if stats.moments else stats.label[who]
-        self.weight[who], self.rows[who] = self.weight_of(cell), stats.count[who] * cell.share
+        self.weight[who] = self.weight_of(cell)
+        if not stats.unit:
+            self.rows[who] = stats.count[who] * cell.share
         rows = np.array([[self.rows[who].sum()]]) if stats.moments else np.bincount(stats.label[who], self.rows[who], stats.n_classes)[None]
         one = [np.array([value]) for value in (node.mass, node.impurity, 1.0, True)]
         first = np.array([0, len(who)])
@@ -88,11 +94,13 @@ class FuzzyGrowth(ByShares):
 
     def _soft(self, found: Found, columns: Columns, who: np.ndarray, node: Any) -> Choice | None:
         f, stats, values = found.feature, self.space.statistics, columns.values[found.feature]
-        after = columns.order[f, found.index + 1 : columns.known[f]]
-        threshold = float(midpoints(values[None, [found.index, found.index + 1 + int(np.argmax(self.place[after] >= 0))]])[0])
+        after = found.index + 1
+        while self.place[columns.order[f, after]] < 0:
+            after += 1
+        threshold = float(midpoints(values[None, [found.index, after]])[0])
         feature, x = self.problem.objects.raw_features[f], self.search.values[f, who].astype(np.float64)
-        given = self.given.get(feature.column, None if self.share_of_spread is None else self.share_of_spread * self.spread[f])
-        widths = np.array([0.0, *(part * self.spread[f] for part in GRID)]) if given is None else np.array([float(given)])
+        given = self.given.get(feature.column, None if self.share_of_spread is None else self.share_of_spread * self.spread(f))
+        widths = np.array([0.0, *(part * self.spread(f) for part in GRID)]) if given is None else np.array([float(given)])
         label, y = (stats.label, stats.y[who]) if stats.moments else (stats.label[who], stats.y)
         weights, counts = np.zeros((len(widths), 2, stats.width)), np.zeros((len(widths), 2, stats.count_width))
         error = np.empty(len(widths))

@@ -32,6 +32,23 @@ def shares_above(x, threshold, width, logistic):
 
 
 @jit
+def totals(who, share, objects, weights, rows):
+    """Add up parts of objects: their class weights or moments to ``weights``, and to ``rows``, float64[·], the rows that they are.
+
+    who : int[k].   share : float64[k].   objects : :class:`arboretum.kernels.tables.Objects`.
+    """
+    label, y, weight, count, _ = objects
+    for j in range(len(who)):
+        i = who[j]
+        w, k = weight[i] * share[j], label[i] if len(label) > 0 else 0
+        weights[k] += w
+        if len(label) == 0:
+            weights[1] += w * y[i]
+            weights[2] += w * y[i] * y[i]
+        rows[k] += count[i] * share[j]
+
+
+@jit
 def soft_tables(x, label, y, weight, rows, cut, widths, weights, counts, error):
     """The tables of one threshold with several widths, and their errors.
 
@@ -56,9 +73,11 @@ def soft_tables(x, label, y, weight, rows, cut, widths, weights, counts, error):
             left[k] += w * (1.0 - v)
             right[k] += w * v
             if not classes:
-                for p in range(1, 3):
-                    left[p] += w * (1.0 - v) * y[i] ** p
-                    right[p] += w * v * y[i] ** p
+                below_y, above_y = w * (1.0 - v) * y[i], w * v * y[i]
+                left[1] += below_y
+                right[1] += above_y
+                left[2] += below_y * y[i]
+                right[2] += above_y * y[i]
                 total += w * y[i] * y[i]
             else:
                 total += w

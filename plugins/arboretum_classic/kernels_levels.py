@@ -22,8 +22,8 @@ from arboretum.kernels.stack_arrays import float_table, int_table
 from arboretum.kernels.tables import NO_SIDE, NOTHING, bar_of, slack
 
 MOST_IN_REGISTERS = 3
-PIECE, LEAST_BINS = 8, 16
-"""Rows per node and bin, about, and bins that there are at least: they decide the speed, never the result."""
+LEAST_BINS = 16
+MOST_KEPT = 1 << 22  # sums that are kept for all columns; of more a column is counted again where its bins are scanned
 NO_BOUND, CORNERS, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, DIVIDED = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the criterion says −inf; it is divided."""
@@ -46,9 +46,9 @@ the root."""
 Objects = namedtuple("Objects", "y weight rows")
 """float64[n] by row: target, weight and number of rows as they are in the level."""
 
-Rules = namedtuple("Rules", "rows weight gap shared")
+Rules = namedtuple("Rules", "rows weight gap shared piece")
 """rows, weight : of every branch that receives any.   gap : neighbours not further apart are not separated.   shared : rows without a value
-go every way, in proportion; else they are tried in either outcome."""
+go every way, in proportion; else they are tried in either outcome.   piece : rows per node and bin, at least, which decides the speed alone."""
 
 Work = namedtuple("Work", "left weights counts extra")
 """left : float64[2, cell], left of a cut, and of a corner.   weights, counts, extra : the table of one test at one node."""
@@ -95,16 +95,18 @@ def search(kernel, columns, level, objects, price, rules, scorer):
     or they go every way.
     """
     n, n_columns, shift = len(level.mass), len(columns.order), 0
-    while columns.start.shape[1] >> shift > LEAST_BINS and (columns.start.shape[1] >> shift) * n * PIECE > len(level.members):
+    while columns.start.shape[1] >> shift > LEAST_BINS and (columns.start.shape[1] >> shift) * n * rules.piece > len(level.members):
         shift += 1
     bins, size = columns.start.shape[1] >> shift, level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0)
     asked = level.depth, level.total, scorer.params, impurity_at(scorer.impurity)
-    sums, left, low, lost = np.empty((n, bins + 1, size)), np.empty((n, size)), -np.inf, np.zeros(n_columns, np.int64)
+    kept = n_columns if n_columns * n * (bins + 1) * size <= MOST_KEPT else 1
+    every, left, low, lost = np.empty((kept, n, bins + 1, size)), np.empty((n, size)), -np.inf, np.zeros(n_columns, np.int64)
     scores, bounds, prices = np.full((n_columns, 2, bins), -np.inf), np.full((n_columns, 2, bins), -np.inf), np.empty(bins)
     highest, inside = np.full((n_columns, 2), -np.inf), np.full((n_columns, 2), -np.inf)
     for f in range(n_columns):
         if price[f] == np.inf:
             continue
+        sums = every[f % kept]
         lost[f] = count(columns.bin[f], 1, shift, level, objects, sums)
         prices[:], at = price[f], 0
         while level.place[columns.order[f, at]] < 0:
@@ -122,7 +124,7 @@ def search(kernel, columns, level, objects, price, rules, scorer):
     low = max(low, -1e300)  # where no edge may compete all bins are looked into
     best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(n_columns):
-        counted = False
+        sums, counted = every[f % kept], kept > 1
         for s in range(2):
             if not max(highest[f, s], inside[f, s]) >= low:
                 continue
@@ -166,18 +168,16 @@ def work_for(level):
     return Work(np.empty((2, width + n_counts * ALONE)), np.empty((2, width)), np.empty((2, n_counts), np.int64), float_table(2, 0))
 
 
-def add_row(i, k, objects, cells, at):
-    """Add row i, of class k, to a cell."""
+def add_row(i, at, width, objects, cells):
+    """Add row i to flat cells.   at : unsigned, where its cell begins, and its class behind."""
     w = objects.weight[i] if WEIGHTED else 1.0
+    cells[at] += w
     if MOMENTS:
         y = objects.y[i]
-        cells[at, 0] += w
-        cells[at, 1] += w * y
-        cells[at, 2] += w * y * y
-    else:
-        cells[at, k] += w
+        cells[at + np.uintp(1)] += w * y
+        cells[at + np.uintp(2)] += w * y * y
     if ALONE:
-        cells[at, 3 if MOMENTS else k + cells.shape[1] // 2] += objects.rows[i]
+        cells[at + np.uintp(width)] += objects.rows[i]
 
 
 def count(codes, base, shift, level, objects, sums):
@@ -185,14 +185,15 @@ def count(codes, base, shift, level, objects, sums):
 
     codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.   sums : float64[nodes, bins + 1, cell], written.
     """
-    last, n_lost = sums.shape[1] - 1, 0
-    cells, width = sums.reshape((-1, sums.shape[2])), level.weights.shape[1]
-    sums[:] = 0.0
+    last, n_lost, cells, size, width = sums.shape[1] - 1, 0, sums.reshape(sums.size), sums.shape[2], level.weights.shape[1]
+    place, members = level.place, level.members
+    cells[:] = 0.0
     for v in range(len(sums)):
+        first = v * ((last + 1) * size - width)
         for j in range(level.first[v], level.first[v + 1]):
-            i = level.members[j]
+            i = np.uintp(members[j])
             b = min((np.int64(codes[i]) + base) >> shift, last)
-            add_row(i, level.place[i] - v * width, objects, cells, v * (last + 1) + b)
+            add_row(i, np.uintp(first + b * size + place[i]), width, objects, cells)
             n_lost += b == last
     return n_lost
 
@@ -317,7 +318,7 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
     (f, low, high), work = where, work_for(level)
     order, values, place, width = columns.order[f], columns.values[f], level.place, 3 if MOMENTS else level.weights.shape[1]
     n, size, last_bin, shared = len(left), sums.shape[2], sums.shape[1] - 1, False
-    scores, states, number, total = np.zeros(n), np.zeros(n, np.int64), np.zeros(4, np.int64), 0.0
+    flat, scores, states, number, total = left.reshape(left.size), np.zeros(n), np.zeros(n, np.int64), np.zeros(4, np.int64), 0.0
     dirty, waits, n_dirty = np.arange(n), np.ones(n, np.bool_), n
     number[EMPTY] = n
     for v in range(n if rules.shared else 0):
@@ -343,7 +344,7 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
                     break
                 bar = bar_of(best, ties)
         v, last = p // width if n > 1 else np.int64(0), np.int64(j)
-        add_row(i, p - v * width, objects, left, v)
+        add_row(np.uintp(i), np.uintp(p + v * (size - width)), width, objects, flat)
         if not waits[v]:
             dirty[n_dirty], waits[v] = v, True
             n_dirty += 1

@@ -15,7 +15,9 @@ from arboretum_classic import reference_levels as reference
 from arboretum_classic.kernels import reduction_variance
 
 MOST_CLASSES = 6
-MOST_BITS = 12  # of a bin's number
+MOST_BITS = 10  # of a bin's number
+PIECE = {kernels.NO_BOUND: 64, kernels.CORNERS: 8, kernels.VARIANCE: 32}
+"""Rows per node and bin, at least: what bounding a bin costs against what scanning it does."""
 
 
 def refuse(growth: Growth, who: str) -> None:
@@ -83,11 +85,11 @@ class Search:
         self._growth, self.values, self.gap = growth, np.ascontiguousarray(objects.raw.T), gap_of(objects.raw.dtype)
         self.columns = sorted_columns(self.values, self.gap)
         self._codes = [np.ascontiguousarray(objects.codes[:, f]) for f in range(len(objects.features))]
-        self._rules = kernels.Rules(min_rows, growth.space.min_weight, self.gap, shared)
         self._raw, self._coded = reference.search, reference.score_coded
+        bound = kernels.CORNERS if scorer.concave and not stats.moments and stats.n_classes <= MOST_CLASSES else kernels.NO_BOUND
+        bound = kernels.VARIANCE if scorer.kernel is reduction_variance else bound
+        self._rules = kernels.Rules(min_rows, growth.space.min_weight, self.gap, shared, PIECE[bound])
         if scorer.kernel is not None:
-            bound = kernels.CORNERS if scorer.concave and not stats.moments and stats.n_classes <= MOST_CLASSES else kernels.NO_BOUND
-            bound = kernels.VARIANCE if scorer.kernel is reduction_variance else bound
             self._raw = kernels.search_of(scorer.kernel, stats.n_classes, stats.moments, shared or not stats.unit, not stats.unit, bound)
             self._coded = kernels.coded_of(scorer.kernel, stats.moments)
 

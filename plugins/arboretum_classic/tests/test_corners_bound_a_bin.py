@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.kernels import KernelNode
-from arboretum_classic import kernels, reference
+from arboretum_classic import kernels, kernels_levels, reference
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 
@@ -60,3 +60,29 @@ def test_an_impurity_of_the_other_scale_or_not_concave_is_not_bounded():
 def test_kernels_of_the_pairs_are_those_of_the_impurity():
     assert Reduction().kernel(Gini()) is kernels.reduction_gini
     assert Reduction().kernel(Misclassification()) is kernels.reduction_misclassification
+
+
+@pytest.mark.parametrize("lost", [0, 3])
+def test_no_division_of_a_bin_reduces_the_variance_by_more_than_its_octagon(lost):
+    """All subsets of up to seven rows, with weights, some rows without a value going both ways in proportion; few or no rows beside the bin."""
+    generator, near = np.random.default_rng(lost), 0
+    for _ in range(150):
+        sizes = generator.integers(0, 6), generator.integers(1, 8), generator.integers(0, 6), lost
+        parts = [(generator.choice([0.5, 1.0, 2.0], n), generator.normal(0.0, generator.choice([0.1, 3.0]), n) + generator.integers(-1, 2)) for n in sizes]
+        before, inside, after, gone = ([(w * y**p).sum() for p in range(3)] for w, y in parts)
+        before, inside, after, gone = (np.array(part) for part in (before, inside, after, gone))
+        whole = before + inside + after + gone
+        level = kernels_levels.Level(None, None, None, whole[None], None, whole[:1], None, np.ones(1), None, 0, whole[0])
+        bound = kernels_levels.most_inside(0, before[None], inside, gone if lost else gone[:0], level)
+        w, y = parts[1]
+        highest = 0.0
+        for some in itertools.product((False, True), repeat=len(w)):
+            left = before + np.array([(w * y**p)[list(some)].sum() for p in range(3)])
+            left = left + gone * left[0] / (whole - gone)[0]
+            table = np.array([left, whole - left])
+            if 0.0 < left[0] < whole[0] - 1e-9:
+                node = KernelNode(whole[0], whole[0], reference.variance(whole), 0, 0.0, np.zeros(0), reference.variance)
+                highest = max(highest, kernels.reduction_variance(table, np.ones((2, 1), np.int64), 1.0, np.zeros((2, 0)), node))
+        assert highest <= bound
+        near += bound < 1.5 * highest
+    assert near > 30, "the bound is not only high"

@@ -94,6 +94,24 @@ def test_the_optimum_equals_enumeration(seed, n, depth, weighted, multiway, obje
     assert tree.depth_of.max() <= depth and set(tree.depth_of[tree.is_leaf].tolist()) == {int(tree.depth_of.max())}
 
 
+@pytest.mark.parametrize("lam", [0.0, 0.02, 0.1, 0.3, 1.0])
+def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
+    """No set that is not looked at yet is below what is told, whatever a leaf costs; at 1 nothing beats the root."""
+    monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
+    objective, least, roots = Loss(lam), 0, 0
+    for seed in range(12):
+        objects = toy_objects(toy_table(seed, 4 + 2 * seed, TreeParts(weighted=seed % 2 == 1)), multiway=seed % 3 == 0)
+        parts = Parts(None, solver=ObliviousSolver(), objective=objective, impurity=Gini(), stopping=(Deep(2),))
+        problem, told = Problem(objects, prices_of(objects, seed), parts), []
+        solution = parts.solver.solve(problem, Context(proven=lambda low, value, told=told: told.append((low, value))))
+        best = enumerated(problem, 2, objective)
+        assert all(low <= best + 1e-9 and best <= value + 1e-9 for low, value in told)
+        assert solution.value == pytest.approx(best, abs=1e-9) and solution.status is Status.optimal
+        least, roots = least + sum(low < value for low, value in told), roots + (solution.tree.n_leaves == 1)
+    assert roots == 12 if lam == 1.0 else roots < 12
+    assert least > 0 or lam == 1.0, "some bounds were told before the end"
+
+
 def test_out_of_time_it_says_what_it_knows():
     objects = toy_objects(toy_table(1, 200))
     parts = Parts(None, solver=ObliviousSolver(), objective=Loss(), stopping=(Deep(4),))
