@@ -23,16 +23,13 @@ from arboretum_basics.questionnaire import Questionnaire
 from arboretum_basics.to_sklearn import sklearn_matrix
 from arboretum_classic.ball import Balls
 from arboretum_classic.intervals import Intervals
-from arboretum_classic.m_of_n import MOfNIntervals
-from arboretum_classic.oblique import ObliqueSums
 from arboretum_classic.predicates import RandomThresholds, Thresholds, coarse
 from arboretum_classic.rules import METRICS, Ball, MOfN, Oblique
 
 
 @pytest.mark.parametrize(
     "component",
-    [Thresholds(), Thresholds(columns=1), RandomThresholds(draws=3), Intervals(), Intervals(size=3), MOfNIntervals(), ObliqueSums(),
-     *(Balls(metric=metric) for metric in METRICS)],
+    [Thresholds(columns=1), RandomThresholds(draws=3), Intervals(size=3), *(Balls(metric=metric) for metric in METRICS)],
     ids=lambda component: f"{component.name}-{attrs.astuple(component)}",
 )  # fmt: skip
 class TestProposals(PredicateSuite):

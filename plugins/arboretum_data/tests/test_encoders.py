@@ -10,7 +10,6 @@ import pytest
 from arboretum_data.encoding.encoder import Coalesce
 from arboretum_data.encoding.columns import BinTests, Categorical, Numeric, Ordinal
 from arboretum_data.encoding.encoder import (
-    ENCODERS,
     AutoEncoder,
     FitOn,
     MidpointsEncoder,
@@ -25,13 +24,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import CapabilityError, Column, ColumnKind, DataError, Family, Table, Target, Task, TestRule
-from arboretum.testing import EncoderSuite, strategies
+from arboretum.testing import strategies
 from arboretum.testing.suites.encoder import DRAWS, assert_rules_agree, encoded
-
-
-@pytest.mark.parametrize("component", [cls() for cls in ENCODERS], ids=lambda c: c.name)
-class TestNamedForms(EncoderSuite):
-    """Every registered encoder with its defaults."""
 
 
 SETTINGS = [

@@ -13,7 +13,6 @@ from arboretum.api import Column, ColumnKind, ConfigError, DataError, Table, Tar
 from arboretum.testing import SplitSuite
 
 COMPONENTS = [
-    Holdout(),
     Holdout(train=0.5, valid=0.0, test=0.5, stratify=False),
     KFold(),
     KFold(folds=3, repeats=2, fold=1, valid=0.2),
