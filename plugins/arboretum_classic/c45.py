@@ -122,7 +122,7 @@ class C45:
             best = first_best(gain[tests] if number else ratio[tests], 0.0) if len(tests) > 1 or number else len(tests) - 1
             if best >= 0 and number:
                 found += self._charged(int(tests[best]), float(gain[tests[best]]), len(tests), node.mass)
-            elif len(tests):
+            elif len(tests) and not number:
                 found.append((int(tests[max(best, 0)]), float(gain[tests[max(best, 0)]])))
         return self._compared(found, split, terms["in_average"], node.mass)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -20,6 +20,7 @@ from arboretum_classic.c45 import C45, SLACK, TOLERANCE
 MOST_BRANCHES = 1 << 14  # of a test that the kernel knows; branches are counted in 16 bits
 MOST_ROWS = 1 << 22  # that the words of a run can name
 GAP = 1e-5  # values that lie closer are not separated
+PASSES = 8  # over a run of a node, for a branch each; with more branches there is one pass for all
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -41,7 +42,7 @@ class Quinlan:
     """
 
     kind = "method"
-    name = "quinlan"
+    name = "c45_or_j48"
     paper = "Quinlan 1993: C4.5: Programs for Machine Learning"
     capabilities = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
     needs = ("criterion",)
@@ -55,13 +56,14 @@ class Quinlan:
         """The tree, with its notes; a deadline is kept by the loop, so the kernel is left out then."""
         reason = next(_no_kernel(problem, context), None)
         if reason is None:
-            tree = _grown(problem)
+            tree, values = _grown(problem)
             solution = Solution(tree, math.nan, math.nan, Status.feasible, tree.n_nodes - tree.n_leaves)
         else:
             from arboretum.api import grow
 
-            solution = grow(problem, context)
-        return attrs.evolve(solution, tree=self._finished(solution.tree, problem.objects))
+            solution, objects = grow(problem, context), problem.objects
+            values = {f.column: np.unique(objects.raw[:, i].astype(np.float64)) for i, f in enumerate(objects.raw_features)}
+        return attrs.evolve(solution, tree=self._finished(solution.tree, problem.objects.n_objects, values))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that :meth:`fit` will use."""
@@ -73,18 +75,18 @@ class Quinlan:
 
             warm_up(problem, lambda message: context.progress(0, None, message))
 
-    def _finished(self, tree: Tree, objects: Encoded) -> Tree:
-        tree = attrs.evolve(tree, label=_first_heaviest(tree, objects.n_objects), prior=float(self.laplace))
+    def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
+        tree = attrs.evolve(tree, label=_first_heaviest(tree, n), prior=float(self.laplace))
         if self.threshold is not Cut.midpoint:
-            tree = _at_values(tree, objects, TOLERANCE if self.threshold is Cut.data_near else 0.0)
+            tree = _at_values(tree, values, TOLERANCE if self.threshold is Cut.data_near else 0.0)
         return tree.cut(_saves_nothing(tree)) if self.collapse else tree
 
 
 @attrs.frozen
 class QuinlanTextbook(Quinlan):
-    """``quinlan`` with thresholds at midpoints and nothing collapsed."""
+    """``c45_or_j48`` with thresholds at midpoints and nothing collapsed."""
 
-    name = "quinlan_textbook"
+    name = "c45_as_told"
     threshold: Cut = param(Cut.midpoint, "where numbers are cut: data, data_near, or midpoint of the neighbours at the node")
     collapse: bool = param(False, "a subtree with no fewer training errors than its root as a leaf becomes one (J48's -O leaves it out)")
 
@@ -124,8 +126,8 @@ def _tests_of(objects: Encoded, f: int) -> int | None:
     return {Family.multiway: 0, Family.equals: feature.n_bins}.get(feature.family)
 
 
-def _grown(problem: Problem) -> Tree:
-    """The tree by the kernel, before thresholds are moved."""
+def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
+    """The tree by the kernel, before thresholds are moved, and the values of each number, ascending."""
     from arboretum_classic import kernels_c45 as kernels
 
     objects, criterion, limits = problem.objects, problem.parts.criterion, problem.parts.limits()
@@ -137,21 +139,23 @@ def _grown(problem: Problem) -> Tree:
     tests = np.array([_tests_of(objects, f) for f in range(len(bins))], np.int64)
     codes = np.ascontiguousarray(objects.codes, np.uint8 if bins.max(initial=0) < 256 else np.uint16)
     columns = kernels.Columns(number, at, counts, codes, np.cumsum([0, *(bins + 1)]), tests)
-    pool, given, known = _sorted(objects, kernels)
+    pool, given, known, values = _sorted(objects, kernels)
     logs = np.log2(np.maximum(np.arange(n + 1.0), 1.0))
     unit = (objects.weight == 1.0).all() and (objects.count == 1).all() and not (codes == bins).any() and (known == n).all()
     given = given._replace(logs=logs if unit else logs[:0])
     scratch = kernels.Scratch(
-        np.empty(n), np.empty(n, np.int16), np.empty(n, np.int32), np.empty((int((bins + 1).sum()), classes)), *np.empty((3, classes))
+        np.empty(n), np.empty(n, np.int16), np.empty(n, np.int32), np.empty((PASSES, n), np.int32),
+        np.empty((int((bins + 1).sum()), classes)), *np.empty((3, classes)),
+        np.empty((n // kernels.PIECE + 1, classes)),
     )  # fmt: skip
     root = np.array([[0, n, -1, 0, 0, 0, *known]], np.int64)
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
     bounds = kernels.Bounds(deepest, max((rule.leaf_rule().min_split for rule in problem.parts.stopping), default=0))
-    return _tree(problem, features, *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds))
+    return _tree(problem, features, *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds)), values
 
 
-def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray]:
-    """(pool, rows, lengths of the runs) of the root.   Each number's rows with a value, in ascending order."""
+def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
+    """(pool, rows, lengths of the runs) of the root, and each number's values, ascending."""
     from arboretum.kernels.runs import rank_columns
 
     values = np.ascontiguousarray(objects.raw.T, np.float64)
@@ -163,7 +167,8 @@ def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray]:
     rows = kernels.Objects(
         objects.label.astype(np.uint16), objects.weight, objects.count.astype(np.float64), np.zeros(0), distinct, reach, found[:, 1] > 0
     )  # fmt: skip
-    return pool, rows, n - np.isnan(values).sum(axis=1)
+    own = {f.column: distinct[i, : found[i, 0]] for i, f in enumerate(objects.raw_features)}
+    return pool, rows, n - np.isnan(values).sum(axis=1), own
 
 
 def _tree(problem: Problem, features: list[tuple[int, int, int]], whole: np.ndarray, real: np.ndarray) -> Tree:
@@ -205,9 +210,8 @@ def _first_heaviest(tree: Tree, n: int) -> np.ndarray:
     return (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(axis=1)
 
 
-def _at_values(tree: Tree, objects: Encoded, near: float) -> Tree:
+def _at_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:
     """The tree with its thresholds moved down to training values, which parts no rows otherwise.   near : so much above counts, too."""
-    values = {f.column: np.unique(objects.raw[:, i].astype(np.float64)) for i, f in enumerate(objects.raw_features)}
     moved: dict[Any, int] = {}
     place = []
     for rule in tree.rules:

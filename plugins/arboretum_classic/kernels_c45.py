@@ -24,7 +24,7 @@ LOST = -1  # in ``goes``: the row has no value
 LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)  # columns of an open node; from KNOWN on, the length of each number's run
 COLUMN, BIN, ABOVE, OUTCOME = range(4)  # whole numbers of a node: its test (column −1 at a leaf), and where it hangs
 CUT, SCORE, COUNT, WEIGHTS = range(4)  # the others; from WEIGHTS on, those of the classes
-STEEPEST = 1.0 / np.log(2.0)  # log2 e
+PIECE = 16  # entries of a run whose weights are added up beforehand
 ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
 
 
@@ -79,15 +79,18 @@ class Found(NamedTuple):
 
 class Scratch(NamedTuple):
     """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and its place there.
-    bins : float64[bins, classes].   left, total, slope : float64[classes]."""
+    to : int32[open branches, n], the same branch by branch (see :func:`pick`), where there are no more.   bins : float64[bins, classes].   left, total, slope : float64[classes].
+    pieces : float64[n / PIECE + 1, classes]."""
 
     own: np.ndarray
     goes: np.ndarray
     place: np.ndarray
+    to: np.ndarray
     bins: np.ndarray
     left: np.ndarray
     total: np.ndarray
     slope: np.ndarray
+    pieces: np.ndarray
 
 
 @jit(inline=True, borrow=True)
@@ -164,15 +167,22 @@ def weight_of(entry, own, unit):
 def best_cut(run, reach, close, logs, whole, rule, scratch):
     """(gain, split, position, cuts) of the best cut of a run; position −1 where none can be used.
 
-    What a cut gains is not worked out while it cannot exceed the best, or what its choice will be charged: as rows of class k move over
-    to the left, W · gain rises by at most log2(e · right / right_k) per unit of weight.  scratch.slope holds this rise for each class.
+    Cuts that cannot gain more than the best, or than their choice will be charged, are passed over.  As rows of class k move to the left,
+    W · gain rises per unit of weight by log2(left_k/left · right/right_k): scratch.slope holds a bound of it until as much has moved as there
+    is room, in bits; it is at least 1, so that no more than that moves; and −log2 x is on average 1/ln 2 more on 0 … x than at x.
     """
-    own, left, total, slope, unit = scratch.own, scratch.left, scratch.total, scratch.slope, len(logs) > 0
-    known, without, low, high, first, last = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1
-    left[:] = 0.0
-    total[:] = 0.0
-    for entry in run:
-        total[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
+    own, left, total, slope, pieces, unit = scratch.own, scratch.left, scratch.total, scratch.slope, scratch.pieces, len(logs) > 0
+    known, without, low, high, first, last, cuts = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1, 0
+    for k in range(len(total)):
+        left[k], total[k] = 0.0, 0.0
+    for piece in range(0, len(run), PIECE):
+        sums = pieces[piece // PIECE]
+        for k in range(len(total)):
+            sums[k] = 0.0
+        for entry in run[piece : piece + PIECE]:
+            sums[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
+        for k in range(len(total)):
+            total[k] += sums[k]
     for k in range(len(total)):
         known += total[k]
         without -= xlog(total[k], logs)
@@ -187,14 +197,25 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     while high <= least and first <= last:  # back to the last one with enough on its right
         high += weight_of(run[last], own, unit)
         last -= 1
-    cuts = 0
-    for i in range(first, last + 1):
-        cuts += separated(run[i], run[i + 1], reach, close)
+    for i in range(first, last + 1 if close else first):
+        cuts += separated(run[i], run[i + 1], reach, True)
+    for i in range(first, last + 1 if not close else first):
+        cuts += separated(run[i], run[i + 1], reach, False)
     charge = np.log2(cuts) if rule.mdl and cuts > 0 else 0.0
     if cuts == 0 or without - charge < 0.0:
         return 0.0, 0.0, -1, cuts
-    best, at, low_at, risen, room = 0.0, -1, 0.0, 0.0, -1.0
-    for i in range(first, last + 1):
+    best, at, low_at, risen, room, i = 0.0, -1, 0.0, 0.0, -1.0, first
+    while i <= last:
+        while i > first and i % PIECE == 0 and i + PIECE <= last:  # whole pieces
+            more = 0.0
+            for k in range(len(total)):
+                more += pieces[i // PIECE, k] * slope[k]
+            if risen + more > room:
+                break
+            for k in range(len(total)):
+                left[k] += pieces[i // PIECE, k]
+            risen += more
+            i += PIECE
         if i > first:
             k = run[i] >> TO_CLASS & CLASS
             mass = weight_of(run[i], own, unit)
@@ -203,17 +224,18 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
         if risen > room:
             inside, low, risen = 0.0, 0.0, 0.0
             for k in range(len(total)):
-                slope[k] = -log(total[k] - left[k], logs)
-                inside += xlog(left[k], logs) - (total[k] - left[k]) * slope[k]
+                inside += xlog(left[k], logs) + xlog(total[k] - left[k], logs)
                 low += left[k]
-            steepest = log(known - low, logs) + STEEPEST
-            for k in range(len(total)):
-                slope[k] += steepest
             within = xlog(low, logs) + xlog(known - low, logs) - inside
             gain = gain_of(without, within, known, whole)
             if gain - best > TOLERANCE and separated(run[i], run[i + 1], reach, close):
                 best, at, low_at = gain, i, low
             room = max(best * whole, charge) - (without - within) - ROUNDED
+            most = max(room, 0.0)
+            for k in range(len(total)):
+                right = max(total[k] - left[k] - most, (total[k] - left[k]) / np.e, TOLERANCE)
+                slope[k] = max(np.log2((known - low) * (left[k] + most) / ((low + most) * right)), 1.0)
+        i += 1
     split = split_of(xlog(low_at, logs) + xlog(known - low_at, logs), known, whole, logs)
     return best, split, at, cuts
 
@@ -301,25 +323,29 @@ def send(pool, item, columns, c, found, goes):
     return bins if columns.tests[f] == 0 else 2
 
 
-@jit(inner=True)
-def weigh(pool, item, objects, goes, below):
-    """Add up what goes to each branch: float64[branches, ·] as a node's numbers; rows without a value in proportion to the others' weight.
+@jit(inner=True, borrow=True)
+def weigh(pool, item, objects, goes, numbers, portion):
+    """Add up what goes to each branch; rows without a value in proportion to the others' weight.
 
-    Returns the proportions, float64[branches].
+    numbers : float64[branches + 1, ·], receives a node's numbers of each branch, last of the rows without a value.
+    portion : float64[branches], receives the proportions.
     """
-    lost, portion = np.zeros(below.shape[1]), np.zeros(len(below))
-    below[:] = 0.0
+    numbers[:] = 0.0
+    known, lost = 0.0, len(portion)
     for e in range(item[HIGH] - item[LOW]):
-        r, share = pool.who[item[LOW] + e], pool.share[item[LOW] + e]
-        into = lost if goes[e] == LOST else below[goes[e]]
-        into[COUNT] += objects.count[r] * share
-        into[WEIGHTS + objects.label[r]] += objects.weight[r] * share
-    for v in range(len(below)):
-        portion[v] = below[v, WEIGHTS:].sum()
-    portion /= portion.sum()
-    for v in range(len(below)):
-        below[v] += lost * portion[v]
-    return portion
+        r, share = np.uintp(pool.who[item[LOW] + e]), pool.share[item[LOW] + e]
+        v = np.int64(goes[e]) if goes[e] != LOST else lost
+        numbers[v, COUNT] += objects.count[r] * share
+        numbers[v, WEIGHTS + objects.label[r]] += objects.weight[r] * share
+    for v in range(lost):
+        portion[v] = 0.0
+        for k in range(WEIGHTS, numbers.shape[1]):
+            portion[v] += numbers[v, k]
+        known += portion[v]
+    for v in range(lost):
+        portion[v] /= known
+        for k in range(numbers.shape[1]):
+            numbers[v, k] += numbers[lost, k] * portion[v]
 
 
 class Bounds(NamedTuple):
@@ -364,33 +390,70 @@ def hand_down(pool, item, scratch, size, portion, ends, below):
     """
     goes, place, spare, share, low = scratch.goes, scratch.place, pool.spare, pool.spare_share, item[LOW]
     for e in range(item[HIGH] - low):
-        for v in range(len(below)) if goes[e] == LOST else range(goes[e], goes[e] + 1):
+        if goes[e] != LOST and not below[goes[e], LEAF]:
+            at = below[goes[e], LOW] + place[e]
+            spare[at], share[at] = pool.who[low + e], pool.share[low + e]
+        for v in range(len(below) if goes[e] == LOST else 0):
             if not below[v, LEAF]:
-                at = below[v, LOW] + place[e] + (size[v] if goes[e] == LOST else 0)
-                spare[at], share[at] = pool.who[low + e], pool.share[low + e] * (portion[v] if goes[e] == LOST else 1.0)
+                at = below[v, LOW] + size[v] + place[e]
+                spare[at], share[at] = pool.who[low + e], pool.share[low + e] * portion[v]
     for v in range(len(below)):
         for at in range(below[v, LOW], below[v, HIGH]):
             pool.who[at], pool.share[at] = spare[at], share[at]
+    n_open = 0
+    for v in range(len(below) - 1, -1, -1):
+        if not below[v, LEAF] and n_open < len(scratch.to):
+            for e in range(item[HIGH] - low):
+                lost = goes[e] == LOST
+                scratch.to[n_open, e] = (place[e] + size[v] * lost + 1) * (lost | (goes[e] == v)) - 1
+        n_open += not below[v, LEAF]
     for f in range(len(pool.runs)):
-        run = pool.runs[f]
-        for v in range(len(below)):
-            ends[v] = below[v, LOW]
-        for entry in run[low : low + item[KNOWN + f]]:
-            e = entry & OBJECT
-            g, p, entry = goes[e], np.uint64(place[e]), entry & ~OBJECT
-            if g != LOST:
-                if not below[g, LEAF]:
-                    spare[ends[g]] = entry | p
-                    ends[g] += 1
-            else:
-                for v in range(len(below)):
-                    if not below[v, LEAF]:
-                        spare[ends[v]] = entry | p + np.uint64(size[v])
-                        ends[v] += 1
+        run, nth = pool.runs[f], 0
+        whole = run[low : low + item[KNOWN + f]]
+        if n_open <= len(scratch.to):
+            for v in range(len(below) - 1, -1, -1):
+                ends[v] = below[v, LOW]
+                if not below[v, LEAF]:
+                    ends[v] += pick(whole, scratch.to[nth], spare[below[v, LOW] :])
+                    nth += 1
+        else:
+            deal(whole, size, ends, below, scratch, spare)
         for v in range(len(below)):
             below[v, KNOWN + f] = ends[v] - below[v, LOW]
             for at in range(below[v, LOW], ends[v]):
                 run[at] = spare[at]
+
+
+@jit(inner=True, borrow=True)
+def pick(run, to, out):
+    """Copy the entries of one branch; return how many.   to : int32[·], of each row its place in the branch, −1 where it is not there.
+
+    No jump depends on the row: ``out[n]`` is written at any rate, and kept if it belongs there.
+    """
+    n = np.uintp(0)
+    for entry in run:
+        place = to[entry & OBJECT]
+        out[n] = entry & ~OBJECT | np.uint64(place)
+        n += np.uintp(place >= 0)
+    return np.int64(n)
+
+
+@jit(inner=True, borrow=True)
+def deal(run, size, ends, below, scratch, spare):
+    """Copy the entries of a run to all open branches in one pass, however many.   ends : int64[branches], receives where they end."""
+    for v in range(len(below)):
+        ends[v] = below[v, LOW]
+    for entry in run:
+        g, place, entry = scratch.goes[entry & OBJECT], np.uint64(scratch.place[entry & OBJECT]), entry & ~OBJECT
+        if g != LOST:
+            if not below[g, LEAF]:
+                spare[ends[g]] = entry | place
+                ends[g] += 1
+        else:
+            for v in range(len(below)):
+                if not below[v, LEAF]:
+                    spare[ends[v]] = entry | place + np.uint64(size[v])
+                    ends[v] += 1
 
 
 @jit(inner=True)
@@ -418,9 +481,9 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
     waiting, carried = longer(root, 64), np.zeros((64, WEIGHTS + classes))
     whole_of, real_of = np.empty((1024, 4), np.int64), np.empty((1024, WEIGHTS + classes))
     pair, n, top = np.zeros((2, classes)), 0, 1
-    everything = np.zeros((1, WEIGHTS + classes))
+    everything = np.zeros((2, WEIGHTS + classes))
     scratch.goes[: len(pool.who)] = 0
-    weigh(pool, root[0], objects, scratch.goes, everything)
+    weigh(pool, root[0], objects, scratch.goes, everything, np.empty(1))
     carried[0] = everything[0]
     waiting[0, LEAF] = is_leaf(carried[0], 0, rule, bounds)
     while top > 0:
@@ -441,15 +504,15 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
         whole_of[n - 1, COLUMN], real_of[n - 1, SCORE] = c, ratio
         whole_of[n - 1, BIN], real_of[n - 1, CUT] = found.place[c], found.cut[c]
         branches = send(pool, item, columns, c, found, scratch.goes)
-        below, numbers = np.zeros((branches, len(item)), np.int64), np.empty((branches, WEIGHTS + classes))
-        portion = weigh(pool, item, objects, scratch.goes, numbers)
+        below, numbers, portion = np.zeros((branches, len(item)), np.int64), np.empty((branches + 1, WEIGHTS + classes)), np.empty(branches)
+        weigh(pool, item, objects, scratch.goes, numbers, portion)
         for v in range(branches):
             below[v, PARENT], below[v, BRANCH], below[v, DEPTH] = n - 1, v, item[DEPTH] + 1
             below[v, LEAF] = is_leaf(numbers[v], item[DEPTH] + 1, rule, bounds)
         size = np.empty(branches + 1, np.int64)
         end = lay_out(item, scratch, size, below)
         if end > item[LOW]:
-            if end > len(pool.who):
+            if end >= len(pool.who):
                 pool = roomier(pool, 2 * end)
             hand_down(pool, item, scratch, size, portion, np.empty(branches, np.int64), below)
         if top + branches > len(waiting):
