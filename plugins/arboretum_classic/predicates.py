@@ -71,15 +71,20 @@ def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTest
 class Thresholds:
     """Every threshold between neighbouring values at the node, of numbers and of ordered categories; O(p n log n) per node.
 
-    The tests of ``encoder=raw`` without a predicate, which grows faster: use it beside other predicates, or with ``columns``.
+    Those of all raw columns are growth's own, with the test between known and missing values: use it beside other predicates, or with ``columns``.
     """
 
     kind, name, paper, capabilities = "predicate", "threshold", "", HANDLES
 
     columns: int = param(ALL, HOW_MANY, ge=0)
 
+    @property
+    def beside_raw(self) -> bool:
+        return self.columns == ALL
+
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
-        return [*self._tests(columns_of(objects, rows, seed, self.columns))]
+        raw = {feature.column for feature in objects.raw_features} if self.beside_raw else ()
+        return [*self._tests([column for column in columns_of(objects, rows, seed, self.columns) if column.name not in raw])]
 
     @staticmethod
     def _tests(columns: Sequence[Column]) -> Iterator[CodedTests]:

@@ -87,7 +87,7 @@ class PredicateSuite(ComponentSuite):
     def test_every_candidate_sends_every_row_to_an_outcome_reads_aloud_and_is_proposed_again_for_the_same_seed(self, component, cases):
         for objects, rows in cases:
             candidates = rules_of(component, objects, rows, 0)
-            assert candidates and rules_of(component, objects, rows, 0) == candidates
+            assert (candidates or getattr(component, "beside_raw", False)) and rules_of(component, objects, rows, 0) == candidates
             for rule in candidates:
                 assert isinstance(rule, TestRule)
                 found = rule.outcomes(objects.table, rows)
