@@ -102,6 +102,7 @@ class Surrogates(_Rule):
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 5.3; rpart's form"
     counted: ClassVar[bool] = False
     discounted: ClassVar[bool] = True
+    kernel: ClassVar[str] = "stops"
 
     use: int = param(2, "rpart's usesurrogate: 0 asks none, 1 asks them, 2 then has the heavier branch; else the row stays", choices=(0, 1, 2))
     most: int = param(5, "rpart's maxsurrogate: how many a node keeps", ge=0)
@@ -135,11 +136,17 @@ class Surrogates(_Rule):
         self, rule: TestRule, goes: np.ndarray, others: Sequence[TestRule], objects: Encoded, rows: np.ndarray, weight: np.ndarray
     ) -> Iterator[tuple[str, TestRule, tuple[int, ...], np.ndarray, float]]:
         """Yield (column, test, the outcome each of its outcomes stands for, float64[arity] what both know by outcome, what agrees)."""
+        from arboretum_classic.kernels_surrogates import best_agreement  # numba is loaded now
+
         own, arity = set(rule.columns), rule.arity
-        for feature in objects.raw_features:
-            if feature.column not in own:
-                for cut in _thresholds(objects.table.column(feature.column).values[rows], goes, weight, arity):
-                    yield feature.column, feature.rule(cut[0]), *cut[1:]
+        raw = [feature for feature in objects.raw_features if feature.column not in own]
+        values = np.array([objects.table.column(feature.column).values[rows] for feature in raw], np.float64).reshape(len(raw), len(rows))
+        cut, sides, agree, both = np.empty((len(raw), 2)), np.empty((len(raw), 2), np.int64), np.empty(len(raw)), np.empty((len(raw), arity))
+        best_agreement(values, values.view(np.uint64), goes.astype(np.int32), weight, LEAST, cut, sides, agree, both)
+        for f in np.flatnonzero(agree >= 0).tolist():
+            middle = cut[f, 0] / 2.0 + cut[f, 1] / 2.0
+            threshold = float(middle if middle < cut[f, 1] else cut[f, 0])
+            yield raw[f].column, raw[f].rule(threshold), tuple(sides[f].tolist()), both[f], float(agree[f])
         whole, seen = [], set()
         for other in others:
             if not isinstance(other, Equals) or other.category is None or other.missing_is_other:
@@ -159,25 +166,3 @@ class Surrogates(_Rule):
                 to = np.where(mass.any(axis=1), to, NO_OUTCOME)
                 if np.count_nonzero(to[says[both]] != goes[both]) >= self.errors:
                     yield other.columns[0], other, tuple(to.tolist()), mass.sum(axis=0), float(mass.max(axis=1).sum())
-
-
-def _thresholds(
-    values: np.ndarray, goes: np.ndarray, weight: np.ndarray, arity: int
-) -> Iterator[tuple[float, tuple[int, int], np.ndarray, float]]:
-    """The threshold that agrees best with outcomes, the lowest of equals, as (threshold, what its sides stand for, both known, agreement)."""
-    known = np.flatnonzero(~np.isnan(values))
-    known = known[np.argsort(values[known], kind="stable")]
-    values, goes = values[known].astype(np.float64), goes[known]
-    mass = np.where((goes >= 0)[:, None], (goes[:, None] == np.arange(arity)) * weight[known][:, None], 0.0)
-    rows = np.cumsum(goes >= 0)
-    if not len(rows):
-        return
-    left = np.cumsum(mass, axis=0)
-    whole = left[-1]
-    cuts = np.flatnonzero((values[1:] > values[:-1]) & (rows[:-1] >= LEAST) & (rows[-1] - rows[:-1] >= LEAST))
-    if len(cuts):
-        agree = left[cuts].max(axis=1) + (whole - left[cuts]).max(axis=1)
-        at = cuts[np.argmax(agree)]
-        middle = values[at] / 2.0 + values[at + 1] / 2.0
-        sides = int(left[at].argmax()), int((whole - left[at]).argmax())
-        yield float(middle if middle < values[at + 1] else values[at]), sides, whole, float(agree.max())

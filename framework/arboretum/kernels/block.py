@@ -33,7 +33,7 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
     )  # fmt: skip
 
 
-@jit(inner=True, borrow=True)
+@jit(inline=True, borrow=True)
 def score(n, arity, block, ask):
     width, count_width, own = block.shaped_w.shape[2], block.shaped_c.shape[2], block.shaped_e.shape[2]
     if arity == block.shaped_w.shape[1]:
@@ -56,7 +56,7 @@ def flush(block, ask):
     score(n, state[ARITY], block, ask)
     top = block.best[0]
     for t in range(n):
-        s = block.scores[t]
+        s = block.scores[t] * ask.factor
         if s != s and state[BROKEN] == 0:
             state[BROKEN], top = 1, np.inf
             state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]

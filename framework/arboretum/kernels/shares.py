@@ -8,20 +8,21 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.block import ARITY, BROKEN, FEATURE, INDEX, SIDE, USED, named, score
+from arboretum.kernels.block import ARITY, BROKEN, FEATURE, INDEX, SIDE, USED, flush, named, score
 from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.runs import CLASS, MISSING, OBJECT, TO_CLASS, TO_RANK, alone, separated
+from arboretum.kernels.runs import CLASS, MISSING, MOST_CLASSES, OBJECT, TO_CLASS, TO_RANK, alone, separated
 from arboretum.kernels.subtree import NODE_WORK, bar_prices, mark_paid
-from arboretum.kernels.tables import BLOCK, Ask, Ties, mass_of, slack
+from arboretum.kernels.tables import BLOCK, Ask, Ties, mass_of
 
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)  # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
 EVERYWHERE = -2  # as MISSING_SPLITS of a tree
-LEFT, RIGHT, KNOWN = range(3)  # rows of sums at a test
+NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)  # rows of sums, ``FIRST`` that of a feature's first bin, or outcome
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
+PIECE = 32  # entries of a run that are bounded together
 
 Pool = namedtuple("Pool", "who share runs")
 """who : int32[room], objects.   share : float64[room].   runs : uint64[columns, room]."""
@@ -34,15 +35,15 @@ Nodes = namedtuple("Nodes", "feature index beyond to parent branch rows price sc
 rows : float64.   segment : int64[·, 3], where the entries lie in the pool, and the depth."""
 
 Sums = namedtuple("Sums", "weights rows tally")
-"""What some entries add up to, one row each: float64[·, width], float64[·, count width], and int64[·, count width], how many they are."""
+"""What some entries add up to, one row each, row NONE nothing: float64[·, width], float64[·, count width], and int64[·, count width], how many they are."""
 
-Here = namedtuple("Here", "weight rows label y goes place size start ends part lowest highest")
-"""A node.   weight, rows, y : float64[k], label : int32[k], of its entries.   goes : int32[k], outcomes; place : int64[k], among those of the outcome.
-Of its outcomes, and of rows without one: size, start, ends int64[·], entries and where they lie; part, lowest, highest float64[·], share and values."""
+Here = namedtuple("Here", "weight rows label y goes place start part lowest highest")
+"""A node.   weight, rows, y : float64[k], label : int32[k], of its entries.   goes : int32[k], outcomes.   place : uint64[k], 2 · place in a child
++ whether it is there.   Of its outcomes, and of rows without one: start int64[·], where its entries lie; part, lowest, highest float64[·], share and values."""
 
 
 @jit(borrow=True)
-def grow_shares(run, pool, progress, most_work, nodes, here, sums, whole, lost, bins, block, free):
+def grow_shares(run, pool, progress, most_work, nodes, here, sums, block, free):
     """Grow depth first; return why it ends: DONE, LATE (more than ``most_work``), NO_ROOM in pool or nodes, FOUND_NAN.
 
     progress : int64[2], nodes found and nodes open; the first node is described, the open ones are in ``nodes.stack``.
@@ -50,13 +51,14 @@ def grow_shares(run, pool, progress, most_work, nodes, here, sums, whole, lost, 
     features, rules, scorer, above, state = run.features, run.rules, run.scorer, run.above, block.state
     impurity_of, work = impurity_at(scorer.impurity), np.int64(0)
     moments = len(run.objects.label) == 0
+    clear(sums, NONE)
     while progress[1] > 0:
         if work > most_work:
             return LATE
         v = np.int64(nodes.stack[progress[1] - 1])
         low, high = nodes.segment[v, 0], nodes.segment[v, 1]
         work += (high - low + NODE_WORK) * len(features.family)
-        load(pool, low, high, run.objects, here, whole)
+        load(pool, low, high, run.objects, here, sums)
         if rules.once:
             mark_paid(v, features.owner, nodes, above.paid, free)
         if len(above.listed) > 0:
@@ -65,16 +67,16 @@ def grow_shares(run, pool, progress, most_work, nodes, here, sums, whole, lost, 
             mass_of(nodes.weights, v, moments), rules.total, nodes.impurity[v], nodes.segment[v, 2], 0.0, scorer.params, impurity_of
         )  # fmt: skip
         floor = scorer.floor * abs(node.impurity) if np.isfinite(node.impurity) else 0.0
-        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor))
+        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
         state[:] = 0
         state[FEATURE], block.best[0] = -1, -np.inf
         for f in range(len(features.family)):
-            scan_feature(f, run, pool, (low, high), here, sums, whole, lost, bins, free[f], ask, block)
+            scan_feature(f, run, pool, (low, high), here, sums, free[f], ask, block)
         if state[BROKEN] or block.best[0] == np.inf:
             return FOUND_NAN
         if state[FEATURE] < 0 or (rules.bounded and not block.best[0] > rules.least + floor):
             progress[1] -= 1
-        elif not divide(v, run, pool, progress, nodes, here, bins, block, free):
+        elif not divide(v, run, pool, progress, nodes, here, sums, block, free):
             return NO_ROOM
     return DONE
 
@@ -104,36 +106,32 @@ def add(sums, row, e, here):
 
 
 @jit(inline=True, borrow=True)
-def subtract(sums, to, whole, a, part, b):
-    """Row ``to`` becomes row a of ``whole`` without row b of ``part``; 0 and not 1e-17 where no entry is left."""
+def add_word(sums, row, word, by_units, here):
+    """Add an entry of a run; of objects that all weigh 1 one value is looked up."""
+    e, k = word & OBJECT, np.int64(word >> TO_CLASS & CLASS)
+    if by_units:
+        sums.weights[row, k] += here.weight[e]
+        sums.rows[row, k] = sums.weights[row, k]
+        sums.tally[row, k] += 1
+    else:
+        add(sums, row, e, here)
+
+
+@jit(inline=True, borrow=True)
+def subtract(sums, to, whole, part):
+    """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is left."""
     width, count_width = sums.weights.shape[1], sums.rows.shape[1]
     for k in range(count_width):
-        sums.tally[to, k] = whole.tally[a, k] - part.tally[b, k]
-        sums.rows[to, k] = whole.rows[a, k] - part.rows[b, k] if sums.tally[to, k] > 0 else 0.0
+        sums.tally[to, k] = sums.tally[whole, k] - sums.tally[part, k]
+        sums.rows[to, k] = sums.rows[whole, k] - sums.rows[part, k] if sums.tally[to, k] > 0 else 0.0
     for k in range(width):
-        sums.weights[to, k] = whole.weights[a, k] - part.weights[b, k] if sums.tally[to, k if width == count_width else 0] > 0 else 0.0
-
-
-@jit(inline=True, borrow=True)
-def entries(sums, row):
-    n = sums.tally[row, 0]
-    for k in range(1, sums.tally.shape[1]):
-        n += sums.tally[row, k]
-    return n
-
-
-@jit(inline=True, borrow=True)
-def rows_of(sums, row):
-    n = sums.rows[row, 0]
-    for k in range(1, sums.rows.shape[1]):
-        n += sums.rows[row, k]
-    return n
+        sums.weights[to, k] = sums.weights[whole, k] - sums.weights[part, k] if sums.tally[to, k if width == count_width else 0] > 0 else 0.0
 
 
 @jit(inner=True, borrow=True)
-def load(pool, low, high, objects, here, whole):
+def load(pool, low, high, objects, here, sums):
     """Write what the entries of a node weigh, and their sum."""
-    clear(whole, 0)
+    clear(sums, WHOLE)
     for e in range(high - low):
         i, share = pool.who[low + e], pool.share[low + e]
         here.weight[e], here.rows[e] = objects.weight[i] * share, objects.count[i] * share
@@ -141,117 +139,149 @@ def load(pool, low, high, objects, here, whole):
             here.y[e] = objects.y[i]
         else:
             here.label[e] = objects.label[i]
-        add(whole, 0, e, here)
-
-
-@jit(inner=True, borrow=True)
-def scan_feature(f, run, pool, span, here, sums, whole, lost, bins, paid, ask, block):
-    """Score the tests of a feature; the best so far stands in the block."""
-    features, how, rules, (low, high) = run.features, run.how, run.rules, span
-    family, column, moments = features.family[f], features.column[f], len(here.y) > 0
-    first, stop = features.offset[f], features.offset[f + 1] - features.has_missing[f]
-    n_bins, known = stop - first, high - low
-    entry = pool.runs[column if family == SORTED else 0, low:high]
-    if family == SORTED:
-        if entry[0] >> TO_RANK == entry[known - 1] >> TO_RANK:
-            return
-        clear(lost, 0)
-        while entry[known - 1] >> TO_RANK == MISSING:
-            known -= 1
-            add(lost, 0, entry[known] & OBJECT, here)
-    else:
-        base = np.uintp(column) * np.uintp(features.column_stride)
-        for b in range(n_bins + 1):
-            clear(bins, b)
-        for e in range(known):
-            add(bins, features.codes[base + np.uintp(pool.who[low + e]) * np.uintp(features.row_stride)], e, here)
-        clear(lost, 0)
-        subtract(lost, 0, bins, n_bins, lost, 0)
-    subtract(sums, KNOWN, whole, 0, lost, 0)
-    n_known, n_lost = entries(sums, KNOWN), entries(lost, 0)
-    if n_known == 0 or (n_lost > 0 and (how == LEFT_OUT or (how == OWN and not run.own_form[f]))):
-        return
-    factor = 1.0
-    if n_lost > 0 and (how == SPLITS or how == STOPS):  # in no table: the criterion sees the others as the node
-        mass, node = mass_of(sums.weights, KNOWN, moments), ask.node
-        factor = mass / node.mass
-        impurity = call_impurity(run.scorer.impurity, sums.weights[KNOWN])
-        seen = KernelNode(mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of)
-        ask = Ask(seen, ask.batch, ask.ties)
-    arity = n_bins if family == MULTIWAY else 2
-    block.state[ARITY] = arity + (how == OWN and n_lost > 0)
-    at = features.price_offset[f]
-    if family == MULTIWAY:
-        heaviest = 0
-        for b in range(1, n_bins):
-            heaviest = b if mass_of(bins.weights, b, moments) > mass_of(bins.weights, heaviest, moments) else heaviest
-        to = -1 if n_lost == 0 else heaviest if how == HEAVIEST else arity if how == OWN else -1
-        put(bins, 0, arity, lost, to, (f, 0), 0.0 if paid else features.prices[at], rules, block, ask, factor)
-        settle(block, ask, factor)
-        return
-    clear(sums, LEFT)
-    inner = rules.corners and rules.min_weight == 0.0 and not moments and (n_lost == 0 or how != HEAVIEST)
-    for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
-        test = at
-        if family == SORTED:
-            if moments or not run.objects.unit:
-                add(sums, LEFT, entry[j] & OBJECT, here)
-            else:  # one value is looked up per entry
-                k = np.int64(entry[j] >> TO_CLASS & CLASS)
-                sums.weights[LEFT, k] += here.weight[entry[j] & OBJECT]
-                sums.rows[LEFT, k] = sums.weights[LEFT, k]
-                sums.tally[LEFT, k] += 1
-            if not separated(entry[j], entry[j + 1], features.reach[column], features.close[column]):
-                continue
-            if inner and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0 and alone(entry, j, known):
-                left, right = rows_of(sums, LEFT), rows_of(sums, KNOWN)
-                before, after = left - here.rows[entry[j] & OBJECT], right - left - here.rows[entry[j + 1] & OBJECT]
-                if min(before, after) >= rules.min_leaf:
-                    continue  # as in the kernel of subtrees: one of its neighbours is allowed, too, and scores no less
-        else:
-            test, n = at + j, entries(bins, j)
-            if family == EQUALS:
-                clear(sums, LEFT)
-            for k in range(sums.weights.shape[1]):
-                sums.weights[LEFT, k] += bins.weights[j, k]
-            for k in range(sums.rows.shape[1]):
-                sums.rows[LEFT, k] += bins.rows[j, k]
-                sums.tally[LEFT, k] += bins.tally[j, k]
-            done = entries(sums, LEFT)
-            if done == 0 or done == n_known or (n == 0 and features.prices[test] == features.prices[test - 1]):
-                continue
-        subtract(sums, RIGHT, sums, KNOWN, sums, LEFT)
-        to = -1
-        if n_lost > 0 and how == OWN:
-            to = 2
-        elif n_lost > 0 and how == HEAVIEST:
-            to = np.int64(mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments))
-        put(sums, LEFT, 2, lost, to, (f, j), 0.0 if paid else features.prices[test], rules, block, ask, factor)
-    settle(block, ask, factor)
-    if how == OWN and n_lost > 0 and (family == SORTED or family == COUNTED):  # known against missing
-        block.state[ARITY] = 2
-        put(sums, KNOWN, 1, lost, 1, (f, known - 1 if family == SORTED else n_bins - 1), 0.0 if paid else features.prices[at], rules, block, ask, factor)
-        settle(block, ask, factor)
+        add(sums, WHOLE, e, here)
 
 
 @jit(inline=True, borrow=True)
-def put(table, first, outcomes, lost, to, name, price, rules, block, ask, factor):
+def scan_feature(f, run, pool, span, here, sums, paid, ask, block):
+    """Score the tests of a feature; the best so far stands in the block."""
+    features, how, rules, (low, high) = run.features, run.how, run.rules, span
+    family, column, moments = features.family[f], features.column[f], len(here.y) > 0
+    n_bins, known, at = features.offset[f + 1] - features.offset[f] - features.has_missing[f], high - low, features.price_offset[f]
+    entry, by_units = pool.runs[column if family == SORTED else 0, low:high], run.objects.unit and not moments
+    if family == SORTED:
+        if entry[0] >> TO_RANK == entry[known - 1] >> TO_RANK:
+            return
+        clear(sums, LOST)
+        while entry[known - 1] >> TO_RANK == MISSING:
+            known -= 1
+            add_word(sums, LOST, entry[known], by_units, here)
+    else:
+        base = np.uintp(column) * np.uintp(features.column_stride)
+        for b in range(n_bins + 1):
+            clear(sums, FIRST + b)
+        for e in range(known):
+            add(sums, FIRST + features.codes[base + np.uintp(pool.who[low + e]) * np.uintp(features.row_stride)], e, here)
+        subtract(sums, LOST, FIRST + n_bins, NONE)
+    subtract(sums, KNOWN, WHOLE, LOST)
+    n_known, n_lost = mass_of(sums.tally, KNOWN, False), mass_of(sums.tally, LOST, False)
+    if n_known == 0 or (n_lost > 0 and (how == LEFT_OUT or (how == OWN and not run.own_form[f]))):
+        return
+    if n_lost > 0 and (how == SPLITS or how == STOPS):  # in no table: the criterion sees the others as the node
+        mass, node = mass_of(sums.weights, KNOWN, moments), ask.node
+        factor, impurity = mass / node.mass, call_impurity(run.scorer.impurity, sums.weights[KNOWN])
+        seen = KernelNode(mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of)
+        ask = Ask(seen, ask.batch, ask.ties, factor)
+    own = how == OWN and n_lost > 0
+    block.state[ARITY] = (n_bins if family == MULTIWAY else 2) + own
+    if family == MULTIWAY:
+        heaviest = FIRST
+        for b in range(FIRST + 1, FIRST + n_bins):
+            heaviest = b if mass_of(sums.weights, b, moments) > mass_of(sums.weights, heaviest, moments) else heaviest
+        to = -1 if n_lost == 0 else heaviest - FIRST if how == HEAVIEST else n_bins if own else -1
+        put(sums, FIRST, n_bins, to, (f, 0), 0.0 if paid else features.prices[at], rules, block, ask)
+        flush(block, ask)
+        return
+    clear(sums, LEFT)
+    apart = n_lost == 0 or how == SPLITS or how == STOPS  # a table is of its left side and the rest of the known
+    inner = rules.corners and rules.min_weight == 0.0 and not moments and (n_lost == 0 or how != HEAVIEST)
+    bounded, after = rules.corners and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES, np.int64(0)
+    for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
+        test = at
+        if family == SORTED:
+            if j < after:
+                continue
+            if bounded and j % PIECE == 0 and j + PIECE < known and hopeless(entry, j, here, sums, rules.min_leaf, block, ask):
+                after = j + PIECE
+                continue
+            add_word(sums, LEFT, entry[j], by_units, here)
+            if not separated(entry[j], entry[j + 1], features.reach[column], features.close[column]):
+                continue
+            if inner and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0 and alone(entry, j, known):
+                left, right = mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False)
+                before, rest = left - here.rows[entry[j] & OBJECT], right - left - here.rows[entry[j + 1] & OBJECT]
+                if min(before, rest) >= rules.min_leaf:
+                    continue  # as in the kernel of subtrees: one of its neighbours is allowed, too, and scores no less
+        else:
+            test, b = at + j, FIRST + j
+            if family == EQUALS:
+                clear(sums, LEFT)
+            for k in range(sums.weights.shape[1]):
+                sums.weights[LEFT, k] += sums.weights[b, k]
+            for k in range(sums.rows.shape[1]):
+                sums.rows[LEFT, k] += sums.rows[b, k]
+                sums.tally[LEFT, k] += sums.tally[b, k]
+            done = mass_of(sums.tally, LEFT, False)
+            if done == 0 or done == n_known or (mass_of(sums.tally, b, False) == 0 and features.prices[test] == features.prices[test - 1]):
+                continue
+        subtract(sums, RIGHT, KNOWN, LEFT)
+        to = 2 if own else -1
+        if n_lost > 0 and how == HEAVIEST:
+            to = np.int64(mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments))
+        put(sums, LEFT, 2, to, (f, j), 0.0 if paid else features.prices[test], rules, block, ask)
+    flush(block, ask)
+    if own and (family == SORTED or family == COUNTED):  # known against missing
+        block.state[ARITY] = 2
+        put(sums, KNOWN, 1, 1, (f, known - 1 if family == SORTED else n_bins - 1), 0.0 if paid else features.prices[at], rules, block, ask)
+        flush(block, ask)
+
+
+@jit(inline=True, borrow=True)
+def hopeless(entry, first, here, sums, min_leaf, block, ask):
+    """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so they have been added to LEFT.
+
+    The class weights left of such a cut lie in the box between those before the piece and those after it, and the criterion is
+    quasi-convex, so that its highest score over the box is at a corner.
+    """
+    width = sums.weights.shape[1]
+    if block.state[USED] > 0:
+        flush(block, ask)
+    subtract(sums, BEFORE, LEFT, NONE)
+    a, b, c, n, m = 0.0, 0.0, 0.0, np.uint64(0), np.uint64(0)
+    for word in entry[first : first + PIECE]:  # without a branch, and without a sum in memory: MOST_CLASSES of them
+        w, k = here.weight[np.uintp(word & OBJECT)], word >> TO_CLASS & CLASS
+        one, two = k == np.uint64(1), k == np.uint64(2)
+        a, b, c = a + (0.0 if one or two else w), b + (w if one else 0.0), c + (w if two else 0.0)
+        n, m = n + np.uint64(one), m + np.uint64(two)
+    for k in range(width):
+        sums.weights[LEFT, k] += (a, b, c)[k]
+        sums.rows[LEFT, k] = sums.weights[LEFT, k]
+        sums.tally[LEFT, k] += np.int64((np.uint64(PIECE) - n - m, n, m)[k])
+    small = min(mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False) - mass_of(sums.rows, BEFORE, False)) < min_leaf - ROUNDED
+    for mask in range(0 if small else 1 << width):
+        block.price[mask] = 0.0
+        for k in range(width):
+            side, at = LEFT if mask >> k & 1 else BEFORE, 2 * mask * width + k
+            block.weights[at], block.weights[at + width] = sums.weights[side, k], sums.weights[KNOWN, k] - sums.weights[side, k]
+            block.counts[at], block.counts[at + width] = np.rint(sums.rows[side, k]), np.rint(sums.rows[KNOWN, k] - sums.rows[side, k])
+    if not small:
+        score(1 << width, 2, block, ask)
+    for mask in range(0 if small else 1 << width):
+        if not block.scores[mask] * ask.factor <= block.best[0]:
+            subtract(sums, LEFT, BEFORE, NONE)
+            return False
+    return True
+
+
+@jit(inline=True, borrow=True)
+def put(sums, first, outcomes, to, name, price, rules, block, ask):
     """Write the table of a test, if it divides the node into branches that are large enough.
 
-    table : rows ``first …`` are its outcomes.   lost : its row 0 joins outcome ``to``, or is one more.   name : feature, index.
+    first : its outcomes are rows ``first …`` of the sums.   to : LOST joins that outcome, or is one more.   name : feature, index.
     """
-    width, count_width, arity = table.weights.shape[1], table.rows.shape[1], outcomes + (to == outcomes)
+    width, count_width, arity = sums.weights.shape[1], sums.rows.shape[1], outcomes + (to == outcomes)
     if block.state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity)):
-        settle(block, ask, factor)
+        flush(block, ask)
     present, t = 0, block.state[USED]
     for o in range(arity):
+        own, lost = first + o if o < outcomes else NONE, LOST if o == to else NONE
         rows, mass, w, c = 0.0, 0.0, (t * arity + o) * width, (t * arity + o) * count_width
         for k in range(count_width):
-            n = (table.rows[first + o, k] if o < outcomes else 0.0) + (lost.rows[0, k] if o == to else 0.0)
+            n = sums.rows[own, k] + sums.rows[lost, k]
             rows += n
             block.counts[c + k] = np.int64(np.rint(n))
         for k in range(width):
-            weight = (table.weights[first + o, k] if o < outcomes else 0.0) + (lost.weights[0, k] if o == to else 0.0)
+            weight = sums.weights[own, k] + sums.weights[lost, k]
             block.weights[w + k] = weight
             mass += weight if k == 0 or width == count_width else 0.0
         if rows > 0.0:
@@ -263,26 +293,9 @@ def put(table, first, outcomes, lost, to, name, price, rules, block, ask, factor
 
 
 @jit(inner=True, borrow=True)
-def settle(block, ask, factor):
-    """Score the tables of the block, times ``factor``, and empty it.  A test replaces the best so far only if it beats it by more than ties differ."""
-    state, n, top = block.state, block.state[USED], block.best[0]
-    state[USED] = 0
-    if n > 0:
-        score(n, state[ARITY], block, ask)
-    for t in range(n):
-        s = block.scores[t] * factor
-        if s != s:
-            state[BROKEN] = 1
-        if s > top and (state[FEATURE] < 0 or s > top + slack(top, ask.ties)):
-            top = s
-            state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
-    block.best[0] = top
-
-
-@jit(inner=True, borrow=True)
-def divide(v, run, pool, progress, nodes, here, bins, block, free):
+def divide(v, run, pool, progress, nodes, here, sums, block, free):
     """Ask the chosen test: describe the children, and put those that may be divided in the node's place in the pool; False without room."""
-    features, state, goes, place, size = run.features, block.state, here.goes, here.place, here.size
+    features, state, goes, start = run.features, block.state, here.goes, here.start
     f, index, side, splits = state[FEATURE], state[INDEX], state[SIDE], run.how == SPLITS
     low, high, family, moments = nodes.segment[v, 0], nodes.segment[v, 1], features.family[f], len(here.y) > 0
     test, n_bins = 0 if family == SORTED else index, features.offset[f + 1] - features.offset[f] - features.has_missing[f]
@@ -290,38 +303,35 @@ def divide(v, run, pool, progress, nodes, here, bins, block, free):
     arity += side == arity
     index, beyond = outcomes(features, pool, f, index, low, high, goes)
     for o in range(arity + 1):
-        size[o] = 0
-        here.lowest[o], here.highest[o] = np.inf, -np.inf
-        clear(bins, o)
+        here.lowest[o], here.highest[o], start[o] = np.inf, -np.inf, -1
+        clear(sums, FIRST + o)
     for e in range(high - low):
         goes[e] = side if goes[e] < 0 else goes[e]
         o = arity if goes[e] < 0 else np.int64(goes[e])  # the last place is that of rows without an outcome
-        place[e] = size[o]
-        size[o] += 1
-        add(bins, o, e, here)
+        add(sums, FIRST + o, e, here)
         if moments:
             here.lowest[o], here.highest[o] = min(here.lowest[o], here.y[e]), max(here.highest[o], here.y[e])
-    total, n, needed, split = 0.0, progress[0], np.int64(0), size[arity] if splits else np.int64(0)
+    total, n, top, lost = 0.0, progress[0], high, FIRST + arity
+    split = mass_of(sums.tally, lost, False) if splits else np.int64(0)
     for o in range(arity):
-        total += mass_of(bins.weights, o, moments)
+        total += mass_of(sums.weights, FIRST + o, moments)
     if n + arity > len(nodes.feature):
         return False
     for o in range(arity):
-        here.part[o] = mass_of(bins.weights, o, moments) / total
-        if size[o] == 0:
+        size = mass_of(sums.tally, FIRST + o, False)
+        here.part[o] = mass_of(sums.weights, FIRST + o, moments) / total
+        if size == 0:
             continue
         if split > 0:
-            join(bins, o, arity, here)
+            join(sums, FIRST + o, lost, here, o, arity)
         nodes.feature[n], nodes.parent[n], nodes.branch[n], nodes.to[n], nodes.price[n], nodes.score[n] = -1, v, o, -1, 0.0, np.nan
-        nodes.segment[n, 0], nodes.segment[n, 2] = high + needed, nodes.segment[v, 2] + 1
-        here.start[o] = high + needed
-        if describe(n, o, size[o] + split, bins, here, run, nodes):
-            needed += size[o] + split
-        else:
-            here.start[o] = -1  # a leaf needs no entries
-        nodes.segment[n, 1] = high + needed
+        nodes.segment[n, 0], nodes.segment[n, 2] = top, nodes.segment[v, 2] + 1
+        if describe(n, o, size + split, sums, here, run, nodes):  # a leaf needs no entries
+            start[o] = top
+            top += size + split
+        nodes.segment[n, 1] = top
         n += 1
-    if high + needed > len(pool.who):
+    if top >= len(pool.who):
         return False
     nodes.feature[v], nodes.index[v], nodes.beyond[v], nodes.score[v] = f, index, beyond, block.best[0]
     nodes.to[v] = EVERYWHERE if splits else side
@@ -334,7 +344,7 @@ def divide(v, run, pool, progress, nodes, here, bins, block, free):
         nodes.segment[c, 0] -= high - low
         nodes.segment[c, 1] -= high - low
     progress[0] = n
-    hand_on(features, pool, (low, high, high + needed), here, arity, splits)
+    hand_on(features, pool, (low, high, top), here, arity, splits)
     return True
 
 
@@ -363,28 +373,26 @@ def outcomes(features, pool, f, index, low, high, goes):
     return index, beyond
 
 
-@jit(inner=True, borrow=True)
-def join(sums, o, lost, here):
-    """Add to row o its part of row ``lost``."""
+@jit(inline=True, borrow=True)
+def join(sums, row, lost, here, o, arity):
+    """Add to outcome o, a row of the sums, its part of row ``lost``."""
     for k in range(sums.weights.shape[1]):
-        sums.weights[o, k] += here.part[o] * sums.weights[lost, k]
+        sums.weights[row, k] += here.part[o] * sums.weights[lost, k]
     for k in range(sums.rows.shape[1]):
-        sums.rows[o, k] += here.part[o] * sums.rows[lost, k]
-    here.lowest[o], here.highest[o] = min(here.lowest[o], here.lowest[lost]), max(here.highest[o], here.highest[lost])
+        sums.rows[row, k] += here.part[o] * sums.rows[lost, k]
+    here.lowest[o], here.highest[o] = min(here.lowest[o], here.lowest[arity]), max(here.highest[o], here.highest[arity])
 
 
 @jit(inner=True, borrow=True)
 def describe(c, o, n_entries, sums, here, run, nodes):
-    """Start node c, row o of ``sums``, as a leaf; return whether it may be divided."""
-    rules, rows, mass, classes = run.rules, 0.0, 0.0, 0
-    for k in range(sums.rows.shape[1]):
-        rows += sums.rows[o, k]
+    """Start node c, outcome o of its parent, as a leaf; return whether it may be divided."""
+    rules, classes, moments = run.rules, 0, len(here.y) > 0
     for k in range(sums.weights.shape[1]):
-        nodes.weights[c, k] = sums.weights[o, k]
-        classes += sums.weights[o, k] > 0.0
-    mass = mass_of(nodes.weights, c, len(here.y) > 0)
+        nodes.weights[c, k] = sums.weights[FIRST + o, k]
+        classes += nodes.weights[c, k] > 0.0
+    rows, mass = mass_of(sums.rows, FIRST + o, False), mass_of(nodes.weights, c, moments)
     nodes.rows[c], nodes.impurity[c] = rows, call_impurity(run.scorer.impurity, nodes.weights[c])
-    pure = here.lowest[o] == here.highest[o] if len(here.y) > 0 else classes <= 1
+    pure = here.lowest[o] == here.highest[o] if moments else classes <= 1
     return not (
         pure or nodes.segment[c, 2] == rules.max_depth or rows < 2 * rules.min_leaf - ROUNDED or np.rint(rows) < rules.min_split
         or mass < 2.0 * rules.min_weight or mass <= rules.light or nodes.impurity[c] <= rules.mixed or n_entries < rules.min_objects
@@ -393,40 +401,32 @@ def describe(c, o, n_entries, sums, here, run, nodes):
 
 @jit(inner=True, borrow=True)
 def hand_on(features, pool, span, here, arity, splits):
-    """Write the entries and runs of the children behind the node's, then move what lies there into the node's place.
+    """Write the entries and runs of the children behind the node's, each in their order, then move what lies there into the node's place.
 
-    span : where the node's entries begin and end, and the children's end.   here.start : of each child, −1 where nothing is wanted.
+    span : where the node's entries begin and end, and the children's end; one place more is written to.   here.start : of each child, −1
+    where nothing is wanted.
     """
-    low, high, top = span
-    goes, place, size, start, ends = here.goes, here.place, here.size, here.start, here.ends
+    (low, high, top), goes, place = span, here.goes, here.place
     for o in range(arity):
-        ends[o] = start[o]
-        start[o] = -1 if size[o] == 0 else start[o]
-    for e in range(high - low):
-        i, share, g = pool.who[low + e], pool.share[low + e], goes[e]
-        if g >= 0 and start[g] >= 0:
-            pool.who[start[g] + place[e]], pool.share[start[g] + place[e]] = i, share
-        for o in range(arity if g < 0 and splits else 0):
-            if start[o] >= 0:
-                at = start[o] + size[o] + place[e]
-                pool.who[at], pool.share[at] = i, share * here.part[o]
-    for r in range(len(features.order)):
-        run = pool.runs[r, low:high]
-        if run[0] >> TO_RANK == run[high - low - 1] >> TO_RANK:  # of what is not scanned any more the rank is enough
-            pool.runs[r, high:top] = run[0]
+        first = here.start[o]
+        if first < 0:
             continue
-        for o in range(arity):
-            ends[o] = start[o]
-        for j in range(high - low):
-            e = run[j] & OBJECT
-            g, p = goes[e], np.uint64(place[e])
-            if g >= 0 and start[g] >= 0:
-                pool.runs[r, ends[g]] = run[j] & ~OBJECT | p
-                ends[g] += 1
-            for o in range(arity if g < 0 and splits else 0):
-                if start[o] >= 0:
-                    pool.runs[r, ends[o]] = run[j] & ~OBJECT | (np.uint64(size[o]) + p)
-                    ends[o] += 1
+        to = first
+        for e in range(high - low):  # without a branch, for it could not be predicted
+            lost = goes[e] < 0
+            pool.who[to], pool.share[to] = pool.who[low + e], pool.share[low + e] * (here.part[o] if lost else 1.0)
+            inside = goes[e] == o or (lost and splits)
+            place[e] = np.uint64(2 * (to - first) + inside)
+            to += inside
+        for r in range(len(features.order)):
+            words, run, own = pool.runs[r, low:high], pool.runs[r, first : top + 1], np.uintp(0)
+            if words[0] >> TO_RANK == words[high - low - 1] >> TO_RANK:  # of what is not scanned any more the rank is enough
+                run[: to - first] = words[0]
+                continue
+            for word in words:
+                found = place[np.uintp(word & OBJECT)]
+                run[own] = word & ~OBJECT | found >> np.uint64(1)
+                own += np.uintp(found & np.uint64(1))
     for j in range(high, top):
         pool.who[j - high + low], pool.share[j - high + low] = pool.who[j], pool.share[j]
     for r in range(len(features.order)):

@@ -151,7 +151,7 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
         if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
             return np.int64(FOUND_NAN), np.int64(0)
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
-        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor))
+        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
         state[:] = 0
         state[FEATURE], block.best[0] = -1, -np.inf
         bar = np.nan

@@ -45,17 +45,18 @@ class Scorer(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """The same inside a kernel."""
+    """The same inside a kernel.   factor : of the scores."""
 
     node: KernelNode
     batch: int
     ties: Ties
+    factor: float
 
 
 @jit(inner=True)
 def ask_of(scorer):
     """What a kernel scores the tables of a node with."""
-    return Ask(make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties)
+    return Ask(make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0)
 
 
 @jit(inline=True)

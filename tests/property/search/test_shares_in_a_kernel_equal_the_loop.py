@@ -17,7 +17,7 @@ from arboretum.engine.search.shares import SharesGrowth
 from arboretum.testing.suites.base import verify_solution
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
-from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops
+from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encodeds, examples, problem_of  # noqa: E402
@@ -49,10 +49,11 @@ def assert_same(objects, criterion, impurity, rule, once, **limits):
     scale = max(1.0, float(np.abs(b.weights).max()))
     for name in ("weights", "counts", "value", "impurity", "score"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=1000 * 1.1e-16 * scale, err_msg=name)
+    assert a.surrogates == b.surrogates
     verify_solution(one, problem)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [*RULES, Surrogates()], ids=lambda rule: rule.name)
 @pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Entropy())], ids=["reduction", "ratio"])
 @EXAMPLES
 @given(objects=encodeds(max_rows=30), limits=LIMITS, once=st.booleans())
@@ -60,7 +61,7 @@ def test_trees_of_classes(rule, criterion, impurity, objects, limits, once):
     assert_same(objects, criterion, impurity, rule, once, **limits)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [*RULES, Surrogates()], ids=lambda rule: rule.name)
 @EXAMPLES
 @given(objects=encodeds(task=Task.regression, max_rows=30), limits=LIMITS, once=st.booleans())
 def test_trees_of_numbers(rule, objects, limits, once):

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, ContractError, blaming
+from arboretum.engine.search.assemble import Subtree
 from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.fit_check import two_outcomes_only
@@ -21,7 +22,7 @@ from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.search.shares_kernel import ShareTrees
 from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.interfaces.method import Problem
-from arboretum.model.encoded import Family, Node, Tables
+from arboretum.model.encoded import Family, Tables
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
@@ -68,8 +69,10 @@ class Column:
         """Whether a test is "known or missing?"."""
         return self.parts and index == self.n_bins - 1
 
-    def tables(self, of_bins: np.ndarray) -> np.ndarray:
-        """[tests, outcomes, k] from the sums of its bins, [n_bins, k]."""
+    def tables(self, what: np.ndarray) -> np.ndarray:
+        """[tests, outcomes, k]: sums of what its entries are worth, [k entries, k]; those without a value are left out."""
+        known = self.code >= 0
+        of_bins = np.stack([np.bincount(self.code[known], part[known], self.n_bins) for part in what.T], axis=1)
         if self.family is Family.multiway:
             return of_bins[None]
         if self.family is Family.equals:
@@ -81,17 +84,12 @@ class Column:
 
 @attrs.frozen(eq=False)
 class Competing:
-    """The tests of a column that compete at a node.
-
-    index, to : of each test, as in :class:`Choice`.   node : as the criterion sees it.   discount : of the scores.
-    """
+    """The tests of a column that compete at a node.   index, to : of each test, as in :class:`Choice`."""
 
     column: Column
     tables: Tables
     index: Sequence[int]
     to: Sequence[int]
-    node: Node
-    discount: float
 
 
 @attrs.frozen(eq=False)
@@ -129,14 +127,8 @@ class SharesGrowth(ByShares):
     """The growth of a run whose ``missing`` is another rule than that of the kernels."""
 
     def use_subtrees(self) -> None:
-        if self.plan.kernel:
-            self.subtrees = ShareTrees(self.problem, self.space, self.scorer, self.context.deadline is not None)
-
-    @staticmethod
-    def _added(code: np.ndarray, what: np.ndarray, n: int) -> np.ndarray:
-        """float64[n, …]: sums of ``what`` by code; entries of code −1 are left out."""
-        known = code >= 0
-        return np.stack([np.bincount(code[known], part[known], n) for part in what.T], axis=1)
+        super().use_subtrees()
+        self.subtrees = self.subtrees and ShareTrees(self.problem.parts.missing, self.space, self.subtrees)
 
     def columns(self, cell: Part) -> Iterator[Column]:
         """The features and the tests of predicates, in the order of the raw table."""
@@ -159,41 +151,60 @@ class SharesGrowth(ByShares):
 
     def _fixed(self, cell: Part) -> Iterator[Column]:
         """The features, in the order of the raw table; where there are predicates at most the raw ones."""
+        objects, made = self.problem.objects, self.problem.parts.predicate
+        kept = [() if made else objects.features, objects.raw_features if self.problem.parts.beside_raw or not made else ()]
+        features = [(feature.position, raw, f) for raw, some in enumerate(kept) for f, feature in enumerate(some)]
+        return (self._column(cell, raw, f) for _, raw, f in sorted(features))
+
+    def _column(self, cell: Part, raw: int, f: int) -> Column:
+        """A feature, raw or coded, at a node."""
         objects, prices = self.problem.objects, self.problem.prices.at(cell.asked, cell.paid)
-        offset, n_fixed = objects.test_offset, len(prices.tests)
-        made, beside = self.problem.parts.predicate, self.problem.parts.beside_raw
-        kept = [() if made else objects.features, objects.raw_features if beside or not made else ()]
-        features = [(raw, f, feature) for raw, some in enumerate(kept) for f, feature in enumerate(some)]
-        for raw, f, feature in sorted(features, key=lambda one: (one[2].position, *one[:2])):
-            if raw:
-                values = objects.raw[cell.who, f].astype(np.float64)
-                seen, code = np.unique(values, return_inverse=True)
-                code, seen = np.where(np.isnan(values), -1, code), seen[~np.isnan(seen)]
-                cut, near = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf), seen.astype(objects.raw.dtype)
-                parts = len(seen) > 0 and bool((code < 0).any())
-                rule, family, n = (lambda k, cut=cut, feature=feature: feature.rule(cut[k])), Family.thresholds, len(seen)
-                own = np.where(near[1:] > near[:-1] + gap_of(near.dtype), prices.raw[f], np.inf)
-                own = np.append(own, prices.raw[f]) if parts else own
-            else:
-                code = objects.codes[cell.who, f].astype(np.int64)
-                code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
-                own, parts = prices.tests[offset[f] : offset[f + 1]], False
-            own = np.where(own < np.inf, 0.0, own) if prices.once_per_column and feature.column in cell.asked else own
-            first = n_fixed + f if raw else int(offset[f])
-            yield Column((feature.column,), feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
+        if raw:
+            values, feature = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
+            seen, code = np.unique(values, return_inverse=True)
+            code, seen = np.where(np.isnan(values), -1, code), seen[~np.isnan(seen)]
+            cut, near = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf), seen.astype(objects.raw.dtype)
+            parts = len(seen) > 0 and bool((code < 0).any())
+            rule, family, n, first = (lambda k: feature.rule(cut[k])), Family.thresholds, len(seen), len(prices.tests) + f
+            own = np.where(near[1:] > near[:-1] + gap_of(near.dtype), prices.raw[f], np.inf)
+            own = np.append(own, prices.raw[f]) if parts else own
+        else:
+            code, feature, first = objects.codes[cell.who, f].astype(np.int64), objects.features[f], int(objects.test_offset[f])
+            code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
+            own, parts = prices.tests[first : first + feature.n_tests], False
+        own = np.where(own < np.inf, 0.0, own) if prices.once_per_column and feature.column in cell.asked else own
+        return Column((feature.column,), feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
+        if self.subtrees is not None:
+            if (below := self.subtrees.subtree(item.cell, item.grown, self.late)) is not None:
+                return self._choice(below, item.cell)
+            self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
         best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
         for block, scores in settled(list(found), item.node, self.scorer) if hasattr(self.scorer.criterion, "settle") else found:
             i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
             if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
                 best = Choice(block.column, int(block.index[i]), int(block.to[i]), float(block.tables.price[i]), float(scores[i]))
                 known = self.space.statistics.mass(block.tables.weights[i])
-        if best is not None and not self.problem.parts.missing.counted:  # in no table, so that it is asked of the chosen test alone
-            found = self._placements(known, bool((best.column.code < 0).any()), best.column, best.index)
-            best = attrs.evolve(best, to=next(iter(found), MISSING_STOPS))
-        return best
+        return best if best is None or self.problem.parts.missing.counted else self._placed(best, known)
+
+    def _choice(self, below: Subtree, cell: Part) -> Choice | None:
+        """The test of a node that a kernel found, and its branches."""
+        f, index, statistics = int(below.feature[0]), below.number[0], self.space.statistics
+        if f < 0:
+            return None
+        f, raw = (f, 0) if (past := f - len(self.problem.objects.features)) < 0 else (past, 1)
+        column = self._column(cell, raw, f)
+        if raw:
+            index = column.code[self.problem.objects.raw[cell.who, f].astype(np.float64) <= index].max()
+        best = Choice(column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0]))
+        return self._placed(best, np.bincount(below.branch[1:], statistics.mass(below.weights[1:]), column.rules(best.index).arity))
+
+    def _placed(self, best: Choice, known: np.ndarray) -> Choice:
+        """A test with the say of a rule by which rows without a value are in no table, so that it is asked of the chosen test alone."""
+        found = self._placements(known, bool((best.column.code < 0).any()), best.column, best.index)
+        return attrs.evolve(best, to=next(iter(found), MISSING_STOPS))
 
     def tables(self, item: Open) -> Iterator[Tables]:
         return (block.tables for block, _ in self._listed(item))
@@ -202,18 +213,16 @@ class SharesGrowth(ByShares):
         """The tests that may divide a node, column by column, with their scores."""
         first = 0
         for column in self.columns(item.cell):
-            block = self._competing(column, item, first) if column.n_bins > 0 else None
-            if block is not None:
-                scores = self.scorer.score(block.tables, block.node) * block.discount
-                check_scores(self.scorer, scores, lambda i, block=block: block.column.rules(block.index[i]))
-                yield block, scores
-                first += len(scores)
+            found = self._competing(column, item, first) if column.n_bins > 0 else None
+            if found is not None:
+                yield found
+                first += len(found[1])
 
-    def _competing(self, column: Column, item: Open, first: int) -> Competing | None:
-        """The tests of a column with their tables, numbered from ``first``; None without any."""
+    def _competing(self, column: Column, item: Open, first: int) -> tuple[Competing, np.ndarray] | None:
+        """The tests of a column with their tables, numbered from ``first``, and their scores; None without any."""
         statistics, missing = self.space.statistics, self.problem.parts.missing
         sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
-        weights, counts = (column.tables(self._added(column.code, what, column.n_bins)) for what in (sums, rows))
+        weights, counts = (column.tables(what) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         present = (counts.sum(axis=2) > 0).sum(axis=1)
         divides = np.flatnonzero((present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf))
@@ -245,7 +254,9 @@ class SharesGrowth(ByShares):
             )  # fmt: skip
         tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
         tables = with_columns(tables, np.full(n, column.position), self.problem.objects)
-        return Competing(column, tables, index, to, node, known if missing.discounted else 1.0)
+        scores = self.scorer.score(tables, node) * (known if missing.discounted else 1.0)
+        check_scores(self.scorer, scores, lambda i: column.rules(index[i]))
+        return Competing(column, tables, index, to), scores
 
     def _sent(self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int) -> Sequence[int]:
         """Where rows without a value may go.   alone : one outcome has rows with one, so that the test is between known and missing, or none."""
