@@ -103,7 +103,5 @@ def _needs_raw(impurity: str, objects: Encoded) -> str:
     msg = f"{impurity} needs the values at the node, not tables: it works on raw columns only"
     if not categorical:
         return f"{msg} (encoder=raw)"
-    listed = ", ".join(repr(c) for c in categorical[:3]) + (f" and {len(categorical) - 3} more" if len(categorical) > 3 else "")
     out = ",".join(c if c.isidentifier() else f'"{c}"' for c in categorical)
-    left = f" or leave them out ('dataset.ignore=[{out}]')" if len(categorical) <= 10 else ""
-    return f"{msg}, and {listed} {'is' if len(categorical) == 1 else 'are'} categorical; choose impurity=variance{left}"
+    return f"{msg}, and {categorical[0]!r} is categorical; choose impurity=variance or leave such columns out ('dataset.ignore=[{out}]')"

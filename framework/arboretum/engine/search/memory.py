@@ -11,8 +11,6 @@ from arboretum.errors import BudgetError
 
 OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so large that fewer are kept
 BINS = 256  # bins of a raw column
-
-
 TESTS = 1024  # tests that predicates are taken to make at a node
 
 
@@ -41,12 +39,11 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
         narrow = sum(b for b in bins if b <= WIDE)
         need += _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
-        need += _copied(objects.codes)
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
         need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
         if BINNED in plan.engines:  # a code; scratch of a node; scores and bounds
-            need += n * columns + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32 + _copied(objects.raw)
+            need += n * columns + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
         if compiled and plan.kernel:
             columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)
@@ -62,8 +59,3 @@ def _histogram_bytes(bins: int, space: Workspace) -> int:
     read = bins * 8 * (stats.width + stats.count_width)
     kept = bins * 4 * stats.width if stats.unit and not stats.moments else read
     return read + max(kept, min(KEEP_BYTES, OPEN_NODES * kept)) + bins * 48
-
-
-def _copied(matrix) -> int:
-    """Engines read flat memory; anything else is copied."""
-    return 0 if matrix.flags.c_contiguous or matrix.flags.f_contiguous else matrix.nbytes
