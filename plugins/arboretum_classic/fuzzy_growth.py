@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import MISSING_SPLITS, ByShares, DataError, Family, Growth, GrowthPart, TestRule, midpoints, unknown
-from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
-from arboretum_classic.kernels_fuzzy import shares_above, soft_tables, totals
+from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape, shares_above
+from arboretum_classic.kernels_fuzzy import soft_tables, totals
 from arboretum_classic.kernels_levels import Columns, Level, Objects
 from arboretum_classic.levels import Found, Search, judged, refuse, sorted_columns
 
@@ -117,7 +117,7 @@ class FuzzyGrowth(ByShares):
             return None
         score = judged(self.scorer, weights[s], np.rint(counts[s]).astype(np.int64), found.price, node)
         splits = bool(widths[s] > 0 or lost.any())
-        above = shares_above(x, threshold, widths[s], self.logistic)
+        above = shares_above(x, threshold, widths[s], self.shape)
         above[lost] = portion[s, 1]
         rule = FuzzyThreshold(feature.column, threshold, widths[s], self.shape, feature.unit) if splits else feature.rule(threshold)
         return None if score == -np.inf else Choice(rule, np.stack([1.0 - above, above], axis=1), splits, found.price, score)

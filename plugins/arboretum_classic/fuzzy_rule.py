@@ -33,6 +33,16 @@ def _number(instance: Any, attribute: Any, value: float) -> None:
         raise DataError(f"FuzzyThreshold.{attribute.name} must be a finite number{' ≥ 0' * (attribute.name == 'width')}; got {value!r}")
 
 
+def shares_above(values: np.ndarray, threshold: float, width: float, shape: str) -> np.ndarray:
+    """float64[n]: what of each value goes above a threshold; see :class:`FuzzyThreshold`."""
+    if width == 0:
+        return (values > threshold).astype(np.float64)
+    z = (values - threshold) / width
+    if shape == "linear":
+        return np.clip(z + 0.5, 0.0, 1.0)
+    return np.where(np.abs(z) >= CUT, z > 0, 1.0 / (1.0 + np.exp(-STEEP * np.clip(z, -CUT, CUT))))
+
+
 @attrs.frozen
 class FuzzyThreshold(TestRule):
     """Continuous ``column``: the share that goes to outcome 1, "above", rises from 0 to 1 within ``width`` around ``threshold``.
@@ -51,26 +61,14 @@ class FuzzyThreshold(TestRule):
 
     def degrees(self, table: Any, rows: np.ndarray) -> np.ndarray:
         values = numbers(table, self.column, rows).astype(np.float64)
-        if self.width == 0:
-            above = (values > self.threshold).astype(np.float64)
-        elif self.shape == "linear":
-            above = np.clip((values - self.threshold) / self.width + 0.5, 0.0, 1.0)
-        else:
-            z = np.clip((values - self.threshold) / self.width, -CUT, CUT)
-            above = np.where(np.abs(z) >= CUT, z > 0, 1.0 / (1.0 + np.exp(-STEEP * z)))
+        above = shares_above(values, self.threshold, self.width, self.shape)
         return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
 
     def degrees_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
         value = row[self.column]
         if value is None or value != value:
             return 0.0, 0.0
-        if self.width == 0:
-            return (0.0, 1.0) if value > self.threshold else (1.0, 0.0)
-        z = (value - self.threshold) / self.width
-        if self.shape == "linear":
-            above = min(max(z + 0.5, 0.0), 1.0)
-        else:
-            above = float(z > 0) if abs(z) >= CUT else 1.0 / (1.0 + math.exp(-STEEP * z))
+        above = float(shares_above(np.float64(value), self.threshold, self.width, self.shape))
         return 1.0 - above, above
 
     def outcome_label(self, outcome: int) -> str:

@@ -23,15 +23,6 @@ def share_above(x, threshold, width, logistic):
 
 
 @jit
-def shares_above(x, threshold, width, logistic):
-    """float64[n]: the same of many values."""
-    found = np.empty(len(x))
-    for i in range(len(x)):
-        found[i] = share_above(x[i], threshold, width, logistic)
-    return found
-
-
-@jit
 def totals(who, share, objects, weights, rows):
     """Add up parts of objects: their class weights or moments to ``weights``, and to ``rows``, float64[·], the rows that they are.
 
