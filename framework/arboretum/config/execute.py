@@ -130,14 +130,14 @@ class Session:
         tell = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
-        prepared = engine.prepare(request, progress)
-        if folder is not None:
-            folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
-        if tracker is not None:  # started early, so that it loads while the run works
+        if tracker is not None:  # first, so that it can be told of what fails, and loads while the run works
             tell(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
             if tracker not in self._prepared:  # else a run that is being handed in is not waited for
                 trouble = self.ask(tracker, lambda: self.prepare_tracker(tracker))
+        prepared = engine.prepare(request, progress)
+        if folder is not None:
+            folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
