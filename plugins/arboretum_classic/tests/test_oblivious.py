@@ -157,7 +157,7 @@ def test_bins_rule_nothing_out_that_is_best():
     """1,100 rows: cuts are bounded by bins; the twin in NumPy looks at every cut.  Ties of values, three classes, weights, missing."""
     generator = np.random.default_rng(3)
     n = 1100
-    x = generator.normal(size=(n, 3)).astype(np.float32)
+    x = generator.normal(size=(n, 3))
     x[:, 1] = np.round(x[:, 1], 1)
     x[generator.random(n) < 0.05, 2] = np.nan
     y = ((x[:, 0] > 0.3).astype(int) + (np.nan_to_num(x[:, 2]) * x[:, 1] > 0.2) + (generator.random(n) < 0.1)).astype(np.int32) % 3
