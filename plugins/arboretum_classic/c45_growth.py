@@ -146,7 +146,6 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     scratch = kernels.Scratch(
         np.empty(n), np.empty(n, np.int16), np.empty(n, np.int32), np.empty((PASSES, n), np.int32),
         np.empty((int((bins + 1).sum()), classes)), *np.empty((3, classes)),
-        np.empty((n // kernels.PIECE + 1, classes)),
     )  # fmt: skip
     root = np.array([[0, n, -1, 0, 0, 0, *known]], np.int64)
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth

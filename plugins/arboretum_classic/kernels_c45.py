@@ -12,7 +12,7 @@ test is in every branch, so that they can be longer than the node was.
 | least | weight that either side of a cut has to have |
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -24,73 +24,28 @@ LOST = -1  # in ``goes``: the row has no value
 LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)  # columns of an open node; from KNOWN on, the length of each number's run
 COLUMN, BIN, ABOVE, OUTCOME = range(4)  # whole numbers of a node: its test (column −1 at a leaf), and where it hangs
 CUT, SCORE, COUNT, WEIGHTS = range(4)  # the others; from WEIGHTS on, those of the classes
-PIECE = 16  # entries of a run whose weights are added up beforehand
 ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
 
+Columns = namedtuple("Columns", "number at in_average codes offset tests")
+"""The columns that tests read, in the order of the table.
+number, at : bool[c], int64[c], whether it is a number, and its place among those of its sort.   in_average : bool[c].
+codes : uint[n, nominal], a value's bin, the number of bins without a value.   offset : int64[nominal + 1], bins of each, one more than
+it has values.   tests : int64[nominal], 0: one with a branch per value, else so many "value k or not"."""
 
-class Columns(NamedTuple):
-    """The columns that tests read, in the order of the table.
+Objects = namedtuple("Objects", "label weight count logs distinct reach close")
+"""label, weight, count : of each row.   logs : log2 of 0 … n (0 of 0) where all weigh 1 and no value is missing, else empty.
+distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
 
-    number, at : bool[c], int64[c], whether it is a number, and its place among those of its sort.   in_average : bool[c].
-    codes : uint[n, nominal], a value's bin, the number of bins without a value.   offset : int64[nominal + 1], bins of each, one more than
-    it has values.   tests : int64[nominal], 0: one with a branch per value, else so many "value k or not".
-    """
+Pool = namedtuple("Pool", "who share runs spare spare_share")
+"""who, share : int32[size], float64[size].   runs : uint64[numbers, size].   spare, spare_share : for moving them."""
 
-    number: np.ndarray
-    at: np.ndarray
-    in_average: np.ndarray
-    codes: np.ndarray
-    offset: np.ndarray
-    tests: np.ndarray
+Found = namedtuple("Found", "gain split place cut usable")
+"""Of each column its best test: gain (less the charge), split information · W, bin or position of the cut, cut; and whether it has one."""
 
-
-class Objects(NamedTuple):
-    """label, weight, count : of each row.   logs : log2 of 0 … n (0 of 0) where all weigh 1 and no value is missing, else empty.
-    distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
-
-    label: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    logs: np.ndarray
-    distinct: np.ndarray
-    reach: np.ndarray
-    close: np.ndarray
-
-
-class Pool(NamedTuple):
-    """who, share : int32[size], float64[size].   runs : uint64[numbers, size].   spare, spare_share : for moving them."""
-
-    who: np.ndarray
-    share: np.ndarray
-    runs: np.ndarray
-    spare: np.ndarray
-    spare_share: np.ndarray
-
-
-class Found(NamedTuple):
-    """Of each column its best test: gain (less the charge), split information · W, bin or position of the cut, cut; and whether it has one."""
-
-    gain: np.ndarray
-    split: np.ndarray
-    place: np.ndarray
-    cut: np.ndarray
-    usable: np.ndarray
-
-
-class Scratch(NamedTuple):
-    """own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and its place there.
-    to : int32[open branches, n], the same branch by branch (see :func:`pick`), where there are no more.   bins : float64[bins, classes].   left, total, slope : float64[classes].
-    pieces : float64[n / PIECE + 1, classes]."""
-
-    own: np.ndarray
-    goes: np.ndarray
-    place: np.ndarray
-    to: np.ndarray
-    bins: np.ndarray
-    left: np.ndarray
-    total: np.ndarray
-    slope: np.ndarray
-    pieces: np.ndarray
+Scratch = namedtuple("Scratch", "own goes place to bins left total slope")
+"""own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and its place there.
+to : int32[open branches, n], the same branch by branch (see :func:`pick`), where there are no more.
+bins : float64[bins, classes].   left, total, slope : float64[classes]."""
 
 
 @jit(inline=True, borrow=True)
@@ -171,18 +126,12 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     W · gain rises per unit of weight by log2(left_k/left · right/right_k): scratch.slope holds a bound of it until as much has moved as there
     is room, in bits; it is at least 1, so that no more than that moves; and −log2 x is on average 1/ln 2 more on 0 … x than at x.
     """
-    own, left, total, slope, pieces, unit = scratch.own, scratch.left, scratch.total, scratch.slope, scratch.pieces, len(logs) > 0
+    own, left, total, slope, unit = scratch.own, scratch.left, scratch.total, scratch.slope, len(logs) > 0
     known, without, low, high, first, last, cuts = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1, 0
     for k in range(len(total)):
         left[k], total[k] = 0.0, 0.0
-    for piece in range(0, len(run), PIECE):
-        sums = pieces[piece // PIECE]
-        for k in range(len(total)):
-            sums[k] = 0.0
-        for entry in run[piece : piece + PIECE]:
-            sums[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
-        for k in range(len(total)):
-            total[k] += sums[k]
+    for entry in run:
+        total[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
     for k in range(len(total)):
         known += total[k]
         without -= xlog(total[k], logs)
@@ -204,18 +153,8 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     charge = np.log2(cuts) if rule.mdl and cuts > 0 else 0.0
     if cuts == 0 or without - charge < 0.0:
         return 0.0, 0.0, -1, cuts
-    best, at, low_at, risen, room, i = 0.0, -1, 0.0, 0.0, -1.0, first
-    while i <= last:
-        while i > first and i % PIECE == 0 and i + PIECE <= last:  # whole pieces
-            more = 0.0
-            for k in range(len(total)):
-                more += pieces[i // PIECE, k] * slope[k]
-            if risen + more > room:
-                break
-            for k in range(len(total)):
-                left[k] += pieces[i // PIECE, k]
-            risen += more
-            i += PIECE
+    best, at, low_at, risen, room = 0.0, -1, 0.0, 0.0, -1.0
+    for i in range(first, last + 1):
         if i > first:
             k = run[i] >> TO_CLASS & CLASS
             mass = weight_of(run[i], own, unit)
@@ -235,7 +174,6 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
             for k in range(len(total)):
                 right = max(total[k] - left[k] - most, (total[k] - left[k]) / np.e, TOLERANCE)
                 slope[k] = max(np.log2((known - low) * (left[k] + most) / ((low + most) * right)), 1.0)
-        i += 1
     split = split_of(xlog(low_at, logs) + xlog(known - low_at, logs), known, whole, logs)
     return best, split, at, cuts
 
@@ -348,11 +286,8 @@ def weigh(pool, item, objects, goes, numbers, portion):
             numbers[v, k] += numbers[lost, k] * portion[v]
 
 
-class Bounds(NamedTuple):
-    """Depth, and least number of rows, of a node that is divided."""
-
-    depth: int
-    rows: int
+Bounds = namedtuple("Bounds", "depth rows")
+"""Depth, and least number of rows, of a node that is divided."""
 
 
 @jit(inner=True)
@@ -476,8 +411,8 @@ def roomier(pool, size):
 @jit
 def grow(pool, columns, objects, rule, scratch, root, bounds):
     """Grow a tree from its root: int64[1, ·] as an open node.   Returns (int64[nodes, 4], float64[nodes, ·]) in preorder."""
-    classes, n_columns = len(scratch.left), len(columns.at)
-    found = Found(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns, np.int64), np.zeros(n_columns), np.zeros(n_columns, np.bool_))
+    classes, c = len(scratch.left), len(columns.at)
+    found = Found(np.zeros(c), np.zeros(c), np.zeros(c, np.int64), np.zeros(c), np.zeros(c, np.bool_))
     waiting, carried = longer(root, 64), np.zeros((64, WEIGHTS + classes))
     whole_of, real_of = np.empty((1024, 4), np.int64), np.empty((1024, WEIGHTS + classes))
     pair, n, top = np.zeros((2, classes)), 0, 1
