@@ -140,7 +140,8 @@ class Surrogates(_Rule):
 
         own, arity = set(rule.columns), rule.arity
         raw = [feature for feature in objects.raw_features if feature.column not in own]
-        values = np.array([objects.table.column(feature.column).values[rows] for feature in raw], np.float64).reshape(len(raw), len(rows))
+        columns = [objects.table.column(feature.column).take(rows) for feature in raw]
+        values = np.array([np.where(column.missing, np.nan, column.values) for column in columns], np.float64).reshape(len(raw), len(rows))
         cut, sides, agree, both = np.empty((len(raw), 2)), np.empty((len(raw), 2), np.int64), np.empty(len(raw)), np.empty((len(raw), arity))
         best_agreement(values, values.view(np.uint64), goes.astype(np.int32), weight, LEAST, cut, sides, agree, both)
         for f in np.flatnonzero(agree >= 0).tolist():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+import pandas
 import pytest
 
 from arboretum.api import (
     MISSING_SPLITS, MISSING_STOPS, Column, ColumnKind, Context, Equals, Family, Parts, Prices, Problem, RawFeature, Table, Target, Task, Threshold, Values,
     VerificationError, grow, table_like,
 )  # fmt: skip
+from arboretum.sklearn import TreeClassifier
 from arboretum.testing import MissingSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import SEEDS, ToyFeature, TreeParts, bare_objects, problem_of, toy_table
@@ -199,3 +201,15 @@ class TestBadInput:
         problem = problem_of(table, Parts(method=None, criterion=Reduction(), impurity=Variance(), missing=rule))
         values = grown(problem).predict(table)
         assert np.isfinite(values).all() and values.min() >= table.target.values.min() and values.max() <= table.target.values.max()
+
+
+@pytest.mark.parametrize("missing", ["better_side", "surrogates", "stops", "fractional"])
+def test_ordered_categories_may_be_missing(missing):
+    """The class is whether the size is known, and whether the weight is more than light: thresholds, "is it known?" and surrogates of both."""
+    generator, words = np.random.default_rng(0), ["low", "middle", "high"]
+    cells = generator.integers(0, 3, (2, 120))
+    cells[generator.random(cells.shape) < 0.2] = -1
+    X = pandas.DataFrame({name: pandas.Categorical.from_codes(codes, words, ordered=True) for name, codes in zip(("size", "weight"), cells, strict=True)})
+    y = (cells[0] < 0) ^ (cells[1] > 0)
+    found = TreeClassifier(method="cart", missing=missing, max_depth=3, verify=True).fit(X, y)
+    assert found.score(X, y) == 1.0 if missing == "better_side" else found.get_n_leaves() > 1

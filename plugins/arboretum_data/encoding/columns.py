@@ -222,7 +222,9 @@ class RawOrdinal(RawFeature):
     categories: tuple[str, ...] = ()
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "code ≤ threshold", read as "at most the category with the highest such code"."""
+        """The test "code ≤ threshold", read as "at most the category with the highest such code"; for ∞ "the value is known"."""
+        if threshold == np.inf:
+            return Known(self.column)
         last = len(self.categories) - 1
         return OrdinalThreshold(self.column, self.categories, min(int(threshold // 1), last))
 
