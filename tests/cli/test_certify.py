@@ -168,11 +168,11 @@ def test_what_a_solver_proved_besides_is_told_and_further_optimal_trees_are_kept
 
 
 BY_VALUE = [
-    (["method=cart", "stopping.standard.max_depth=2"], "train_error", "within max_depth 2:"),
+    (["method=cart", "stopping.standard.max_depth=2"], "train_error", "(max_depth 2):"),
     (["method=cart", "stopping.standard.max_leaves=3", "stopping.standard.min_leaf=5", "stopping.standard.min_decrease=0.01"],
-     "train_error", "within max_leaves 3, min_leaf 5:"),
+     "train_error", "(max_leaves 3, min_leaf 5):"),
     (["method=cart", "objective=balanced", "objective.lam=0.02", "pruner=cost_complexity", "pruner.alpha=0.01"], "objective", "4 tests:"),
-    (["method=gosdt", "stopping.standard.max_depth=2"], "objective", "within max_depth 2:"),
+    (["method=gosdt", "stopping.standard.max_depth=2"], "objective", "(max_depth 2):"),
 ]  # fmt: skip
 
 
