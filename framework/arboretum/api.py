@@ -3,8 +3,8 @@
 Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit-learn.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+import pkgutil
+from typing import Any
 
 from arboretum.errors import (
     ArboretumError, BudgetError, CapabilityError, ConfigError, ContractError, DataError, PluginError, StoreError, TrackerError,
@@ -34,26 +34,6 @@ from arboretum.model.shown import masked, visible
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
-
-if TYPE_CHECKING:
-    from arboretum.engine.search import bulk
-    from arboretum.engine.search.assemble import to_tree
-    from arboretum.engine.search.contract import Candidate, Cell as GrowthCell
-    from arboretum.engine.search.growth import Growth
-    from arboretum.engine.solving import Choice, assemble, refuse_unfit
-    from arboretum.engine.axioms import not_admissible
-    from arboretum.engine.lint import lint
-    from arboretum.engine.search.grow import grow
-    from arboretum.engine.search.raw import gap_of, midpoints
-    from arboretum.engine.search.shares import ByShares, Part as GrowthPart
-    from arboretum.engine.search.warmup import sample, warm_up
-    from arboretum.measure import ValidationScore, better, curves, pareto_front, roc_auc
-    from arboretum.measure.importance import importances
-    from arboretum.proof.check import check as check_proof, tree_of as tree_of_proof
-    from arboretum.proof.extract import Extraction, Memo
-    from arboretum.proof.format import read as read_proof
-    from arboretum.proof.writing import ProofWriter
-    from arboretum.report import charts, table
 
 _LATE = {
     "bulk": "arboretum.engine.search.bulk",
@@ -91,12 +71,10 @@ _LATE = {
 """Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them, writes and reads
 proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
 
-__all__ = sorted({name for name in globals() if name[0] != "_"} - {"annotations", "importlib", "TYPE_CHECKING", "Any"} | _LATE.keys())  # noqa: PLE0605
+__all__ = sorted({name for name in globals() if name[0] != "_"} - {"pkgutil", "Any"} | _LATE.keys())  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'arboretum.api' has no attribute {name!r}")
-    module, _, inside = _LATE[name].partition(":")
-    found = importlib.import_module(module)
-    return getattr(found, inside) if inside else found
+    return pkgutil.resolve_name(_LATE[name])
