@@ -191,11 +191,3 @@ def test_a_parameter_of_one_solver_needs_no_column_unless_it_varies():
     assert "threads" not in alone
     varied = comparison([solved("ours", 0.5, 0.5, threads=2), solved("ours", 0.5, 0.5, threads=1), solved("theirs", 0.5, 0.5)])
     assert "threads" in varied.splitlines()[0]
-
-
-def test_a_bound_above_the_value_of_another_tree_of_the_same_problem_is_told():
-    wrong, right = solved("hasty", 0.3, 0.3), solved("ours", 0.25, 0.25)
-    said = "contradiction on iris, seed 0: hasty proves that no tree is below 0.3, but ours has one of 0.25"
-    assert said in comparison([wrong, right]).splitlines()
-    for other in (solved("ours", 0.25, 0.25, lam=0.1), solved("ours", 0.25, 0.25, seed=1), solved("ours", 0.3 + 1e-12, 0.3)):
-        assert "contradiction" not in comparison([wrong, other])

@@ -23,12 +23,10 @@ DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
 """Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
-NOT_ASKED = (*HIDDEN, "solver", "budget", "certify", "complexities", "certifier")  # keys that say by whom or how long, not what is minimised
 ANY_TABLE = ("file", "openml")  # options of ``dataset`` that say where a table comes from, not which it is
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"  # how the metrics begin that tell what a tuner or a pruner kept
-SLACK = 1e-9  # of sums in two orders, relative
 MOST_KEPT = 4
 MOST_DRAWN = 30  # settings of a data set in the picture, the best first
 
@@ -112,7 +110,7 @@ class Comparison:
         table = text_table(rows, headings, width=width)
         if len(shown) < len(self.settings):
             table += f"… and {len(self.settings) - len(shown)} settings more\n"
-        return table + "".join(f"{line}\n" for line in (*self._legend(), *self.contradictions(), *self._front()))
+        return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front()))
 
     def _front(self) -> list[str]:
         """The settings that no other of their data set beats in the goal and all that is traded off against it, as a table."""
@@ -127,24 +125,6 @@ class Comparison:
                 rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
         headings = {name: _words([name]) for name in rows[0]} | {"setting": "no other is better in all"}
         return ["", text_table(rows, headings).rstrip("\n")]
-
-    def contradictions(self) -> list[str]:
-        """Bounds that are above the value of a tree of the same problem: one of two solvers is wrong."""
-        alike: dict[str, list[Record]] = {}
-        for record in (record for setting in self.settings for record in setting.records):
-            if _solver_of(record):
-                asked = {key: value for key, value in flatten(record.config) if key.removeprefix("choices.").partition(".")[0] not in NOT_ASKED}
-                alike.setdefault(repr((record.data.get("sha256"), record.seed, sorted(asked.items()))), []).append(record)
-        found = []
-        for group in alike.values():
-            best = min(group, key=lambda record: record.solution.value)
-            value = best.solution.value
-            for record in group:
-                if record.solution.lower_bound > value + SLACK * max(1.0, abs(value)):
-                    names = f"{_solver_of(record)} proves that no tree is below {record.solution.lower_bound:.9g}"
-                    where = f"{data_set_of(record)}, seed {record.seed}"
-                    found.append(f"contradiction on {where}: {names}, but {_solver_of(best)} has one of {value:.9g}")
-        return found
 
     def _legend(self) -> list[str]:
         """What "best", "tied" and "±" stand for, where the table says them."""
