@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +16,6 @@ from arboretum.runs.worker_pool import every, seconds_left
 QUIET_SECONDS = 2.0  # a run that is done by then says nothing of its progress
 LINE_SECONDS = 5.0  # between two lines where no terminal can rewrite one
 LOOK_SECONDS = 0.25
-LEAST_SHARE = 0.05  # of a run's work, on which an estimate rests
-SHOWN_BEST = 3  # data sets whose best run the line names
 
 
 class Line:
@@ -77,25 +74,16 @@ class RunProgress:
     """
 
     def __init__(self, line: Line, clock: Callable[[], float] = time.monotonic) -> None:
-        self._line, self._clock, self._start = line, clock, clock()
-        self._message, self._kind, self._since, self._rest = "", "", clock(), ""
+        self._line, self._clock, self._start, self._text = line, clock, clock(), ""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
-        now, kind = self._clock(), re.sub(r"\d+", "#", message)
-        if kind != self._kind:
-            self._kind, self._since = kind, now
-        share, worked = done / total if total else 0.0, now - self._since
-        self._rest = f" {100 * share:.0f} %" if total else ""
-        left = seconds_left(worked, share, 1 - share)
-        if left is not None and share >= LEAST_SHARE:  # before, an estimate would mean nothing
-            self._rest += f", {duration(left)} left"
-        self._message = message
+        self._text = f"{message} {100 * done / total:.0f} %" if total else message
         self.look()
 
     def look(self) -> None:
-        compiles = "compil" in self._message
-        if self._message and (compiles or self._clock() - self._start >= QUIET_SECONDS):
-            self._line.show(self._message + self._rest, now=compiles)
+        compiles = "compil" in self._text
+        if self._text and (compiles or self._clock() - self._start >= QUIET_SECONDS):
+            self._line.show(self._text, now=compiles)
 
 
 def counts(done: int, total: int, left: float | None, failed: int, skipped: int, what: str = "") -> str:
@@ -113,16 +101,13 @@ def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> s
 
 
 def standing(notes: Sequence[Note], total: int, left: float | None = None) -> str:
-    """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2"; errors on two data sets cannot be compared."""
+    """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2", with the best of each data set."""
     found: dict[str, Note] = {}
     for note in notes:
         if note.goal and note.value is not None and better(note.goal, note.value, found.setdefault(note.dataset, note).value):
             found[note.dataset] = note
-    words, best = counts_of(notes, total, left), list(found.values())
-    if len(best) == 1:
-        return f"{words}, best {best[0].goal} {best[0].value:.4g} {best[0].label}"
-    named = ", ".join(f"{note.dataset} {note.value:.4g}" for note in best[:SHOWN_BEST])
-    return f"{words}, best {best[0].goal}: {named}{', …' if len(best) > SHOWN_BEST else ''}" if best else words
+    best = "; ".join(f"{note.goal} {note.value:.4g} {note.label}" for note in found.values())
+    return counts_of(notes, total, left) + (f", best {best}" if best else "")
 
 
 class Watch:
