@@ -167,21 +167,16 @@ def _branches(tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
         if sideways:
             ends = (parent.x + parent.width, parent.y + BOX_HEIGHT / 2, place.x, place.y + BOX_HEIGHT / 2)
         curves.append(Curve(*ends, round(1.0 + 7.0 * mass_of(tree, child.weights) / rows, 2), level=sideways))
-        marks.append(_mark(child.edge, curves[-1], len(item.children)))
+        marks.append(_mark(child.edge, curves[-1]))
     return [*curves, *marks]
 
 
-def _mark(edge: str, curve: Curve, siblings: int) -> Label:
-    """The word on a branch: on the outer side of a curve that bends away, else over its end."""
+def _mark(edge: str, curve: Curve) -> Label:
+    """The word on a branch, over its end."""
     if curve.level:
         room = min(max(curve.x2 - curve.x1 - 24, 30.0), MARK_WIDTH)
         y = curve.y2 + 12 + curve.width / 2 if curve.y2 > curve.y1 + 1 else curve.y2 - 4 - curve.width / 2
         return Label(curve.x2 - 6, y, fit_text(edge, room, 10.5), 10.5, anchor="end", halo=True)
-    if siblings == 2:
-        x, y = curve.at(0.72)
-        side = -1 if curve.x2 < curve.x1 else 1
-        y -= 2 + curve.width / 2
-        return Label(x + side * (5 + curve.width / 2), y, edge, 10.5, anchor="end" if side < 0 else "start", halo=True)
     return Label(curve.x2, curve.y2 - 11, fit_text(edge, BOX_WIDTH[1], 10.5), 10.5, anchor="middle", halo=True)
 
 

@@ -112,12 +112,6 @@ class Curve:
         bends = ((x, self.y1), (x, self.y2)) if self.level else ((self.x1, y), (self.x2, y))
         return (self.x1, self.y1), *bends, (self.x2, self.y2)
 
-    def at(self, t: float) -> tuple[float, float]:
-        """The point a share ``t`` of the way along the cubic."""
-        s = 1 - t
-        x, y = (s**3 * a + 3 * s * s * t * b + 3 * s * t * t * c + t**3 * d for a, b, c, d in zip(*self.points(), strict=True))
-        return x, y
-
     def svg(self) -> str:
         start, *rest = (" ".join(map(_number, point)) for point in self.points())
         path = f"M{start}C{' '.join(rest)}"
