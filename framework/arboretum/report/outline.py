@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -12,18 +12,15 @@ from arboretum.model.rules import NO_OUTCOME, TestRule, spell
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 
-MERGE_ABOVE = 4  # nodes with more branches than this show sibling leaves of one prediction as one
-
 
 @attrs.frozen(eq=False)
 class Item:
     """One shown node.
 
-    node : its number (of several merged leaves: the first).   edge : how the branch to it reads, "" at the root.
-    weights : float64[n_classes] or moments.   count : training rows.   children : the shown branches; none at a leaf and where the
-    rest is folded.   folded : leaves that lie below and are not shown.   merged : number of leaves shown as this one.   stays : the
-    rows that stop at the parent (no branch for them).   note : what else its test does with rows that have no value; "" where a
-    branch says it ("> 3 or missing").
+    node : its number.   edge : how the branch to it reads, "" at the root.   weights : float64[n_classes] or moments.
+    count : training rows.   children : the shown branches; none at a leaf and where the rest is folded.   folded : leaves that lie
+    below and are not shown.   stays : the rows that stop at the parent (no branch for them).   note : what else its test does with
+    rows that have no value; "" where a branch says it ("> 3 or missing").
     """
 
     node: int
@@ -32,7 +29,6 @@ class Item:
     count: int
     children: tuple[Item, ...] = ()
     folded: int = 0
-    merged: int = 1
     stays: bool = False
     note: str = ""
 
@@ -45,14 +41,10 @@ class Item:
             stack.extend(reversed(item.children))
 
 
-def outline(
-    tree: Tree, max_depth: int | None = None, max_leaves: int | None = None,
-    *, merge: bool = True, empty: bool = False, labels: bool = False,
-) -> Item:  # fmt: skip
+def outline(tree: Tree, max_depth: int | None = None, max_leaves: int | None = None, *, empty: bool = False, labels: bool = False) -> Item:
     """Choose what to show.
 
     max_depth : branches below are folded.   max_leaves : the heaviest nodes are opened until that many leaves show.
-    merge : show sibling leaves of one prediction as one where a node has many branches.
     empty : also show the branch of rows without an outcome where no training row took it.
     labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question ("yes", "= red").
     """
@@ -62,7 +54,7 @@ def outline(
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
         if node and not opened[parent[node]]:
             continue
-        built[node] = _item(tree, node, bool(opened[node]), int(below[node]), built, merge, empty, labels)
+        built[node] = _item(tree, node, bool(opened[node]), int(below[node]), built, empty, labels)
     return built[0]
 
 
@@ -89,22 +81,18 @@ def _opened(tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: in
     return opened
 
 
-def _item(tree, node: int, opened: bool, below: int, built, merge: bool, empty: bool, labels: bool) -> Item:
+def _item(tree, node: int, opened: bool, below: int, built, empty: bool, labels: bool) -> Item:
     weights, count = tree.weights[node], _rows(tree.counts[node])
     if not opened:
         return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)
     rule = tree.rule(node)
-    groups: dict[object, list[tuple[str, Item, bool]]] = {}
-    lost = missing_outcome(tree, node)
+    lost, children = missing_outcome(tree, node), []
     for outcome, child in enumerate(tree.children(node)):
-        if child < 0:
-            continue
-        mark = edge_label(rule, outcome, labels)
-        joins = merge and rule.arity > MERGE_ABOVE and tree.is_leaf[child]
-        answer = tree.label[child] if tree.task is Task.classification else tree.value[child]
-        group = groups.setdefault(("same", answer) if joins else ("own", outcome), [])
-        group.append((mark, built.pop(int(child)), outcome == lost and "missing" not in mark))
-    children = [_joined(*zip(*group, strict=True)) for group in groups.values()]
+        if child >= 0:
+            mark = edge_label(rule, outcome, labels)
+            if outcome == lost and "missing" not in mark:
+                mark += ", missing" if mark in ("yes", "no") else " or missing"
+            children.append(attrs.evolve(built.pop(int(child)), edge=mark))
     rest = weights - sum(child.weights for child in children)
     stays = tree.mass[node] - sum(mass_of(tree, child.weights) for child in children)
     without = _rows(count - sum(child.count for child in children))
@@ -140,17 +128,6 @@ def _rows(count: float) -> float:
 def mass_of(tree: Tree, weights: np.ndarray) -> float:
     """Mass of class weights, or of moments."""
     return float(weights.sum() if tree.task is Task.classification else weights[0])
-
-
-def _joined(marks: Sequence[str], items: Sequence[Item], missing: Sequence[bool]) -> Item:
-    """One branch of the leaves that are shown as one; ``missing``: which of them rows without a value take, too."""
-    too = "" if not any(missing) else ", missing" if marks[0] in ("yes", "no") else " or missing"
-    if len(items) == 1:
-        return attrs.evolve(items[0], edge=marks[0] + too)
-    alike = all(mark.startswith("= ") for mark in marks)
-    edge = "= " + ", ".join(mark[2:] for mark in marks) if alike else " or ".join(marks)
-    weights, count = sum(item.weights for item in items), _rows(sum(item.count for item in items))
-    return attrs.evolve(items[0], edge=edge + too, weights=weights, count=count, merged=len(items))
 
 
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:

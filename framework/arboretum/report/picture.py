@@ -235,10 +235,8 @@ def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[li
     """Title, what is shown, legend; returns the shapes and the height they take."""
     name = fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True)
     folded = [item.folded for item in root.walk() if item.folded]
-    merged = sum(item.merged for item in root.walk() if item.merged > 1)
     summary = headline(tree)
     summary += f"; {sum(folded)} of the leaves are folded into {len(folded)} dashed boxes" if folded else ""
-    summary += f"; sibling leaves of one prediction are drawn as one ({merged} leaves)" if merged else ""
     legend, bottom = _legend(tree, MARGIN + 46, width)
     words = [Label(MARGIN, MARGIN + 12, name, 17, bold=True), Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT)]
     return [*words, *legend], bottom + 22
@@ -267,7 +265,7 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
 
 def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree") -> str:
     """Write the tree as a digraph, growing down; options as in :func:`arboretum.report.text.tree_text`."""
-    root = outline(tree, max_depth, max_leaves, merge=False, labels=True)
+    root = outline(tree, max_depth, max_leaves, labels=True)
     lines = [
         f"digraph {_quoted(name)} {{",
         '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11];',

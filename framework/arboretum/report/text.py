@@ -27,7 +27,7 @@ def tree_text(
     are cut with "…", and below as many levels as there is room to indent (40 at most) a line begins with its level in
     brackets.   colour : ANSI colours per class.   numbers : a line begins with its node's number.  Ends with a newline.
     """
-    root = outline(tree, max_depth, max_leaves, merge=not numbers, empty=True, labels=True)
+    root = outline(tree, max_depth, max_leaves, empty=True, labels=True)
     tails = [_tail(tree, item, max(width // 3, 16)) for item in root.walk()]
     columns = [max((display_width(tail[i]) for tail in tails), default=0) for i in range(3)]
     room = max(width - sum(columns) - 6, 24)

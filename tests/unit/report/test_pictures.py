@@ -81,7 +81,7 @@ def test_the_svg_is_well_formed_and_shows_every_node(data):
     shown = [rect for rect in root.iter(SVG + "rect") if rect.find(SVG + "title") is not None]
     items = list(outline(tree).walk())
     assert len(shown) == len(items)
-    assert sum(item.merged for item in items if not item.children and not item.stays) == tree.n_leaves
+    assert sum(not item.children and not item.stays for item in items) == tree.n_leaves
 
 
 @given(st.data())
@@ -97,7 +97,7 @@ def test_children_of_the_outline_add_up_to_their_parent(data):
 @given(st.data(), st.integers(1, 8))
 def test_folding_loses_no_leaf(data, budget):
     tree = data.draw(trees(data.draw(tables()), splits=False))
-    items = list(outline(tree, max_leaves=budget, merge=False).walk())
+    items = list(outline(tree, max_leaves=budget).walk())
     ends = [item for item in items if not item.children and not item.stays]
     assert sum(item.folded or 1 for item in ends) == tree.n_leaves == leaves_below(tree)[0]
 

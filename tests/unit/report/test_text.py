@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from arboretum.model.rules import Threshold, Values
+from arboretum.model.rules import Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree, single_leaf
 from arboretum.report.table import spell_cell, text_table
@@ -39,32 +39,6 @@ def iris_like() -> Tree:
     )
 
 
-def wide(n_values: int, labels: list[int]) -> Tree:
-    """One multiway test; leaf k predicts ``labels[k]``."""
-    n = n_values + 1
-    categories = tuple(f"v{k}" for k in range(n_values))
-    weights = np.zeros((n, 2))
-    weights[np.arange(1, n), labels] = 1
-    weights[0] = weights.sum(axis=0)
-    return Tree(
-        task=Task.classification,
-        columns=(ColumnSpec("odor", ColumnKind.categorical, categories),),
-        classes=("no", "yes"),
-        rules=(Values("odor", categories),),
-        test=[0] + [-1] * n_values,
-        child_offset=[0, n_values] + [n_values] * n_values,
-        child=range(1, n),
-        missing_child=[-1] * n,
-        weights=weights,
-        counts=weights.sum(axis=1),
-        label=[int(weights[0].argmax()), *labels],
-        value=np.full(n, np.nan),
-        price=np.zeros(n),
-        impurity=np.full(n, np.nan),
-        score=np.full(n, np.nan),
-    )
-
-
 def test_a_small_tree_reads_like_this():
     assert iris_like().to_text() == (
         "3 leaves, depth 2, 150 rows, 3 classes: rows, share, weight of [setosa versicolor virginica]\n"
@@ -80,12 +54,6 @@ def test_what_is_folded_is_counted():
     lines = iris_like().to_text(max_depth=1).splitlines()
     assert len(lines) == 4
     assert "petal_width > 0.8 ▸ versicolor (2 leaves folded)" in lines[3]
-
-
-def test_sibling_leaves_of_one_prediction_share_a_line():
-    text = wide(6, [0, 1, 0, 1, 0, 0]).to_text()
-    assert "odor = v0, v2, v4, v5 ▸ no" in text
-    assert "odor = v1, v3 ▸ yes" in text
 
 
 @given(st.data())
