@@ -213,3 +213,10 @@ def test_ordered_categories_may_be_missing(missing):
     y = (cells[0] < 0) ^ (cells[1] > 0)
     found = TreeClassifier(method="cart", missing=missing, max_depth=3, verify=True).fit(X, y)
     assert found.score(X, y) == 1.0 if missing == "better_side" else found.get_n_leaves() > 1
+
+
+@pytest.mark.parametrize("rule", ["majority", "stops", "fractional"])
+def test_criteria_of_compiled_tables_score_tests_that_lack_values(rule):
+    X = np.array([[NAN, 0], [NAN, 1], [0, 2], [1, 0], [2, 1], [3, 2], [1, 2], [2, 0]])
+    fitted = TreeClassifier(predicate="interval", criterion="idx", impurity="entropy", missing=rule, verify=True).fit(X, [0, 1, 0, 1, 1, 0, 0, 1])
+    assert fitted.tree_.n_nodes > 1

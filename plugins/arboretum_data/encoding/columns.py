@@ -246,6 +246,9 @@ class Known(TestRule):
     def outcome_label(self, outcome):
         return "is known" if outcome == 0 else "is missing"
 
+    def sql_conditions(self, name, text):
+        return [f"{name(self.column)} IS NOT NULL", f"{name(self.column)} IS NULL"]
+
 
 @attrs.frozen
 class OrdinalAtMost(TestRule):
@@ -271,3 +274,7 @@ class OrdinalAtMost(TestRule):
 
     def outcome_label(self, outcome):
         return f"{'≤' if outcome == 0 else 'not ≤'} {self.categories[self.index]}"
+
+    def sql_conditions(self, name, text):
+        low = f"{name(self.column)} IN ({', '.join(map(text, self.categories[: self.index + 1]))})"
+        return [low, f"CASE WHEN {low} THEN 0 ELSE 1 END = 1"]

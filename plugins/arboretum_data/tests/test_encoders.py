@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sqlite3
 
 import attrs
 import numpy as np
@@ -141,6 +143,13 @@ class TestTestsReadAloud:
     @pytest.mark.parametrize("rule", [Known("o"), OrdinalAtMost("o", ("a", "b", "c"), 1)])
     def test_the_rules_of_this_plugin_survive_json(self, rule):
         assert TestRule.from_json(rule.to_json()) == rule
+
+    @pytest.mark.parametrize("rule", [Known("o"), OrdinalAtMost("o", ("a", "b", "c"), 1)])
+    def test_the_rules_of_this_plugin_decide_in_sql_as_here(self, rule):
+        cases = " ".join(f"WHEN {condition} THEN {k}" for k, condition in enumerate(rule.sql_conditions(lambda name: f'"{name}"', lambda text: f"'{text}'")))
+        with contextlib.closing(sqlite3.connect(":memory:")) as base:
+            found = [base.execute(f'SELECT CASE {cases} END FROM (SELECT ? AS "o")', (value,)).fetchone()[0] for value in ("a", "c", "new", None)]
+        assert found == [rule.outcome_of({"o": value}) for value in ("a", "c", "new", None)]
 
 
 class TestRawColumns:

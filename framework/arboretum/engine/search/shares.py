@@ -242,7 +242,7 @@ class SharesGrowth(ByShares):
         if not kept.any():
             return None
         (index, to), n = pairs[kept].T, int(kept.sum())
-        own, rows = (each[kept][:, : arity + (to == arity).any()] for each in wide)
+        own, rows = (each[:, : arity + (to == arity).any()][kept] for each in wide)  # a copy, in C order as kernels ask
         price, none, numbers = column.prices[index], np.zeros((n, own.shape[1], 0)), first + np.arange(n)
         node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
         if not missing.counted and known < 1.0:
