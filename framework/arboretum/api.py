@@ -3,7 +3,6 @@
 Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit-learn.
 """
 
-import pkgutil
 from typing import Any
 
 from arboretum.errors import (
@@ -36,45 +35,37 @@ from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surr
 from arboretum.model.walk import policies
 
 _LATE = {
-    "bulk": "arboretum.engine.search.bulk",
-    "ByShares": "arboretum.engine.search.shares:ByShares",
-    "Candidate": "arboretum.engine.search.contract:Candidate",
-    "Growth": "arboretum.engine.search.growth:Growth",
-    "GrowthCell": "arboretum.engine.search.contract:Cell",
-    "GrowthPart": "arboretum.engine.search.shares:Part",
-    "gap_of": "arboretum.engine.search.raw:gap_of",
-    "sample": "arboretum.engine.search.warmup:sample",
-    "to_tree": "arboretum.engine.search.assemble:to_tree",
-    "Choice": "arboretum.engine.solving:Choice",
-    "assemble": "arboretum.engine.solving:assemble",
-    "refuse_unfit": "arboretum.engine.solving:refuse_unfit",
-    "lint": "arboretum.engine.lint:lint",
-    "not_admissible": "arboretum.engine.axioms:not_admissible",
-    "grow": "arboretum.engine.search.grow:grow",
-    "midpoints": "arboretum.engine.search.raw:midpoints",
-    "warm_up": "arboretum.engine.search.warmup:warm_up",
-    "Extraction": "arboretum.proof.extract:Extraction",
-    "Memo": "arboretum.proof.extract:Memo",
-    "check_proof": "arboretum.proof.check:check",
-    "tree_of_proof": "arboretum.proof.check:tree_of",
-    "ProofWriter": "arboretum.proof.writing:ProofWriter",
-    "read_proof": "arboretum.proof.format:read",
-    "ValidationScore": "arboretum.measure:ValidationScore",
-    "roc_auc": "arboretum.measure:roc_auc",
-    "better": "arboretum.measure:better",
-    "curves": "arboretum.measure.curves",
-    "importances": "arboretum.measure.importance:importances",
-    "pareto_front": "arboretum.measure:pareto_front",
-    "charts": "arboretum.report.charts",
-    "table": "arboretum.report.table",
+    name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
+    for module, names in {
+        "arboretum.engine.axioms": "not_admissible",
+        "arboretum.engine.lint": "lint",
+        "arboretum.engine.search": "bulk",
+        "arboretum.engine.search.assemble": "to_tree",
+        "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell",
+        "arboretum.engine.search.grow": "grow",
+        "arboretum.engine.search.growth": "Growth",
+        "arboretum.engine.search.raw": "gap_of, midpoints",
+        "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
+        "arboretum.engine.search.warmup": "sample, warm_up",
+        "arboretum.engine.solving": "assemble, Choice, refuse_unfit",
+        "arboretum.measure": "better, curves, pareto_front, roc_auc, ValidationScore",
+        "arboretum.measure.importance": "importances",
+        "arboretum.proof.check": "check as check_proof, tree_of as tree_of_proof",
+        "arboretum.proof.extract": "Extraction, Memo",
+        "arboretum.proof.format": "read as read_proof",
+        "arboretum.proof.writing": "ProofWriter",
+        "arboretum.report": "charts, table",
+    }.items()
+    for name in names.split(", ")
 }
-"""Name → module, or module:name, that is loaded on first use: what grows trees (numba), measures them, writes and reads
+"""Name → (module, its name there), imported on first use: what grows trees (numba), measures them, writes and reads
 proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
 
-__all__ = sorted({name for name in globals() if name[0] != "_"} - {"pkgutil", "Any"} | _LATE.keys())  # noqa: PLE0605
+__all__ = sorted({name for name in globals() if name[0] != "_"} - {"Any"} | _LATE.keys())  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATE:
         raise AttributeError(f"module 'arboretum.api' has no attribute {name!r}")
-    return pkgutil.resolve_name(_LATE[name])
+    module, inside = _LATE[name]
+    return getattr(__import__(module, fromlist=[inside]), inside)
