@@ -5,8 +5,6 @@ The class states ``kind`` (its group), ``name`` (its option), ``paper`` and ``ca
 table and the MLflow parameters are derived from it.
 """
 
-from __future__ import annotations
-
 import enum
 import operator
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The contract of every kind, by name: what a class must have, and what it may have besides."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """The hooks a plugin may implement (pluggy).  An unknown ``arboretum_…`` function in a plugin is an error at start."""
 
-from __future__ import annotations
-
 import pluggy
 
 PROJECT = "arboretum"

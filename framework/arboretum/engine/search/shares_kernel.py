@@ -1,7 +1,5 @@
 """Trees by shares in one compiled call, where ``missing`` is a rule of the kernel; the same trees as node by node."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
