@@ -138,16 +138,14 @@ def main(argv: list[str]) -> int:
 def _add_fields(parser: Parser, entry: Entry) -> None:
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
-        words = f"{field.metadata.get('doc', '')} (default {_shown(default_of(field))})".replace("%", "%%")
+        default = default_of(field)
+        shown = ",".join(map(str, default)) or "all" if isinstance(default, tuple | list) else str(default) or "none"
+        words = f"{field.metadata.get('doc', '')} (default {shown})".replace("%", "%%")
         try:
             group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
         except argparse.ArgumentError as error:
             who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
             raise ConfigError(f"{who} has a field {field.alias!r}, which is an option of the command") from error
-
-
-def _shown(default: Any) -> str:
-    return ",".join(map(str, default)) or "all" if isinstance(default, tuple | list) else str(default) or "none"
 
 
 def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:

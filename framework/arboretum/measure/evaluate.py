@@ -77,20 +77,7 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     rates = metrics.rates(metrics.confusion(target.codes, predicted, weights, len(target.classes)), "macro")
     found |= {name: rates[name] for name in ("precision", "recall", "f1")}
     found |= {name: getattr(metrics, name)(target.codes, proba, weights) for name in ("log_loss", "brier")}
-    return found | {"roc_auc": roc_auc(tree, table, places)}
-
-
-def roc_auc(scores: Tree | np.ndarray, table: Table, places: Places | None = None) -> float:
-    """Area under the ROC curve on the rows of a table, macro one-vs-rest for more than two classes; NaN if not defined.
-
-    scores : a tree, or its probabilities, float64[n_rows, n_classes].   table : its classes begin with those of the scores.
-    places : from :meth:`Tree.places`, where they are known.   Rows count by weight.  Raises DataError for a regression target, or rows without a known class.
-    """
-    if table.task is Task.regression or (table.target.codes < 0).any():
-        raise DataError(f"the area under the ROC curve needs a class for every row; the target {table.target.name!r} gives none")
-    if isinstance(scores, Tree):
-        return _of_cuts(scores, table, "roc_auc", places)(())
-    return metrics.roc_auc(table.target.codes, np.asarray(scores, np.float64), table.row_weights())
+    return found | {"roc_auc": _of_cuts(tree, table, "roc_auc", places)(())}
 
 
 @attrs.frozen(eq=False)

@@ -25,13 +25,8 @@ from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component
 
 
-def read_presets(folder: Path, owner: Owner) -> list[Preset]:
-    """Read ``folder/<kind>/*.yaml``; an absent folder holds none.  Raises PluginError naming the file and the rule."""
-    return [read_preset(path, owner) for path in sorted(folder.glob("*/*.yaml"))]
-
-
 def read_preset(path: Path, owner: Owner) -> Preset:
-    """Read one preset file."""
+    """Read one preset file, ``presets/<kind>/*.yaml``.  Raises PluginError naming the file and the rule."""
     import yaml
 
     text, kind = path.read_text(encoding="utf-8"), path.parent.name
@@ -103,7 +98,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     owner = Owner(point.name, name, version, str(folder))
     try:
         classes = _register(manager, module, owner)
-        presets = read_presets(folder / "presets", owner)
+        presets = [read_preset(path, owner) for path in sorted(folder.glob("presets/*/*.yaml"))]
         for cls in classes:
             check_component(cls, owner)
     except PluginError as error:

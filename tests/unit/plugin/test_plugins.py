@@ -345,16 +345,15 @@ def test_a_preset_that_is_none_is_refused_with_its_file_and_the_rule(text, rule,
 
 
 def test_a_preset_states_recipe_selection_summary_and_paper(tmp_path):
-    from arboretum.plugin.discovery import read_presets
+    from arboretum.plugin.discovery import read_preset
 
     (tmp_path / "method").mkdir()
     (tmp_path / "method" / "mine.yaml").write_text(
         "# @package _global_\n# My method.  paper: me2020\ndefaults:\n- greedy@method\n- override /stopping: [pure]\n- override /cost: unit\n"
     )
-    (preset,) = read_presets(tmp_path, OWNER)
+    preset = read_preset(tmp_path / "method" / "mine.yaml", OWNER)
     assert (preset.kind, preset.name, preset.recipe, preset.paper) == ("method", "mine", "greedy", "me2020")
     assert preset.select == {"stopping": ("pure",), "cost": "unit"} and preset.summary == "My method."
-    assert read_presets(tmp_path / "nothing", OWNER) == []
 
 
 # -- building ------------------------------------------------------------------------------------------------------------------
