@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shutil
 import signal
 import sys
@@ -92,12 +93,8 @@ def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
 
 def paragraphs(text: str) -> str:
     """Paragraphs, wrapped one by one; lists and indented lines stay as they are where they fit."""
-    blocks = []
-    for block in text.split("\n\n"):
-        lines = block.splitlines()
-        plain = not any(line.startswith((" ", "*", "-")) for line in lines)
-        blocks.append(paragraph(" ".join(lines)) if plain else block)
-    return "\n\n".join(blocks)
+    kept = re.compile("^[ *-]", re.MULTILINE)
+    return "\n\n".join(block if kept.search(block) else paragraph(block) for block in text.split("\n\n"))
 
 
 def duration(seconds: float) -> str:
