@@ -79,13 +79,15 @@ def best_interval(goal: Goal, base: np.ndarray, by_bin: np.ndarray) -> tuple[tup
 
 
 def moved(goal: Goal, base: np.ndarray, by_bin: np.ndarray, first: int, last: int) -> tuple[int, int]:
-    """The interval after each end has moved in turn to where the proxy is highest, until neither helps."""
+    """The interval after each end has moved in turn to where the proxy is highest, until neither helps; never the whole, which asks nothing."""
     upto = _upto(by_bin)
     best = float(goal.score(base + upto[last + 1] - upto[first]))
     while True:
         lows = goal.score(base + upto[last + 1] - upto[: last + 1])
+        lows[0] = lows[0] if last < len(by_bin) - 1 else -np.inf
         first = int(lows.argmax()) if lows.max() > best * (1 + 1e-12) else first
         highs = goal.score(base + upto[first + 1 :] - upto[first])
+        highs[-1] = highs[-1] if first else -np.inf
         last = first + int(highs.argmax()) if highs.max() > max(best, lows.max()) * (1 + 1e-12) else last
         if max(lows.max(), highs.max()) <= best * (1 + 1e-12):
             return first, last

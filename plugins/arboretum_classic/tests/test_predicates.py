@@ -24,6 +24,7 @@ from arboretum_basics.to_sklearn import sklearn_matrix
 from arboretum_classic.ball import Balls
 from arboretum_classic.intervals import Intervals
 from arboretum_classic.predicates import RandomThresholds, Thresholds, coarse
+from arboretum_classic.proposals import Goal, moved
 from arboretum_classic.rules import METRICS, Ball, MOfN, Oblique
 
 
@@ -280,3 +281,12 @@ def test_what_a_rule_cannot_be_is_named():
     ]:  # fmt: skip
         with pytest.raises(DataError, match=complaint):
             make()
+
+
+def test_no_interval_becomes_the_whole_column():
+    """Where all rows without a value are of one class, "all known ones" is the purest set of the proxy, but no test."""
+    goal = Goal(np.eye(2)[[0, 0, 0, 1, 1, 1, 1]], np.ones(7))
+    by_bin = goal.by_bin(np.array([4, 4, 4, 0, 1, 2, 3]), np.array([0.5, 1.5, 2.5]))
+    assert all(moved(goal, np.zeros(3), by_bin, first, last) != (0, 3) for first, last in itertools.combinations(range(4), 2) if (first, last) != (0, 3))
+    X = np.array([[np.nan, 0.0], [np.nan, 0], [np.nan, 1], [0, 0], [1, 0], [2, 1], [3, 1]])
+    assert TreeClassifier(predicate="m_of_n", missing="majority", verify=True).fit(X, [0, 0, 0, 1, 1, 1, 1]).tree_.n_nodes > 1
