@@ -88,7 +88,7 @@ def test_a_component_that_needs_a_part_gets_one_in_its_example():
 
     registry = Registry()
     solver = registry.add(Solves, Owner("shop"))
-    assert command(solver, registry) is None
+    assert command(solver, registry) == "arboretum run dataset=wine solver=solves method=exact solver.gap=0"
     registry.add(Goal, Owner("shop"))
     assert command(solver, registry) == (
         "arboretum run dataset=wine solver=solves method=exact solver.gap=0 objective=goal"

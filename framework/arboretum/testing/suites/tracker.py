@@ -16,7 +16,8 @@ def sample_record(seed: int = 0, **changes: Any) -> Record:
     """A small record as a run makes it (without a tree: trackers get the tree as text)."""
     choices = {"dataset": "iris", "method": "cart", "criterion": "reduction", "stopping": ["standard"]}
     fields = {"criterion": {"lam": 10.0}, "stopping": {"standard": {"max_depth": 3, "min_leaf": 1}}}
-    versions, timings = {"python": "3.12.0", "arboretum": "0.1.0", "git": "a" * 40}, {"load": 0.01, "fit": 0.003, "verify": 0.004}
+    versions = {"python": "3.12.0", "arboretum": "0.1.0", "plugin arboretum_classic": "arboretum 0.1.0", "git": "a" * 40}
+    timings = {"load": 0.01, "fit": 0.003, "verify": 0.004}
     data = {"name": "iris", "sha256": "c0ffee" * 10 + "abcd", "n_rows": 150, "n_objects": 105, "n_tests": 4, "n_classes": 3}
     metrics = {"train_error": 0.01, "valid_error": 0.02 + 0.01 * seed, "depth": 3.0, "n_leaves": 5.0}
     config = {"choices": choices, **fields, "seed": seed}
