@@ -281,16 +281,16 @@ def estimates(weights, label, limit):
 
 
 @jit(inner=True)
-def _branch_errors(branch, low, high, whole, label, weight, tests, shape, nodes, child, limit, entries):
-    """Errors to be expected were a node's entries sent down one of its branches.
+def _branch_errors(branch, span, whole, most, label, weight, tests, shape, nodes, child, limit, entries):
+    """Errors to be expected were a node's entries sent down one of its branches; infinity where more than ``most`` are sure.
 
-    low, high : the entries, the last ones in the buffers; of these only such as are not in the branch, unless it is to be counted
-    anew (``whole``: a missing value splits an entry of the node or below).   child : int64[edges], as pruned so far.
+    span : from where to where the entries lie, the last ones in the buffers; of these only such as are not in the branch, unless it is
+    to be counted anew (``whole``: a missing value splits an entry of the node or below).   child : int64[edges], as pruned so far.
     """
     own, width = 0.0 if whole else 1.0, nodes.weights.shape[1]
     stack, waiting, total = np.empty((len(nodes.origin), 3), np.int64), 1, 0.0
-    stack[0] = branch, low, high
-    while waiting > 0:
+    stack[0] = branch, span[0], span[1]
+    while waiting > 0 and total <= most:
         waiting -= 1
         node, low, high = stack[waiting]  # all segments that wait lie before this one
         if low == high and not whole:
@@ -319,14 +319,15 @@ def _branch_errors(branch, low, high, whole, label, weight, tests, shape, nodes,
                 alone = np.zeros(width)
                 _add(nodes.low[edge], nodes.high[edge], entries, label, weight, alone)
                 total += _estimated(alone, -1, limit)
-    return total, entries
+    return total if waiting == 0 else np.inf, entries
 
 
 @jit
 def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
     """Prune bottom up: a subtree becomes a leaf, or its largest branch, where that is expected to err as little.
 
-    label, weight : int32, float64[rows].   nodes : ``origin`` as grown, the rest zeros, with room for a leaf per branch more.
+    label, weight : int32, float64[rows].   nodes : ``origin`` and ``weights`` as grown, ``split`` where it can be, the rest zeros,
+    with room for a leaf per branch more.
     child : int64[edges], changed.   margin : errors by which leaf or branch may be worse.   Returns the number of nodes in use.
     """
     n_nodes, n = len(shape.test), len(weight)
@@ -343,19 +344,27 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
         first, last = (shape.first[asked], shape.first[asked + 1]) if asked >= 0 else (0, 0)
         if not entered[node]:
             entered[node] = True
-            nodes.weights[node, :] = 0.0
-            _add(low, high, entries, label, weight, nodes.weights[node])
-            nodes.rows[node], nodes.size[node] = entries[1][low:high].sum(), high - low
-            nodes.moved[node] |= moved == 2
+            nodes.size[node] = high - low
+            if moved == 2:
+                nodes.weights[node, :], nodes.rows[node], nodes.moved[node] = 0.0, entries[1][low:high].sum(), True
+                _add(low, high, entries, label, weight, nodes.weights[node])
             if asked < 0:
                 nodes.errors[node] = _estimated(nodes.weights[node], -1, limit)
                 waiting -= 1
+                continue
+            resting = np.zeros(nodes.weights.shape[1])
+            if moved == 0 and (nodes.origin[shape.child[first:last]] < 0).all():  # what the leaves weigh is known: no rows are sent
+                resting += nodes.weights[node]
+                for one in child[first:last]:
+                    if one >= 0:
+                        nodes.errors[one], nodes.size[one] = _estimated(nodes.weights[one], -1, limit), -1
+                        resting -= nodes.weights[one]
+                nodes.errors[node], nodes.deep[node] = _estimated(resting, nodes.weights[node].argmax(), limit), nodes.split[node]
                 continue
             nodes.known[first:last] = 0.0
             entries, split, rest, end = _divide(asked, low, high, top, weight, tests, shape, nodes, entries)
             kept = 0 if split or nodes.split[node] else kept
             nodes.split[node] = nodes.deep[node] = split
-            resting = np.zeros(nodes.weights.shape[1])
             _add(rest, end, entries, label, weight, resting)
             top = end if split else top
             for edge in range(first, last):
@@ -381,10 +390,12 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                     largest, most, inside = child[edge], mass, edge
         as_leaf = as_branch = _estimated(nodes.weights[node], -1, limit)
         if largest >= 0 and nodes.origin[largest] >= 0:
+            ceiling = nodes.errors[node] + bound
+            ceiling = as_leaf - bound if as_leaf <= ceiling else ceiling  # with more errors the branch is not chosen
             whole = nodes.split[node] or nodes.deep[largest]
             skip, until = (high, high) if whole else (nodes.low[inside], nodes.high[inside])
             entries, end = _copied(low, high, skip, until, top, entries)
-            as_branch, entries = _branch_errors(largest, top, end, whole, label, weight, tests, shape, nodes, child, limit, entries)
+            as_branch, entries = _branch_errors(largest, (top, end), whole, ceiling, label, weight, tests, shape, nodes, child, limit, entries)
         if as_leaf <= nodes.errors[node] + bound and as_leaf <= as_branch + bound:
             nodes.origin[node], nodes.errors[node], nodes.split[node], nodes.deep[node] = -1, as_leaf, False, False
         elif as_branch <= nodes.errors[node] + bound:

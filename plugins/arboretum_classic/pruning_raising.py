@@ -27,7 +27,10 @@ def raised(tree: Tree, train: Table, limit: Limit, margin: float) -> Tree:
     )  # fmt: skip
     nodes.origin[:n] = np.where(tree.is_leaf, LEAF, np.arange(n))
     label, weight = train.target.codes.astype(np.int32), np.asarray(train.row_weights(), np.float64)
-    prune_and_raise(label, weight, tests_of(tree, train), shape_of(tree), nodes, child, limit, margin)
+    tests = tests_of(tree, train)
+    nodes.weights[:n] = tree.weights
+    nodes.split[:n] = np.isnan(tests.numbers).any() or (tests.codes < 0).any()
+    prune_and_raise(label, weight, tests, shape_of(tree), nodes, child, limit, margin)
     return rebuilt(tree, nodes, child)
 
 
