@@ -290,11 +290,11 @@ def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out)
         out[j] = outcome(np.int64(codes[start + np.uintp(rows[j]) * down]), family, index, n_bins, side)
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def outcome(code, family, index, known, side):
     """Where a test sends a code; ``side`` where the value is missing."""
     if code >= known:
         return np.int64(side)
     if family == MULTIWAY:
         return code
-    return np.int64(code > index) if family == THRESHOLDS else np.int64(code != index)
+    return np.int64(code != index) if family == EQUALS else np.int64(code > index)

@@ -9,13 +9,13 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.block import ARITY, BROKEN, FEATURE, INDEX, SIDE, USED, flush, named, score
-from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
+from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED, outcome
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import CLASS, MISSING, MOST_CLASSES, OBJECT, TO_CLASS, TO_RANK, alone, separated
 from arboretum.kernels.subtree import NODE_WORK, bar_prices, mark_paid
-from arboretum.kernels.tables import BLOCK, Ask, Ties, mass_of
+from arboretum.kernels.tables import BLOCK, Ask, Ties, add_moments, mass_of
 
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)  # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
@@ -94,10 +94,7 @@ def add(sums, row, e, here):
     """Add an entry."""
     k, w = np.int64(0), here.weight[e]
     if len(here.y) > 0:
-        y = here.y[e]
-        sums.weights[row, 0] += w
-        sums.weights[row, 1] += w * y
-        sums.weights[row, 2] += w * y * y
+        add_moments(sums.weights, row, w, here.y[e])
     else:
         k = np.int64(here.label[e])
         sums.weights[row, k] += w
@@ -363,13 +360,8 @@ def outcomes(features, pool, f, index, low, high, goes):
     base, down = np.uintp(column) * np.uintp(features.column_stride), np.uintp(features.row_stride)
     for e in range(high - low):
         code = np.int64(features.codes[base + np.uintp(pool.who[low + e]) * down])
-        if code >= n_bins:
-            goes[e] = -1
-        elif family == MULTIWAY:
-            goes[e] = code
-        else:
-            goes[e] = np.int64(code != index) if family == EQUALS else np.int64(code > index)
-            beyond = min(beyond, code) if goes[e] == 1 else beyond
+        goes[e] = outcome(code, family, index, n_bins, -1)
+        beyond = min(beyond, code) if goes[e] == 1 else beyond
     return index, beyond
 
 

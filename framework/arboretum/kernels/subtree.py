@@ -13,7 +13,7 @@ import numpy as np
 
 from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, block_for, flush
 from arboretum.kernels.coded import (
-    EQUALS, MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, scan_binary, scan_multiway,
+    MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, outcome, scan_binary, scan_multiway,
 )  # fmt: skip
 from arboretum.kernels.function_pointers import call_impurity, impurity_at
 from arboretum.kernels.jit import jit
@@ -334,15 +334,8 @@ def divide(features, f, index, side, rows, low, high, start, scratch):
         for j in range(low, high):
             i = np.uintp(rows[j])
             code = np.int64(features.codes[base + i * down])
-            if code >= known:
-                o = np.int64(side)
-            elif family == MULTIWAY:
-                o = code
-            elif family == EQUALS:
-                o = np.int64(code != index)
-            else:
-                o = np.int64(code > index)
-                beyond = min(beyond, code if o == 1 else beyond)
+            o = outcome(code, family, index, known, side)
+            beyond = min(beyond, code) if o == 1 and code < known else beyond
             goes[i] = o
     some, every = rows[low:high], np.int64(-1)
     if outcomes == 2:
