@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arboretum.api import Context, Family, Prices, Task, grow
-from arboretum.engine.search.raw import gap_of, midpoint
+from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.verify import check_prices
 from arboretum.engine.verify import check_tree as replay
 from arboretum_classic.criteria import GainRatio, Reduction
@@ -37,7 +37,7 @@ class Everything:
         for feature, values in zip(objects.raw_features, objects.raw[rows].T, strict=True):
             known = np.unique(values[~np.isnan(values)])
             pairs = zip(known[:-1], known[1:], strict=True)
-            found += [feature.rule(midpoint(a, b)) for a, b in pairs if b > a + gap_of(values.dtype)]
+            found += [feature.rule(midpoints(np.array([[a, b]]))[0]) for a, b in pairs if b > a + gap_of(values.dtype)]
             found += [feature.rule(np.inf)] * bool(0 < np.isnan(values).sum() < len(values))
         return found
 

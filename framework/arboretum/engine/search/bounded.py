@@ -11,7 +11,7 @@ import numpy as np
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
-from arboretum.engine.search.raw import PresortedEngine, RawColumns, midpoint
+from arboretum.engine.search.raw import PresortedEngine, RawColumns, midpoints
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded
 from arboretum.model.encoded import Node
@@ -68,7 +68,7 @@ class BoundedEngine(RawColumns):
                 return None
             low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
             dtype = raw.values.dtype.type
-            threshold = midpoint(dtype(low), dtype(high))
+            threshold = float(midpoints(np.array([[low, high]], dtype))[0])
             if found.bin == binning.LAST_BIN and np.isnan(found.low):  # known against missing
                 threshold = np.inf
                 break

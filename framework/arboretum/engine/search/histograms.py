@@ -86,10 +86,5 @@ class Histograms:
 
 def flat_memory(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
     """A matrix as flat read-only memory with its strides in elements; copied only if it is not contiguous."""
-    if matrix.flags.c_contiguous:
-        flat, strides = matrix.reshape(-1), (matrix.shape[1], 1)
-    elif matrix.flags.f_contiguous:
-        flat, strides = matrix.T.reshape(-1), (1, matrix.shape[0])
-    else:
-        flat, strides = np.ascontiguousarray(matrix.T).reshape(-1), (1, matrix.shape[0])
-    return frozen_array(flat), *strides
+    by_row = matrix.flags.c_contiguous
+    return frozen_array(matrix if by_row else matrix.T).reshape(-1), *((matrix.shape[1], 1) if by_row else (1, matrix.shape[0]))

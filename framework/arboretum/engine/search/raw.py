@@ -22,16 +22,13 @@ GAP_FLOAT32 = np.float32(1e-7)
 """float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
 
 
-def midpoint(low: np.floating, high: np.floating) -> float:
-    """The threshold between two neighbouring values, as scikit-learn computes it: in float64, whatever the column's type.
-
-    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.
-    """
-    return float(midpoints(np.array([[low, high]]))[0])
-
-
 def midpoints(edges: np.ndarray) -> np.ndarray:
-    """float64[m]: :func:`midpoint` of every row of float[m, 2]; ∞ where the upper value is missing: the cut is after all that are known."""
+    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as scikit-learn computes it: in float64, whatever
+    the column's type.
+
+    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.  ∞ where the upper value is missing: the cut
+    is after all that are known.
+    """
     low, high = edges.astype(np.float64).T
     with np.errstate(invalid="ignore"):  # −inf and inf
         middle = low / 2.0 + high / 2.0
@@ -123,8 +120,8 @@ class PresortedEngine(RawColumns):
         return (self._order[some, low:high] & self._order.dtype.type((1 << self._shift) - 1)).astype(np.int64)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
-        ((low, high),) = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
-        return midpoint(*self._values[feature, [low, high]])
+        rows = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
+        return float(midpoints(self._values[feature, rows])[0])
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
         space, stats, price = self._space, self._space.statistics, self._price(cell)
@@ -153,40 +150,28 @@ class PresortedEngine(RawColumns):
             values = np.take_along_axis(self._values[some], rows, axis=1)
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
-            if lacking.any():  # missing rows left, then right; at last these alone right
-                both, known = apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]), (~lost).sum(axis=1)
-                some_known = np.flatnonzero(lacking & (known > 0))
-                both[some_known, known[some_known] - 1, 1] = True
-                cuts = np.nonzero(both)
-                cuts[2][~lacking[cuts[0]]] = NO_SIDE
-            else:
-                cuts = (*np.nonzero(apart), np.full(np.count_nonzero(apart), NO_SIDE))
-            sums = [None if what is None else _summed(what[rows], lost, lacking.any()) for what in self._additive()]
+            # missing rows left, then right; at last these alone right
+            both, known = apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]), (~lost).sum(axis=1)
+            some_known = np.flatnonzero(lacking & (known > 0))
+            both[some_known, known[some_known] - 1, 1] = True
+            cuts = np.nonzero(both)
+            cuts[2][~lacking[cuts[0]]] = NO_SIDE
+            sums = [_summed(what[rows], lost) for what in (*stats.sums, space.extra)]
             costs = self._prefix_costs(rows, lost, scorer.prefix)
             most = max(1, BLOCK_ENTRIES // (2 * stats.width))
             for low in range(0, len(cuts[0]), most):
                 column, position, side = cut = tuple(which[low : low + most] for which in cuts)
-                counts = _tables(sums[1], *cut)
-                weights = counts.astype(np.float64) if sums[0] is None else _tables(sums[0], *cut)
-                if sums[0] is not None and not stats.moments:
+                weights, counts, extra = (_tables(one, *cut) for one in sums)
+                if not stats.moments:
                     weights[counts == 0] = 0.0  # and not 1e-17
                 if costs is not None:
                     form = 2 * (side == 1)
                     extra = np.stack([costs[column, form, position], costs[column, form + 1, position + 1]], axis=1)[:, :, None]
-                else:
-                    extra = np.zeros((len(side), 2, 0)) if sums[2] is None else _tables(sums[2], *cut)
-                kept = np.flatnonzero(stats.allowed(weights, counts, space.least) & (price[start + column] < np.inf))
-                if len(kept) < len(side):
-                    weights, counts, extra, column, position, side = (each[kept] for each in (weights, counts, extra, *cut))
-                tables = scorer.tables(weights, counts, price[start + column], extra, np.arange(first, first + len(kept)))
+                kept = stats.allowed(weights, counts, space.least) & (price[start + column] < np.inf)
+                weights, counts, extra, column, position, side = (each[kept] for each in (weights, counts, extra, *cut))
+                tables = scorer.tables(weights, counts, price[start + column], extra, np.arange(first, first + len(side)))
                 yield Block(self, tables, start + column, position, side)
-                first += len(kept)
-
-    def _additive(self) -> tuple[np.ndarray | None, ...]:
-        """[n, k]: what objects add to weights (None: the same as to counts), to counts, and to the criterion's own columns."""
-        stats, extra = self._space.statistics, self._space.extra
-        weights, counts = stats.sums
-        return None if stats.unit and not stats.moments else weights, counts, extra if extra.shape[1] else None
+                first += len(side)
 
     def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:
         """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None without a prefix kernel."""
@@ -204,22 +189,18 @@ class PresortedEngine(RawColumns):
                 child.memo["sorted"] = True
 
 
-def _summed(what: np.ndarray, lost: np.ndarray, any_lost: bool) -> tuple[np.ndarray, np.ndarray | None]:
-    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these, None without any."""
-    if not any_lost:
-        return np.cumsum(what, axis=1), None
+def _summed(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these."""
     gone = lost[:, :, None]
     return np.cumsum(np.where(gone, 0, what), axis=1), np.where(gone, what, 0).sum(axis=1)
 
 
-def _tables(sums: tuple[np.ndarray, np.ndarray | None], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
+def _tables(sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
     """[cuts, 2, k]: what lies on both sides of each cut."""
     left, lost = sums
-    _, m, k = left.shape
-    both = np.empty((len(side), 2, k), left.dtype)
-    both[:, 0] = left.reshape(-1, k)[column * m + position]
+    both = np.empty((len(side), 2, left.shape[2]), left.dtype)
+    both[:, 0] = left[column, position]
     np.subtract(left[:, -1][column], both[:, 0], out=both[:, 1])
-    if lost is not None:
-        sent = np.flatnonzero(side >= 0)
-        both[sent, side[sent]] += lost[column[sent]]
+    sent = np.flatnonzero(side >= 0)
+    both[sent, side[sent]] += lost[column[sent]]
     return both
