@@ -10,7 +10,7 @@ import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
 from arboretum.interfaces.method import Problem
-from arboretum.model.encoded import Encoded, Node
+from arboretum.model.encoded import Node
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import EPS, Arrivals

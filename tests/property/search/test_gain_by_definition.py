@@ -85,7 +85,7 @@ def test_a_set_of_objects_that_is_an_outcome_of_several_tests_is_asked_about_onc
 
 
 def test_many_answers_of_another_length_are_refused_by_name():
-    with pytest.raises(ContractError, match=r"coverage 'many': covered_many must be float64\[8\], one number per object; got float64\[7\]"):
+    with pytest.raises(ContractError, match=r"coverage 'many': covered_many must have the shape \[8\], one number per object; got float64\[7\]"):
         grow(twins(coverage=Many(wrong=True)), Context())
 
 

@@ -301,7 +301,7 @@ class Beyond(ToyExcluded):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [("range", "between 0 and 1; got 1.5"), ("shape", r"float64\[5\].*got float64\[6\]")]
+    ("wrong", "said"), [("range", "between 0 and 1; got 1.5"), ("shape", r"shape \[5\].*got float64\[6\]")]
 )
 def test_a_coverage_that_breaks_its_contract_is_named(wrong, said):
     problem = with_coverage(problem_of(table([1] * 5), ToyCover(), Gini()), Beyond(wrong))

@@ -284,14 +284,14 @@ def component_name(component: Any) -> str:
     return getattr(component, "name", None) or type(component).__name__
 
 
-def checked_array(values: Any, n: int, what: str) -> np.ndarray:
+def checked_array(values: Any, n: int, what: str, per: str = "test") -> np.ndarray:
     """A float64[n] array, or a ContractError that says what came instead, and what is wrong with it."""
     if values is None:
-        raise ContractError(f"{what} returned nothing; return float64[{n}], one number per test (is a 'return' missing?)")
+        raise ContractError(f"{what} returned nothing; return float64[{n}], one number per {per} (is a 'return' missing?)")
     array = np.asarray(values)
     if array.shape != (n,):
         got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
-        raise ContractError(f"{what} must have the shape [{n}], one number per test; got {got}{_axis_hint(array, n)}")
+        raise ContractError(f"{what} must have the shape [{n}], one number per {per}; got {got}{_axis_hint(array, n)}")
     if array.dtype != np.float64:
         way = "add .astype(np.float64)" if array.dtype.kind in "biuf" else "return numbers"
         raise ContractError(f"{what} must be of dtype float64; got {array.dtype}: {way}")

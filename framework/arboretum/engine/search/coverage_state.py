@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.engine.search.compiled_criterion import checked_array
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.counting import partition
@@ -32,8 +33,6 @@ BARELY = math.nextafter(1.0, 0.0)
 """Where not all are covered: one of 10⁵ objects that is still together with one other misses by less than the rounding of 1."""
 
 MOST_ROWS = 1 << 18  # objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array
-
-FLOAT64 = np.dtype(np.float64)
 
 
 @attrs.frozen(eq=False)
@@ -116,10 +115,10 @@ class CoverageState:
     def _covered(self, name: str, part: Any, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: what one function answers for each set, checked for its form."""
         if hasattr(part, "covered_many"):
-            return _checked(part.covered_many(self.objects, rows, start), len(rows), f"coverage {name!r}: covered_many")
+            return checked_array(part.covered_many(self.objects, rows, start), len(rows), f"coverage {name!r}: covered_many", "object")
         found, what, covered = np.empty(len(rows)), f"coverage {name!r}: covered", part.covered
         for low, high in itertools.pairwise(start.tolist()):
-            found[low:high] = _checked(covered(self.objects, rows[low:high]), high - low, what)
+            found[low:high] = checked_array(covered(self.objects, rows[low:high]), high - low, what, "object")
         return found
 
     def gains(self, rows: np.ndarray, before: np.ndarray, outcomes: Iterable[np.ndarray], n_tests: int, n_outcomes: int) -> np.ndarray:
@@ -156,15 +155,6 @@ class CoverageState:
         share = np.divide(was - rest.prod(axis=0), was, out=np.zeros(len(at)), where=was > 0.0)
         found = np.add.reduceat(self.objects.weight[rows[at]] * share, first[:-1])
         gains[which >= 0] = found[which[which >= 0]]
-
-
-def _checked(values: Any, n: int, what: str) -> np.ndarray:
-    """A float64[n] array; raises ContractError that says what came instead."""
-    found = np.asarray(values)
-    if found.shape != (n,) or (found.dtype is not FLOAT64 and found.dtype != FLOAT64):
-        got = f"{found.dtype}{list(found.shape)}"
-        raise ContractError(f"{what} must be float64[{n}], one number per object; got {got}")
-    return found
 
 
 def covering_cost_of(tree: Tree, problem: Problem, train: Table) -> dict[str, float]:
