@@ -12,8 +12,10 @@ from arboretum.api import CapabilityError, Task, TestRule, Tree, param
 
 
 def levels_of(tree: Tree) -> list[TestRule]:
-    """The test of each level; raises CapabilityError for a tree that asks several tests at one depth."""
+    """The test of each level; raises CapabilityError for a tree that asks several tests at one depth, or gives degrees."""
     levels: list[TestRule] = []
+    if vague := next((rule for rule in tree.rules if rule.fuzzy), None):
+        raise CapabilityError(f"a decision table has one answer per level, but {vague.describe()!r} sends a row both ways by degrees; use --to text")
     for depth in range(int(tree.depth_of.max())):
         rules = [tree.rule(node) for node in np.flatnonzero((tree.depth_of == depth) & ~tree.is_leaf).tolist()]
         if other := next((rule for rule in rules if rule != rules[0]), None):

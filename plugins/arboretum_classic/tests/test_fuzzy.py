@@ -14,6 +14,7 @@ from arboretum.sklearn import TreeClassifier
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, row_of, toy_objects, toy_table
 from arboretum_classic.criteria import Reduction
+from arboretum_classic.decision_table import DecisionTable
 from arboretum_classic.fuzzy import SoftSplits
 from arboretum_classic.fuzzy_growth import GRID
 from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
@@ -154,7 +155,7 @@ def test_the_preset_runs_with_widths_by_column_and_forms_that_cannot_hold_it_say
     tree = record.tree
     assert record.verified and tree.rule(0) == FuzzyThreshold("petal_length", 2.45, 1.0)
     assert "± 0.5" in tree.to_text() and "± 0.5" in tree.to_svg()
-    for form in (tree.to_sql, tree.to_sklearn):
+    for form in (tree.to_sql, tree.to_sklearn, lambda: DecisionTable().write(tree)):
         with pytest.raises(CapabilityError, match="degrees"):
             form()
     with pytest.raises(DataError, match="petal_length"):
