@@ -228,9 +228,9 @@ def test_what_does_not_exist_is_named(call, here):
         call("run", "--plugin", "broken.py", "dataset=iris").error
     )
     assert "defines no component" in call("run", "--plugin", "empty.py", "dataset=iris").error
-    assert "--plugin needs a value" in call("run", "--plugin").error
+    assert "argument --plugin: expected one argument" in call("run", "--plugin").error
     assert "configuration folder 'nope' does not exist" in call("run", "--config-dir", "nope", "dataset=iris").error
-    assert "unknown option '--plugins'; did you mean '--plugin'?" in call("run", "--plugins", "x", "dataset=iris").error
+    assert "unrecognized arguments: --plugins; did you mean '--plugin'?" in call("run", "--plugins", "x", "dataset=iris").error
     assert "there is no run folder './nope'" in call("run", "--from", "./nope").error
     assert "plugins names" in call("run", "--config-dir", str(_config_with_plugin(here)), "+extra=p", "dataset=iris").error
 

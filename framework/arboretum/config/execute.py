@@ -21,7 +21,7 @@ from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
-from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_tracked, make_ready, names_of
+from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_taken, is_tracked, make_ready, names_of
 from arboretum.runs.folder import read_run, remove, write_files, write_run
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
@@ -126,18 +126,19 @@ class Session:
         """
         from arboretum.engine import run as engine
 
-        request, tracker, trouble = self._request(resolved), resolved.parts.tracker, ""
+        request, prepared, tracker, trouble = self._request(resolved), None, resolved.parts.tracker, ""
         tell = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
-        if tracker is not None:  # first, so that it can be told of what fails, and loads while the run works
+            if is_taken(folder):  # whether by this very run is known once the data are loaded; a refusal is no failed run to the tracker
+                prepared = engine.prepare(request, progress)
+                folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
+        if tracker is not None:  # before other data are read, so that it can be told of what fails, and loads while the run works
             tell(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
             if tracker not in self._prepared:  # else a run that is being handed in is not waited for
                 trouble = self.ask(tracker, lambda: self.prepare_tracker(tracker))
-        prepared = engine.prepare(request, progress)
-        if folder is not None:
-            folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
+        prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
