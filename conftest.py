@@ -16,7 +16,7 @@ from warm.interpreter import warmed_up
 # Steady profiles say the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
 # `make test` is brief: fewer examples, and tables of one dtype where every other dtype is compiled for itself.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("steady", max_examples=60, derandomize=True, **CALM)
+settings.register_profile("steady", max_examples=40, derandomize=True, **CALM)
 settings.register_profile("brief", max_examples=15, derandomize=True, **CALM)
 settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True, **CALM)
 settings.load_profile("steady")
