@@ -7,6 +7,7 @@ once, by whatever command with whatever fraction, is not done again.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import signal
@@ -189,12 +190,17 @@ def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple
     if workers <= 1:
         yield from ((i, attempt(job, key)) for i, key in keys.items())
         return
-    from joblib.externals.loky import BrokenProcessPool, ProcessPoolExecutor, as_completed
+    from joblib.externals.loky import FIRST_COMPLETED, BrokenProcessPool, ProcessPoolExecutor, wait
 
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
-        futures = {pool.submit(attempt, job, key): i for i, key in keys.items()}
-        yield from ((futures[future], future.result()) for future in as_completed(futures))
+        left, futures = iter(keys.items()), {}
+        while True:  # no more at a time than loky hands on at once: of what waits longer it prints a traceback when its processes are ended
+            futures |= {pool.submit(attempt, job, key): i for i, key in itertools.islice(left, 2 * workers - len(futures))}
+            if not futures:
+                return
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                yield futures.pop(future), future.result()
     except BrokenProcessPool as error:
         raise StoreError(DIED) from error
     finally:
