@@ -220,3 +220,26 @@ def test_criteria_of_compiled_tables_score_tests_that_lack_values(rule):
     X = np.array([[NAN, 0], [NAN, 1], [0, 2], [1, 0], [2, 1], [3, 2], [1, 2], [2, 0]])
     fitted = TreeClassifier(predicate="interval", criterion="idx", impurity="entropy", missing=rule, verify=True).fit(X, [0, 1, 0, 1, 1, 0, 0, 1])
     assert fitted.tree_.n_nodes > 1
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_threshold_agrees_with_more_weight_than_the_surrogate(seed):
+    """Counted threshold by threshold; weights are whole, so that sums are exact."""
+    from arboretum_classic.kernels_surrogates import best_agreement
+
+    generator, n, least, outcomes = np.random.default_rng(seed), 12, 2, 2 + seed % 2
+    values = generator.integers(0, 5, (2, n)).astype(np.float64)
+    values[generator.random(values.shape) < 0.2] = np.nan
+    goes, weight = generator.integers(-1, outcomes, n).astype(np.int32), generator.integers(1, 6, n).astype(np.float64)
+    cut, sides, agree, both = np.empty((2, 2)), np.empty((2, 2), np.int64), np.empty(2), np.empty((2, outcomes))
+    best_agreement(values, values.view(np.uint64), goes, weight, least, cut, sides, agree, both)
+    for f, column in enumerate(values):
+        some, best, at = (goes >= 0) & ~np.isnan(column), -1.0, None
+        assert both[f].tolist() == np.bincount(goes[some], weight[some], outcomes).tolist()
+        for low, high in zip(*(np.unique(column[~np.isnan(column)])[k:] for k in (0, 1))):
+            left, right = some & (column <= low), some & (column >= high)
+            if min(left.sum(), right.sum()) >= least:
+                found = sum(np.bincount(goes[side], weight[side], outcomes).max() for side in (left, right))
+                best, at = (found, (low, high)) if found > best else (best, at)
+        assert agree[f] == best
+        assert at is None or tuple(cut[f]) == at
