@@ -6,10 +6,18 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, settings
+from llvmlite.ir import Type
+from numba.core import inline_closurecall
+from numba.core.inline_closurecall import InlineWorker
 from numba.core.targetconfig import TargetConfig
 from warm.interpreter import warmed_up
 
@@ -26,10 +34,10 @@ COLD = sys.executable
 WARM = "WARM_PYTHON"
 """Variable that names the one that stands in for it (tests/warm) to all processes that run tests."""
 ROOMS = (
-    {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized", "arboretum_gosdt"},
+    {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized", "arboretum_gosdt", "arboretum_rivals"},
     {"conformance", "engine", "sklearn", "arboretum_basics"},
     {"architecture", "config", "measure", "model", "plugin", "report", "arboretum_data", "arboretum_mlflow", "arboretum_peers"},
-    {"browser", "cli", "docs", "runs"},
+    {"browser", "cli", "docs", "runs", "arboretum_optuna"},
 )
 """Folders of tests: what compiles most kernels, what compiles some, what needs none, and commands."""
 
@@ -65,12 +73,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """What is imported is never garbage, and to look for some every 700 objects takes a fifth of the time of a compilation.
 
-    A twentieth of it are ways round in numba; that they are left out here changes nothing of what is compiled."""
+    A tenth of it are ways round in numba; that they are left out here changes nothing of what is compiled."""
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
     # numba compares the flags of a compilation at each call that it types, option by option through properties, and all have one hash
-    TargetConfig.values = lambda flags: {name: flags._values.get(name, option.default) for name, option in flags.options.items()}
+    defaults = lru_cache(lambda kind: {name: option.default for name, option in kind.options.items()})
+    TargetConfig.values = lambda flags: defaults(type(flags)) | flags._values
     TargetConfig.__hash__ = lambda flags: len(flags.options)
+    # to learn how large a variable is it writes a module and has LLVM read it
+    sizes, size_of = {}, Type.get_abi_size
+    Type.get_abi_size = lambda kind, *target: sizes.get(str(kind)) or sizes.setdefault(str(kind), size_of(kind, *target))
+    # and what is merged into its callers it reads anew at every call, only to copy that twice, with all variables for each block
+    merge = InlineWorker.inline_function
+    InlineWorker.inline_function = lambda *given, **named: _without_copies(merge, *given, **named)
+
+
+def _without_copies(merge: Callable, *given: Any, **named: Any) -> Any:
+    with patch.object(inline_closurecall, "copy", SimpleNamespace(deepcopy=lambda block: block)):
+        return merge(*given, **named)
 
 
 @pytest.hookimpl(tryfirst=True)

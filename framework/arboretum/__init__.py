@@ -30,7 +30,7 @@ _FORMS = {
     "front_files": "arboretum.report.front",
     "rest_of_rows": "arboretum.kernels.walking",
     "tree_text": "arboretum.report.text",
-    **dict.fromkeys(("tree_dot", "tree_png", "tree_svg"), "arboretum.report.picture"),
+    "tree_scene": "arboretum.report.picture",
 }
 """What ``Tree.to_text``, ``Tree.places`` and their siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
 

@@ -14,18 +14,18 @@ from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.predicate import CodedTests
-from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony
+from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony, monotone_losses
 from arboretum.interfaces.reproduction import House, Piece
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.model.charts import Axis, BarChart, Grid, Line, LineChart, Panels, RankDiagram
-from arboretum.model.dates import read_dates
+from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
+from arboretum.model.dates import SECONDS, date_number, in_fitting_unit
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
-from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared, standard_error
+from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared
 from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.rules import category_codes, numbers, spell
@@ -55,7 +55,7 @@ _LATE = {
         "arboretum.proof.extract": "Extraction, Memo",
         "arboretum.proof.format": "read as read_proof",
         "arboretum.proof.writing": "ProofWriter",
-        "arboretum.report": "charts, table",
+        "arboretum.report": "charts, outline, palette, picture, scene, sheet, table",
     }.items()
     for name in names.split(", ")
 }

@@ -7,6 +7,7 @@ import pickle
 import attrs
 
 from arboretum.api import Tree, param
+from arboretum_basics.logic import tree_rules
 from arboretum_basics.sql import tree_sql
 from arboretum_basics.to_sklearn import tree_sklearn
 
@@ -44,6 +45,8 @@ class Svg(Form):
 
     max_depth: int | None = param(None, DEPTH, ge=0)
     max_leaves: int | None = param(60, LEAVES, ge=1)
+    title: str | None = param(None, "headline of the picture")
+    sideways: bool | None = param(None, "grow to the right instead of down; null: by size")
 
 
 @attrs.frozen
@@ -54,6 +57,11 @@ class Png(Svg):
 
     scale: float = param(2.0, "pixels per pixel of the SVG", gt=0.0)
 
+    def write(self, tree: Tree) -> bytes:
+        from arboretum_basics.painting import tree_png
+
+        return tree_png(tree, **attrs.asdict(self))
+
 
 @attrs.frozen
 class Graphviz(Form):
@@ -63,6 +71,12 @@ class Graphviz(Form):
 
     max_depth: int | None = param(None, DEPTH, ge=0)
     max_leaves: int | None = param(None, LEAVES, ge=1)
+    graph: str = param("tree", "name of the graph", alias="name")
+
+    def write(self, tree: Tree) -> str:
+        from arboretum_basics.dot import tree_dot
+
+        return tree_dot(tree, max_depth=self.max_depth, max_leaves=self.max_leaves, name=self.graph)
 
 
 @attrs.frozen
@@ -73,6 +87,16 @@ class Sql(Form):
 
     def write(self, tree: Tree) -> str:
         return tree_sql(tree)
+
+
+@attrs.frozen
+class Rules(Form):
+    """Each class as simplified logical rules: conjunctions that cannot be shortened, none of them needless."""
+
+    name, suffix, capabilities = "rules", ".txt", ("classification",)
+
+    def write(self, tree: Tree) -> str:
+        return tree_rules(tree)
 
 
 @attrs.frozen

@@ -53,7 +53,7 @@ class Exact:
     kind = "method"
     name = "exact"
     paper = ""
-    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
+    capabilities = ("classification", "regression", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("solver",)
     example = "dataset=monk1-full"
 

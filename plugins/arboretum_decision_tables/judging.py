@@ -9,7 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Claim, Grid, Judgement, csv_text
+from arboretum.api import Cell, Claim, Judgement, csv_text
+from arboretum_decision_tables.heat_map import Grid
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, GROUPS, TABLES_PER_GROUP, TYPES, published
 
 TIED = 2.0

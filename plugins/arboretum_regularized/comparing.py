@@ -12,8 +12,9 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Axis, DataError, Line, LineChart, Panels, RankDiagram, Record, better, pareto_front, unknown,
+    Axis, DataError, Line, LineChart, Panels, Record, better, pareto_front, unknown,
 )  # fmt: skip
+from arboretum_regularized.rank_diagram import RankDiagram
 from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
 from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Cell, House, Judgement, Piece, csv_text
+from arboretum.api import House, Judgement, Piece, csv_text
+from arboretum_regularized.means import cell_of_runs
 from arboretum_regularized.results import UNIT, published
 
 DATASETS = {"breast-w": 20.0, "obesity": 50.0, "shoppers": 150.0, "spambase": 150.0, "speed-dating": 300.0}
@@ -61,7 +62,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             if len(own) >= published().runs and (dataset, preset) in published().captions:
                 printed = zip(published().captions[dataset, preset], (auc, height), PRINTED.items(), strict=True)
                 cells += [
-                    Cell.of_runs(f"captions of drawn trees: {word}", dataset, preset, value, values, 1, rounding=digit)
+                    cell_of_runs(f"captions of drawn trees: {word}", dataset, preset, value, values, 1, rounding=digit)
                     for value, values, (word, digit) in printed
                 ]  # a caption is of one tree
     cells.sort(key=lambda cell: cell.table)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import (
-    Axis, Cell, Chapter, Claim, House, Judgement, Known, Line, LineChart, Panels, Piece, Verdict, csv_text, fared, standard_error,
+    Axis, Cell, Chapter, Claim, House, Judgement, Known, Line, LineChart, Panels, Piece, Verdict, csv_text, fared,
 )  # fmt: skip
 from arboretum_regularized.claims import claims
+from arboretum_regularized.means import REACH, cell_of_runs, known_between, standard_error
 from arboretum_regularized.results import ALGORITHMS, JUDGED, MEASURES, PAPER, PRICES, UNIT, VARIANTS, WORDS, Part, Results, called, published
 from arboretum_regularized.showing import pictures_of, rank_tables
 
@@ -74,7 +75,7 @@ def cells(found: Results) -> list[Cell]:
             value, other = published().results[*place, measure], found.mean(printed, *place, measure)
             aside = "" if math.isnan(other) else f"paper variant {other:.4g} ± {found.error(printed, *place, measure):.2g}"
             reason, values = known(found, *place, measure, value), found.values(JUDGED, *place, measure)
-            made.append(Cell.of_runs(WORDS[measure][0], *place, value, values, published().runs, known=reason, aside=aside))
+            made.append(cell_of_runs(WORDS[measure][0], *place, value, values, published().runs, known=reason, aside=aside))
     return [cell for cell in made if cell]
 
 
@@ -105,7 +106,7 @@ def _of_ties(found: Results, dataset: str, measure: str) -> Known | None:
     means = float(values.mean()) + min(by_order), float(values.mean()) + max(by_order)
     source = f"{len(by_order)} orders of the columns on {len(tried)} splits"
     reason = "many tests are equally balanced, and which comes first depends on the order"
-    return Known.widened(reason, means, (values, values), published().runs, source)
+    return known_between(reason, means, (values, values), published().runs, source)
 
 
 def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: str, measure: str) -> Known | None:
@@ -130,9 +131,9 @@ def _of_choice(found: Results, dataset: str, algorithm: str, noted: str, what: s
         return None
     low, high = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     reason = f"{what} is chosen on few rows and changes with the split: {low:g} gives {means[low]:.4g} here, {high:g} {means[high]:.4g}"
-    source = f"{max(map(len, by_value.values()))} splits, ± {Known.REACH:g} standard errors"
+    source = f"{max(map(len, by_value.values()))} splits, ± {REACH:g} standard errors"
     ends = np.array(by_value[low]), np.array(by_value[high])
-    return Known.widened(reason, (means[low], means[high]), ends, published().runs, source)
+    return known_between(reason, (means[low], means[high]), ends, published().runs, source)
 
 
 # -- all algorithms of a data set together -----------------------------------------------------------------------------
@@ -241,7 +242,7 @@ def judge_sweep(found: Results) -> Judgement:
         for place, own in swept.items()
     ]
     made = [
-        Cell.of_runs(f"{title} of EC4.5 by λ", dataset, f"{lam:g}", published().sweep[dataset, lam, name], own[measure][~np.isnan(own[measure])],
+        cell_of_runs(f"{title} of EC4.5 by λ", dataset, f"{lam:g}", published().sweep[dataset, lam, name], own[measure][~np.isnan(own[measure])],
                      published().runs)
         for title, measure, name in (("validation AUC", "valid_roc_auc", "roc_auc"), ("expected cost", "expected_cost", "expected_cost"))
         for (algorithm, dataset, lam), own in swept.items() if algorithm == "EC4.5"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, Piece, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, param, unknown
 from arboretum_regularized.results import AUTHORS, PRICES, PROVEN, UNIT, VARIANTS, published
 
 COST = {

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 
 from arboretum_regularized.scores import Observed, Scores
 

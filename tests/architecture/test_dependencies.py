@@ -32,7 +32,7 @@ OUTSIDE = {
     "sklearn": {"sklearn", "arboretum_basics", "arboretum_data", "arboretum_classic"},
     "pluggy": {"plugin", "interfaces"},
     "numba": {"kernels", "testing", "arboretum_classic", "arboretum_gosdt"},
-    "optuna": {"config"},
+    "optuna": {"arboretum_optuna"},
 }
 """Third-party package → rooms and plugins that may import it at all."""
 

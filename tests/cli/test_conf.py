@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from arboretum.config.compose import compose
+from arboretum.config.compose import Loader, search_path
 from arboretum.plugin.discovery import load_registry
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
@@ -36,10 +36,10 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
     values.pop("defaults", None)
     choice = f"{group}={name}" if group == "dataset" else f"+{group}={name}"
     data = [] if group == "dataset" else ["dataset=wine"]
-    composed = compose([*data, choice], load_registry(), config_dir=str(CONF))  # refuses a key of no schema
+    composed = Loader(search_path(str(CONF)), load_registry()).load_run([*data, choice])  # refuses a key of no schema
     prefix = f"{group}." if group == "dataset" else ""
     base = [f"dataset={composed.dataset.name}", f"split={composed.split.name}"]
-    plain = compose(base, load_registry())
+    plain = Loader(search_path(), load_registry()).load_run(base)
     for path, value in leaves(values, prefix):
         if not path.startswith("hydra.sweeper.params"):
             assert select(composed, path) == value

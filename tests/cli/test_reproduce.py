@@ -27,7 +27,7 @@ COINS = '''
 import time
 import attrs
 import numpy as np
-from arboretum.api import Cell, Chapter, Claim, DataError, Grid, Judgement, Known, Piece, Verdict, param
+from arboretum.api import Axis, BarChart, Cell, Chapter, Claim, DataError, Judgement, Known, Piece, Verdict, param
 
 
 @attrs.frozen
@@ -69,12 +69,11 @@ class Coins:
                 cells.append(Cell.judged(*place, self.published, mean, error, n=n, **words))
         if not cells:
             return Judgement()
-        ours = [[cell.ours] for cell in cells]
-        grid = Grid("Coins", [cell.row for cell in cells], ["mean"], ours, [[f"{x:.3f}" for x in row] for row in ours])
+        bars = BarChart("Coins", [cell.row for cell in cells], [cell.ours for cell in cells], Axis("mean"))
         files = {"coins.csv": "a,b\\n1,2\\n"}
         chapter = Chapter("all coins", {"coins": len(cells)}, {"mean": cells[0].ours}, files, ("coins",))
         claim = Claim("coins are fair", Verdict.PASS, "it was seen")
-        return Judgement(cells, (claim,), files, {"coins": grid}, (chapter,), ("a note",))
+        return Judgement(cells, (claim,), files, {"coins": bars}, (chapter,), ("a note",))
 '''
 
 

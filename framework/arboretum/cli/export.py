@@ -22,7 +22,7 @@ from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
 
 DESCRIPTION = """\
-The tree of a run in the form NAME (arboretum plugins --kind export lists them), on standard output or in a file."""
+The tree of a run in the form NAME (arboretum plugins export lists them), on standard output or in a file."""
 PREDICT = """\
 Predict every row of a file: CSV (also .gz), Parquet or ARFF, told apart by the ending.  Columns
 are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
@@ -35,7 +35,7 @@ OPTIONS = ("separator", "encoding", "decimal", "missing")
 def main(argv: list[str]) -> int:
     """Write the tree."""
     parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {OVERRIDES_HELP}")
-    parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, json, sklearn, questionnaire, or a plugin's")
+    parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, or a plugin's")
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "export.")

@@ -5,18 +5,18 @@ the same method makes of the same data without any stopping rule, limit or pruni
 """
 
 import math
-from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine import run as engine
-from arboretum.errors import CapabilityError, ConfigError
+from arboretum.errors import CapabilityError
 from arboretum.model.charts import DARK, Axis, Line, LineChart
 from arboretum.model.record import Record
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import Tree
+from arboretum.report.charts import chart_svg
 from arboretum.report.palette import ranked_classes
 from arboretum.report.table import csv_table, text_table
 
@@ -111,15 +111,5 @@ def _axis(column: Column) -> tuple[np.ndarray, Axis]:
     return column.values + absent + about, Axis(column.name, names=names if len(names) <= NAMED else ())
 
 
-def known_ending(file: str) -> str:
-    """The ending of ``--out``.  Raises ConfigError, before anything is grown, for one that cannot be written."""
-    if (suffix := Path(file).suffix.lower()) not in (".svg", ".csv"):
-        raise ConfigError(f"--out names a picture (.svg) or a table (.csv); got {file!r}")
-    return suffix
-
-
-def content(found: Outliers, file: str) -> str:
-    """What the picture or the table of that name holds."""
-    from arboretum.report.charts import chart_svg
-
-    return chart_svg(found.chart()) if known_ending(file) == ".svg" else csv_table(found.cells())
+WRITTEN = {".svg": lambda found: chart_svg(found.chart()), ".csv": lambda found: csv_table(found.cells())}
+"""Ending of a file → what it holds, of :class:`Outliers`."""

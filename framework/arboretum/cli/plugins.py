@@ -26,7 +26,7 @@ What is installed: papers first (year, authors, what they bring, one command eac
 arboretum explain KIND.NAME tells more of one."""
 EXPLAIN = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
 
-CLASSES, NUMBERS = "iris", "diabetes"  # data sets of examples, for classes and for numbers
+CLASSES, TWO_CLASSES, NUMBERS = "iris", "monk1-full", "diabetes"  # data sets of examples
 NOTHING = ("", (), NONE)  # default choices that leave a group empty
 NAMES_ONLY = 24  # components of a kind above which only their names are listed: data sets come by the dozen
 
@@ -111,7 +111,8 @@ def _dataset(item: Entry | Preset, registry: Registry) -> str:
         options = [(kind, name) for kind, o in item.select.items() for name in (o if isinstance(o, tuple) else (o,))]
         entries = [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
     numbers = (Capability.regression in one.capabilities and Capability.classification not in one.capabilities for one in entries)
-    return NUMBERS if any(numbers) else CLASSES
+    two = (bool(one.capabilities) and Capability.multiclass not in one.capabilities for one in entries)
+    return NUMBERS if any(numbers) else TWO_CLASSES if any(two) else CLASSES
 
 
 def runs_anywhere(item: Entry | Preset) -> bool:

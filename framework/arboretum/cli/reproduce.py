@@ -15,12 +15,11 @@ import yaml
 from arboretum.cli import terminal
 from arboretum.cli.progress import QUIET_SECONDS, Line, counts
 from arboretum.cli.show import tracker_from
-from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph
+from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph, status_of
 from arboretum.config.execute import Session, tracker_fields
-from arboretum.config.resolve import component_values
 from arboretum.errors import ConfigError
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
-from arboretum.plugin.build import build, default_of
+from arboretum.plugin.build import build, component_values, default_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry, plugin_files
 from arboretum.report.charts import chart_svg
@@ -32,7 +31,6 @@ DESCRIPTION = """\
 Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
 difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on
 where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: what can be reproduced."""
-INTERRUPTED = 130
 
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
@@ -187,7 +185,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         kept = f"{len(work.found)} of {len(pieces)} pieces are finished and kept in {folder}"
         again = " (without --fresh)" if arguments.fresh else ""
         terminal.tell(f"arboretum: interrupted; {kept}; the same command goes on from there{again}")
-        return INTERRUPTED
+        return status_of(KeyboardInterrupt())
     judged = component.judge(work.results)
     pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
     failures = [failure for _, failure in sorted(work.failures.items())]

@@ -22,7 +22,7 @@ from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Budget
 from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.registry import NONE, Registry, plugin_files
+from arboretum.plugin.registry import NONE, SWEEPER, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
 from arboretum.runs.folder import ERROR, Index, default_root, free_folder, make_ready, remove
 
@@ -33,7 +33,7 @@ Grow one tree, or with -m one per combination of values:
   arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2,3"""
 FOLDERS = """\
 folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
-hydra/sweeper=arboretum_optuna searches instead of running every combination.
+hydra/sweeper={sweepers} searches instead of running every combination.
 exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted,
 143 ended by SIGTERM (an exact search keeps its best tree).
 """
@@ -55,7 +55,7 @@ def help_text(registry: Registry) -> str:
     """Usage, settings, and every group with its options; the default is marked with *."""
     fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Budget, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
     rows = [(f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"]) for key, f in fields]
-    lines = [parser().format_help(), FOLDERS, "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
+    lines = [parser().format_help(), FOLDERS.format(sweepers=",".join(registry.names(SWEEPER)) or "NAME"), "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
     for kind, question in KINDS.items():
         default = DEFAULT_CHOICES[kind]
         marked = set(default) if kind in MANY else {default}

@@ -147,15 +147,15 @@ def main(argv: list[str]) -> int:
 
 def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
     """Print the rows that the tree gives up, and write them where a file is named."""
-    from arboretum.cli.outliers import Outliers, content, known_ending
+    from arboretum.cli.outliers import WRITTEN, Outliers
 
-    if out is not None:
-        known_ending(out)
+    if (suffix := Path(out or "all.csv").suffix.lower()) not in WRITTEN:
+        raise ConfigError(f"--out names a picture (.svg) or a table (.csv); got {out!r}")
     resolved, prepared, changes = again(record, registry)
     found = Outliers.of(record, resolved.parts, prepared.table)
     terminal.say("\n".join([*changes, found.text(terminal.width())]))
     if out is not None:
-        write_out(out, content(found, out))
+        write_out(out, WRITTEN[suffix](found))
     return 0
 
 
@@ -206,8 +206,8 @@ def _detail(value: Any) -> str:
 def certificate_lines(record: Record) -> list[str]:
     """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
     certificate, data = record.certificate, record.data
-    n_objects, n_tests = data.get("n_objects"), data.get("n_tests")
-    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {n_tests} tests"
+    n_objects, tests = data.get("n_objects"), certificate.certifier.get("tests", f"{data.get('n_tests')} tests")
+    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {tests}"
     rule = [f"{key} {value:g}" for key, value in certificate.leaf_rule.items() if value and math.isfinite(value)]
     head += f" ({', '.join(rule)}):" if rule else ":"
     table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")

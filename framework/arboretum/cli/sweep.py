@@ -27,11 +27,12 @@ from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
-from arboretum.config.launch import NAME, REPEATED, STUDY, multirun, search_of
+from arboretum.config.launch import multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, TrackerError, VerificationError
 from arboretum.interfaces.component import KINDS
+from arboretum.plugin.registry import SWEEPER
 from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, remove, write_files
 from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
 from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
@@ -148,11 +149,12 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     ended = broken = None
     try:
         with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
-            multirun(loader, job, base)
+            multirun(loader, job, base, post.search)
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
-        hint = f"; hydra/sweeper={NAME} searches intervals" if "INTERVAL_SWEEP" in str(error) else ""
+        ways = app.registry.names(SWEEPER) if "INTERVAL_SWEEP" in str(error) else ()
+        hint = "".join(f"; hydra/sweeper={name} searches intervals" for name in ways)
         broken = ConfigError(" ".join(str(error).split()) + hint)
     except Exception as error:
         broken = error
@@ -164,7 +166,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
-        if not any(folder.glob(f"*/{RECORD}")) and not (folder / STUDY).exists():
+        if not any(folder.glob(f"*/{RECORD}")) and post.before is None:
             for path in (folder / MULTIRUN, folder / SWEEP, folder):  # a folder with something else in it stays
                 remove(path)
         raise broken
@@ -192,7 +194,8 @@ class Post:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
         self.config = {key: value for key, value in OmegaConf.to_container(base, resolve=False).items() if key != "hydra"}
-        before, search = read_sweep(folder), search_of(base)
+        self.before = before = read_sweep(folder)
+        self.search = search = search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
             msg = f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
             raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
@@ -200,7 +203,7 @@ class Post:
         goal, *traded = self.goals or (str(base.goal),)
         keys = [one.get_key_element().lstrip("+") for one in overrides if one.is_sweep_override()]
         keys = [key for key in (*keys, *(base.hydra.sweeper.get("params") or {})) if not key.startswith("hydra")]
-        keys.sort(key=lambda key: key in REPEATED)  # names end with them
+        keys.sort(key=lambda key: key in ("seed", "split.fold"))  # names end with them
         varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
         self.sweep = Sweep(tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded))
         self.parent: Parent | None = None

@@ -18,7 +18,6 @@ from hydra.core.config_store import ConfigNode, ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from arboretum.config import launch
 from arboretum.config.guard import chosen_options, restored
 from arboretum.config.resolve import SETTINGS, Settings
 from arboretum.errors import ConfigError, PluginError, place, said
@@ -26,7 +25,7 @@ from arboretum.interfaces.component import KINDS, MANY
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import fields_of, plain
-from arboretum.plugin.registry import NONE, Entry, Registry
+from arboretum.plugin.registry import NONE, SWEEPER, Entry, Registry
 
 PRIMARY = "arboretum"  # name of the primary configuration
 REPEATED = "repeated_values"  # name of the node that holds the values of a record that is repeated
@@ -81,9 +80,10 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
     _put(repo, None, PRIMARY, primary(start), None)
     if start.values:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
-    hydra, option = repo.setdefault("hydra", {}), {"name": launch.NAME, **plain(attrs.asdict(launch.Search()))}
+    hydra = repo.setdefault("hydra", {})
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
-    hydra["sweeper"][f"{launch.NAME}.yaml"] = _Node(f"{launch.NAME}.yaml", option, "hydra/sweeper", None, PRIMARY)
+    for file, entry in ((f"{entry.name}.yaml", entry) for entry in registry.entries(SWEEPER)):
+        hydra["sweeper"][file] = _Node(file, component_node(entry), "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):

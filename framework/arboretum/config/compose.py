@@ -22,7 +22,6 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import chosen_options, conceal, normalise, refuse_code
-from arboretum.config.launch import NAME as SEARCH
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
@@ -85,7 +84,7 @@ def _missing(error: MissingConfigException, registry: Registry) -> str:
     if group.startswith("hydra/"):
         kind = group.removeprefix("hydra/")
         listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
-        ways = {"launcher": f"install its package (hydra-{option}-{kind})", "sweeper": f"{SEARCH} searches with Optuna"}
+        ways = {"launcher": f"install its package (hydra-{option}-{kind})", "sweeper": "a plugin brings others (arboretum plugins tells which are installed)"}
         return f"unknown {group} {option!r}; known: {', '.join(listed)}; " + ways.get(kind, "see Hydra's docs")
     where = "" if group else " (is --config-dir given?)"
     return " ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where
@@ -283,12 +282,9 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPath:
     return path
 
 
-def compose(overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None) -> DictConfig:
-    """Compose one run, Hydra's own part included, without touching Hydra's global state (about 0.1 s).  Raises ConfigError."""
-    return Loader(search_path(config_dir), registry, start).load_run(list(overrides))
-
-
-def compose_and_resolve(overrides: Sequence[str], registry: Registry, **how: Any) -> tuple[DictConfig, Resolved]:
-    """Compose one run and build its components; raises ConfigError.   how : as for :func:`compose`."""
-    config = compose(overrides, registry, **how)
+def compose_and_resolve(
+    overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None
+) -> tuple[DictConfig, Resolved]:
+    """Compose one run, without touching Hydra's global state (about 0.1 s), and build its components; raises ConfigError."""
+    config = Loader(search_path(config_dir), registry, start).load_run(list(overrides))
     return config, resolve(config, registry)

@@ -12,13 +12,14 @@ from typing import Any
 
 import attrs
 
-from arboretum.config.resolve import Resolved, component_values, components_of
+from arboretum.config.resolve import Resolved, components_of
 from arboretum.engine.progress import Progress
 from arboretum.errors import StoreError, TrackerError, blaming
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
+from arboretum.plugin.build import component_values
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
 from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_taken, is_tracked, make_ready, names_of

@@ -11,9 +11,8 @@ from arboretum.engine.check import check_goal
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY, param
 from arboretum.interfaces.method import Budget, Parts
-from arboretum.model.shown import masked_values
 from arboretum.plugin.assemble import certifier_of
-from arboretum.plugin.build import build, coerce, field_types, fields_of, followers, plain
+from arboretum.plugin.build import build, coerce, configuration, field_types, followers, plain
 from arboretum.plugin.registry import NONE, Entry, Registry, plugin_files
 from arboretum.runs.sweeps import flatten
 
@@ -105,7 +104,8 @@ def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | 
     if parts.method is None:
         raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
     _refuse_unfollowed(settings, parts, registry)
-    return Resolved(settings, parts, canonical(settings, parts, chosen))
+    named = {key: plain(value) for key, value in chosen.items() if not key.startswith("hydra") and value != MISSING}
+    return Resolved(settings, parts, {**plain(attrs.asdict(settings, recurse=True)), **configuration(parts, named)})
 
 
 def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
@@ -165,29 +165,6 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
 def _built(entry: Entry, fields: dict[str, Any]) -> Any:
     """The component; a field that follows an unset shared value keeps its default."""
     return build(entry, {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)})
-
-
-def canonical(settings: Settings, parts: Parts, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole configuration as plain values, derived from what was built; groups without a component are left out."""
-    config: dict[str, Any] = plain(attrs.asdict(settings, recurse=True))
-    choices = {key: plain(value) for key, value in chosen.items() if not key.startswith("hydra") and value != MISSING}
-    for kind in KINDS:
-        part = getattr(parts, kind)
-        if kind in MANY:
-            choices[kind] = [component.name for component in part]
-            config[kind] = {component.name: component_values(component) for component in part}
-        elif part is None:
-            choices[kind] = NONE
-        else:
-            choices.setdefault(kind, part.name)
-            config[kind] = {"name": part.name, **component_values(part)}
-    return {**config, "choices": choices}
-
-
-def component_values(component: Any) -> dict[str, Any]:
-    """Field → plain value of a built component, for records and others to read: without passwords."""
-    fields = fields_of(type(component)).items()
-    return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
 
 
 def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:

@@ -71,8 +71,9 @@ def certify(
 
 
 def _told(certifier: Any) -> dict[str, Any]:
-    """A solver's name and fields, as the record keeps them."""
+    """A solver's name and fields, as the record keeps them, and on which tests its trees are where these are not the run's."""
     told = {field.alias: getattr(certifier, field.name) for field in attrs.fields(type(certifier)) if field.init}
+    told |= {"tests": certifier.tests} if hasattr(certifier, "tests") else {}
     return {"name": certifier.name, **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))}
 
 
@@ -93,8 +94,7 @@ def _of_value(
         check.check_table(plain, problem.objects.table)
         objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
-    value = float(objective.value(tree, problem))
-    slack = max(OF_VALUES, _slack(problem.objects, tree))
+    value, slack = float(objective.value(tree, problem)), max(OF_VALUES, _slack(problem.objects, tree))
     if parts.objective is None:
         equal("the tree's train_error", metrics.get(name, value), value, slack)
     at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
@@ -127,8 +127,8 @@ def beyond(tree: Tree, limits: Limits) -> str:
 
 def _refuse_unknown(problem: Problem) -> None:
     """Raise CapabilityError for a problem whose minima nobody knows."""
-    if problem.objects.task is not Task.classification:
-        raise CapabilityError("minima are known for classes only, but the target is a number; choose a data set with classes")
+    if problem.objects.task is not Task.classification and problem.parts.objective is None:
+        raise CapabilityError("without an objective minima are known for classes only, but the target is a number; choose a data set with classes")
     if predicate := problem.parts.predicate:
         made = f"predicate {predicate[0].name} makes its tests at each node"
         raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
@@ -176,8 +176,7 @@ def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple
 
 
 def _left_out(complexity: Any, error: Exception) -> str:
-    name = f"complexity {complexity.name}"
-    return f"certify: {name} is left out: {str(error).replace(name, 'it', 1)}"
+    return f"certify: complexity {complexity.name} is left out: {str(error).replace(f'complexity {complexity.name}', 'it', 1)}"
 
 
 def _minima(

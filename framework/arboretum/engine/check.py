@@ -3,6 +3,7 @@ kind asks for, in the form the framework calls them."""
 
 import inspect
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -123,7 +124,7 @@ def check_table(parts: Parts, table: Table) -> None:
             continue
         if table.task not in (tasks := tasks_of(part)):
             asks = f"the target {table.target.name!r} of {table.name} asks for {table.task.value}"
-            example = "" if part.kind != "impurity" else " (impurity=variance, or impurity=auto)"
+            example = "" if part.kind != "impurity" else f" (impurity={'variance' if table.task is Task.regression else 'gini'}, or impurity=auto)"
             does = f"{label(part)} does {' and '.join(task.value for task in tasks)}"
             raise CapabilityError(f"{does}, but {asks}; choose another {part.kind}{example}")
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
@@ -157,6 +158,7 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
         raise CapabilityError(f"{label(method)} does not handle missing values; use encoder.missing=category (or drop_rows)")
 
 
+@lru_cache(maxsize=None)
 def broken_contract(kind: str, cls: type) -> str | None:
     """What is wrong with the methods of a class, as the end of a sentence that names it; None if nothing is.
 

@@ -155,13 +155,16 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
     sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
+    (known, cuts), restricted = objects.cuts, ()
+    if fitted.solution.status is Status.optimal and known < cuts and not hasattr(parts.solver, "tests"):
+        restricted = (f"optimal for a restricted problem: tests know {known} of {cuts} cuts of continuous columns; encoder.numeric=midpoints has all",)
     return Record(
         request.config, request.seed, request.versions,
         {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
         timings, metrics, fitted.solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *notes_of(fitted.problem, tree), *remarks),
+        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *restricted, *notes_of(fitted.problem, tree), *remarks),
         certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
 

@@ -50,7 +50,8 @@ def verify(
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
     labelled = hasattr(parts.objective, "label_costs") and (parts.solver is not None or hasattr(parts.objective, "weigh"))
-    tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: parts.objective.label_costs(w, problem)) if labelled else None)
+    best = not getattr(parts.solver, "constrains_labels", False)  # else a leaf may have to say what is not best for itself
+    tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None)
     check_prices(tree, objects, problem.prices)
     at_every_node("no path pays more than max_cost", tree.price_to <= parts.limits().most_paid(tree.depth_of), tree.price_to)
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
@@ -217,8 +218,7 @@ def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals, label_costs: 
         cost = -own if label_costs is None else label_costs(own)
         unit = 1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())
         lead = cost[np.arange(tree.n_nodes), tree.label] - cost.min(axis=1)
-        rule = "the label is the heaviest class" if label_costs is None else "the label is a class of least cost"
-        at_every_node(rule, lead <= slack * unit, tree.label, cost.argmin(axis=1))
+        at_every_node(f"the label is {'the heaviest class' if label_costs is None else 'a class of least cost'}", lead <= slack * unit, tree.label, cost.argmin(axis=1))
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:

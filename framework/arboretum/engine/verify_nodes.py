@@ -50,9 +50,9 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
 
 
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
-    """A node predicts the mean of its objects, or what the impurity makes of them.  Returns how much was checked."""
-    objects, impurity = problem.objects, problem.parts.impurity
-    shift = _mean(problem)
+    """A node predicts the mean of its objects, or what the impurity, or a solver's objective, makes of them.  Returns how much was checked."""
+    objects, parts, shift = problem.objects, problem.parts, _mean(problem)
+    impurity = parts.objective if parts.solver is not None and hasattr(parts.objective, "leaf_value") else parts.impurity
     if hasattr(impurity, "leaf_value"):
 
         def leaf_value(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:

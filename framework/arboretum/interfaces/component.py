@@ -135,7 +135,7 @@ def param(
         if value is None and attribute.default is None:
             return
         try:
-            obeys = all(map(allows, value if isinstance(value, tuple | list) else (value,)))
+            obeys = all(map(allows, value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)))
         except TypeError:
             obeys = False
         if not obeys:

@@ -36,7 +36,7 @@ class Missing(Component, Protocol):
     kernel: ClassVar[str]
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
-        """Where such rows may go, of a test with the weights ``known`` (float64[n outcomes]) of the rows with a value.
+        """Where such rows may go, of a test with the weights ``known`` (float64[n outcomes]) of the rows with a value (not ``counted``: their own, whatever an objective makes of it).
 
         An outcome; n: one of their own (``TestRule.with_missing``; a test without that form does not compete); MISSING_STOPS;
         MISSING_SPLITS.  Each is scored, the best is kept, the first of equals; where ``counted`` is False there is one.

@@ -1,4 +1,4 @@
-"""Is F of a complexity monotone?  Dynamic programming assumes it; it can be tried, and refuted, but not proven."""
+"""Is F of a complexity monotone, or a loss of two kinds of errors?  Exact searches assume it; it can be tried, and refuted, but not proven."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from arboretum.model.encoded import Encoded, Prices
 
 DRAWS, ORDERS = 500, 4
 """Random pairs of arguments at a time; and of a table, as many at the masses that objects add up to in each of some orders."""
+LOSS_ROUNDING = 1e-12
+"""Of a loss, which is a few sums and quotients of numbers about 1: one that falls by more is not monotone."""
 
 
 @attrs.define
@@ -99,3 +101,23 @@ class Monotony:
 def counterexample_to_monotony(complexity: Any) -> str | None:
     """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone)."""
     return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(DRAWS).found
+
+
+def monotone_losses(objective: Any, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float) -> np.ndarray:
+    """float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
+
+    Raises CapabilityError, with the counterexample, where the loss falls though one of them grows, or is no number.
+    """
+    losses = np.array(np.broadcast_to(objective.loss(fp[:, None], fn[None], positives, negatives), (len(fp), len(fn))), float)
+
+    def said(i: int, j: int) -> str:
+        return f"loss(fp={fp[i]:g}, fn={fn[j]:g}) = {losses[i, j]:g}"
+
+    way_out = "let it grow with both, or choose another objective"
+    for i, j in np.argwhere(~np.isfinite(losses))[:1].tolist():
+        raise CapabilityError(f"objective {objective.name}: {said(i, j)} must be a number; {way_out}")
+    for axis in (0, 1):
+        for i, j in np.argwhere(np.diff(losses, axis=axis) < -LOSS_ROUNDING)[:1].tolist():
+            more = said(i + 1 - axis, j + axis)
+            raise CapabilityError(f"objective {objective.name} is not monotone: {said(i, j)} is greater than {more}; {way_out}")
+    return losses

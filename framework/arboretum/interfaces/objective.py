@@ -20,6 +20,8 @@ class Shape(enum.Enum):
 
     additive = "additive"
     """A cost per leaf, of its class weights, plus a cost per node."""
+    deviation = "deviation"
+    """How far a leaf's targets are from what it predicts, plus a cost per node."""
     complexity = "complexity"
     """The run's complexity, monotone in what the branches cost, over trees that obey the leaf rule; ∞ for the others."""
     confusion = "confusion"
@@ -44,8 +46,8 @@ class ObjectiveOptional(Protocol):
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
         """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes]) add by the class that they predict.
 
-        An exact solver's trees then predict a class of least cost, where others predict the heaviest; but with ``weigh`` all do.
-        """
+        An exact solver's trees then predict a class of least cost, where others predict the heaviest; but with ``weigh`` all do.  For numbers
+        ``leaf_value(y, weight) -> float`` says what its leaves predict in place of the mean."""
 
     def weigh(self, objects: Encoded) -> np.ndarray:
         """float64[n_objects] > 0: what the training objects weigh in place of ``objects.weight``, so that greedy methods serve the objective."""

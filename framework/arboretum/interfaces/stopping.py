@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import attrs
@@ -130,6 +130,9 @@ class StoppingOptional(Protocol):
 
     def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
         """Called once per node that no rule made a leaf, before its tests are scored: ``tables`` of all that compete, many at a time."""
+
+    def worth(self) -> tuple[Callable, bool]:
+        """The same for kernels: a criterion kernel, and whether a node is a leaf where no test is worth 1, or (True) as many as compete."""
 
     def notes(self, problem: Any, tree: Any) -> Sequence[str]:
         """What can be said about a run, as a criterion's."""

@@ -14,7 +14,7 @@ from arboretum.kernels.tables import BLOCK, slack
 
 USED, ARITY, FEATURE, INDEX, SIDE, BROKEN, SKIPPED = range(7)
 """What is known while a node's tests are scored (``Block.state``): tables in the block and their arity, the best test, whether a score
-broke the contract (the test is its), how many tables are not kept."""
+broke the contract (the test is its), how many tables are not kept (of scored ones, how many there were)."""
 
 Block = namedtuple("Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state best")
 """weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
@@ -52,7 +52,7 @@ def flush(block, ask):
     n = state[USED]
     if n == 0 or ask.batch == 0:
         return
-    state[USED] = 0
+    state[USED], state[SKIPPED] = 0, state[SKIPPED] + n
     score(n, state[ARITY], block, ask)
     top = block.best[0]
     for t in range(n):

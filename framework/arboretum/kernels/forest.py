@@ -10,7 +10,7 @@ import numpy as np
 
 from arboretum.kernels.coded import outcome
 from arboretum.kernels.jit import jit
-from arboretum.kernels.subtree import Nodes, Scorer, grow_subtree
+from arboretum.kernels.subtree import DONE, Nodes, Scorer, grow_subtree
 
 DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = range(8)
 """Columns of the measures of a tree."""
@@ -33,7 +33,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
     """
     rows, room = np.empty(len(features.codes) // max(1, features.row_stride), np.int32), trees.integers.shape[1]
     segment, stack = np.empty((2 * len(rows), 5), np.int64), np.empty(2 * len(rows), np.int32)
-    at = np.int64(0)
+    at, progress = np.int64(0), np.zeros(2, np.int64)
     start[0] = 0
     for k in range(len(judges.batch)):
         for i in range(len(rows)):
@@ -44,9 +44,10 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
             parts[2, at:], trees.weights[at:], trees.counts[at:], trees.tallies[at:], segment, stack,
         )  # fmt: skip
         scorer = Scorer(judges.batch[k], judges.params[k], judges.impurity[k], judges.column[k], judges.relative, judges.floor[k])
-        n, _ = grow_subtree(features, rows, room * 1000000, above, objects, rules, scorer, nodes, scratch)
-        if n < 0:
+        progress[0] = 0
+        if grow_subtree(features, rows, None, scratch.bins, room * 1000000, above, objects, rules, scorer, nodes, scratch, progress) != DONE:
             return k
+        n = progress[0]
         measure(n, nodes, len(objects.label) == 0, rules.total, measures[k])
         at += n
         start[k + 1] = at

@@ -45,16 +45,11 @@ def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
 def cache_trouble() -> str:
     """Why compiled kernels are not kept for later starts, and the way out; "" where they are."""
     try:
-        numba.njit(_probe).enable_caching()
+        numba.njit(_nothing).enable_caching()  # any function of this folder
     except RuntimeError:
         why = f"neither {Path(__file__).parent} nor numba's cache folder of the user can be written"
         return f"compiled kernels are not kept, so that every start compiles them anew: {why}; set NUMBA_CACHE_DIR to a folder that can"
     return ""
-
-
-def _probe() -> int:
-    """A function that could be a kernel; never called."""
-    return 0
 
 
 def jit(function: Callable | None = None, *, inner: bool = False, inline: bool = False, borrow: bool = False, signature: Any = None) -> Any:

@@ -159,7 +159,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     missing = np.int64(0)
     for k in range(len(lost_c)):
         missing += lost_c[k]
-    inner = rules.corners and min_weight == 0.0 and not moments and not close
+    inner = rules.corners and ask.batch != rules.worth and min_weight == 0.0 and not moments and not close
     plain = unit and not moments and missing == 0 and len(all_c) == 2
     last = known if missing > 0 else known - 1
     pieces, piece = np.int64(1), last

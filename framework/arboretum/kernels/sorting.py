@@ -50,6 +50,21 @@ def split_many(items, mask, goes, start, spare):
         items[j] = spare[j]
 
 
+@jit(inner=True, borrow=True)
+def split_shared(items, m, mask, goes, start, spare):
+    """The same of the first m items, of which those of outcome ``arity`` go to every outcome that has others, in their order."""
+    arity, to = len(start) - 1, np.uintp(0)
+    for o in range(arity):
+        if start[o + 1] > start[o]:
+            for j in range(m):
+                item = items[j]
+                g = np.int64(goes[np.uintp(item & mask)])
+                spare[to] = item
+                to += np.uintp((g == o) | (g == arity))
+    for j in range(to):
+        items[j] = spare[j]
+
+
 @jit(inline=True, borrow=True)
 def split(items, mask, goes, start, spare):
     """Sort items stably by outcome, in place; arguments as for the two ways of doing it."""

@@ -4,6 +4,9 @@ It finds what the loop finds: the same tests compete in the same order, by the s
 features, and raw columns of few values, are counted anew at every node (:mod:`arboretum.kernels.coded`); other raw columns are sorted once,
 and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not looked at
 again further down.  Nothing is allocated per node.
+
+Where rows without a value go by another rule than that of the kernels an object may be in several nodes, with a share of it in each
+(:mod:`arboretum.kernels.shares`); without ``shares`` nothing of that is compiled.  What lies behind the next node belongs to none that is open.
 """
 
 from collections import namedtuple
@@ -11,19 +14,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, block_for, flush
+from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, SKIPPED, block_for, flush
 from arboretum.kernels.coded import (
     MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, outcome, scan_binary, scan_multiway,
 )  # fmt: skip
-from arboretum.kernels.function_pointers import call_impurity, impurity_at
+from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
-from arboretum.kernels.sorting import split_many, split_two, take_back
+from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
+from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
 EPS = 2.0**-52
-FOUND_NAN = -1  # the criterion returned NaN or +inf somewhere, or its own column a value that is not finite
+DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
+"""Why growing ends.   LATE, NO_ROOM : for the time, or for the rows or nodes; it can go on.   FOUND_NAN : the criterion returned NaN or +inf
+somewhere, or its own column a value that is not finite."""
 NODE_WORK = 50  # what a node costs per feature besides its objects, in objects
 
 LEVELS = 64
@@ -41,7 +47,8 @@ class Rules(NamedTuple):
     max_depth : −1 without one.   min_leaf, min_weight : rows and weight of a branch.   min_split, min_objects : rows and objects that a node
     needs to be divided.   light, mixed : weight, and impurity, at or below which a node is a leaf.   bounded : a score must be above
     ``least``.   allow_constant : tests with one outcome compete.   once : asked columns are free further down.   total : weight of
-    the root.   corners : the criterion is quasi-convex in the class weights of an outcome.
+    the root.   corners : the criterion is quasi-convex in the class weights of an outcome.   worth, own : address and parameters of a stopping
+    rule's kernel, 0 without one; a test has to be worth 1, or (``each``) as much as tests compete.
     """
 
     max_depth: int
@@ -58,6 +65,9 @@ class Rules(NamedTuple):
     total: float
     corners: bool
     max_cost: float
+    worth: int
+    own: np.ndarray
+    each: bool
 
 
 Above = namedtuple("Above", "depth asked paid spent listed")
@@ -81,8 +91,9 @@ Nodes = namedtuple("Nodes", "feature index side parent branch beyond price score
 """Written, one entry per node, the given node first; children have consecutive numbers.
 
 feature : −1 at a leaf.   index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code) above it.
-branch : outcome of the parent's test.   rows : int64[·], empty without ``n_rows``.   segment : int64[·, 5], where the node's objects
-lie in ``rows``, its depth, and its features worth looking at.   stack : int32[·], the nodes that are open.
+branch : outcome of the parent's test.   side : the arity for rows without a value that have no outcome.   counts : by shares float64.
+n_rows : empty without ``Members.n_rows``.   segment : int64[·, 5], where the node's objects lie in ``rows``, its depth, and its features
+worth looking at.   stack : int32[·], the nodes that are open.
 """
 
 Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare")
@@ -92,54 +103,61 @@ Scratch = namedtuple("Scratch", "bins block runs lists free spare goes start")
 """Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.   lists : features worth looking at: a node's lie in lists[first : stop]."""
 
 
-def scratch_for(features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int) -> Scratch:
+def scratch_for(features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int, shared: bool = False) -> Scratch:
     """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1.
+    shared : with shares, which have their own sums.
 
     Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and takes longer to compile than some
     that grow.
     """
-    n_features, n_columns, bins = len(features.family), len(features.order), int(features.offset[-1])
-    arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()])
+    n_features, n_columns, bins = len(features.family), len(features.order), 0 if shared else int(features.offset[-1])
+    arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()]) + shared
     counted = bins_for(
         np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty((bins, own)), n_rows * own
     )  # fmt: skip
-    pieces = n_rows // 16 + 1
+    pieces = 0 if shared else n_rows // 16 + 1
     runs = Runs(
         np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.empty(count_width, np.int64),
-        np.empty((n_columns, pieces)), np.empty((n_columns, pieces, count_width), np.int32), np.empty(n_rows * (n_columns > 0), np.uint64),
+        np.empty((n_columns, pieces)), np.empty((n_columns, pieces, count_width), np.int32), np.empty((n_rows + 1) * (n_columns > 0), np.uint64),
     )  # fmt: skip
     lists = np.empty(min(n_features * (n_features + 3) // 2, LEVELS * n_features) + 1, np.int32)
     return Scratch(
-        counted, block_for(arity, width, count_width, own), runs, lists, np.zeros(n_features, np.bool_), np.empty(n_rows, np.int32),
-        np.empty(n_rows, np.uint16), np.empty(arity + 1, np.int64),
+        counted, block_for(arity, width, count_width, own), runs, lists, np.zeros(n_features, np.bool_), np.empty(n_rows + 1, np.int32),
+        np.empty(n_rows, np.uint16), np.empty(arity + 2, np.int64),
     )  # fmt: skip
 
 
 @jit(borrow=True)
-def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes, scratch):
-    """Grow depth first until every node is a leaf; return the number of nodes, or FOUND_NAN, and how many are left open.
+def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules, scorer, nodes, scratch, progress):
+    """Grow depth first until every node is a leaf; return why it ends.
 
-    rows : int32[m], the objects of the given node; divided in place.   most_work : values looked at, roughly, after which the open nodes are
-    left, as they are where there is no room for more (at least one node is divided); they stand in ``nodes.stack``.
+    rows : int32[room], the objects of the given node first; divided in place.   shares : Shares, or None: every object is whole.   bins : those of
+    the scratch memory, or None with shares: numba leaves out what is for another argument than None alone.
+    most_work : values looked at, roughly, after which it is LATE.   progress : int64[2], nodes found and nodes open; 0 of both at first.
     """
     family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
-    state, bins, runs, free = block.state, scratch.bins, scratch.runs, scratch.free
+    state, runs, free, goes = block.state, scratch.runs, scratch.free, scratch.goes
     by_class, n_runs = len(objects.label) > 0, len(features.order)
     width = nodes.weights.shape[1]
     impurity_of = impurity_at(scorer.impurity)
     allowed = Allowed(Least(rules.min_leaf, rules.min_weight), rules.allow_constant, above.asked, free)
-    nodes.parent[0], nodes.branch[0] = -1, 0
-    for f in range(len(family)):
-        lists[f] = f
-    segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, len(rows), above.depth, 0, len(family)
-    n, work = np.int64(1), np.int64(0)
-    waiting = describe(n - 1, n, rows, n - 1, objects, rules, scorer.impurity, nodes)
-    while waiting > 0 and (n == 1 or work < most_work):
-        waiting -= 1
-        v = np.int64(nodes.stack[waiting])
+    work = np.int64(0)
+    if progress[0] == 0:
+        nodes.parent[0], nodes.branch[0] = -1, 0
+        for f in range(len(family)):
+            lists[f] = f
+        segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, max(len(objects.label), len(objects.y)), above.depth, 0, len(family)
+        progress[0], progress[1] = 1, describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares)
+    while progress[1] > 0:
+        if work >= most_work:
+            return LATE
+        v = np.int64(nodes.stack[progress[1] - 1])
         low, high, first, stop = segment[v, 0], segment[v, 1], segment[v, 3], segment[v, 4]
         work += (high - low + NODE_WORK) * (stop - first)
-        count_bins(features, lists[first:stop], rows[low:high], objects, bins)
+        if bins is not None:
+            count_bins(features, lists[first:stop], rows[low:high], objects, bins)
+        if shares is not None:
+            load(rows, low, high, objects, shares)
         if rules.once:
             mark_paid(v, features.owner, nodes, above.paid, free)
         if len(above.listed) > 0:
@@ -148,85 +166,112 @@ def grow_subtree(features, rows, most_work, above, objects, rules, scorer, nodes
             mark_asked(v, features, nodes, above.asked, True)
         mass = mass_of(nodes.weights, v, not by_class)
         node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of)
-        if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
-            return np.int64(FOUND_NAN), np.int64(0)
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
         ask = Ask(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
-        state[:] = 0
-        state[FEATURE], block.best[0] = -1, -np.inf
         bar = np.nan
-        if n_runs > 0 and rules.corners and high - low >= PROBED and objects.unit and by_class and width <= MOST_CLASSES and rules.min_weight == 0.0:
-            bar = -np.inf
-            for k in range(width):
-                runs.all_c[k] = nodes.counts[v, k]
-            for at in range(first, stop):
-                f = lists[at]
-                price = 0.0 if free[f] else features.prices[features.price_offset[f]]
-                if family[f] == SORTED and price < np.inf:
-                    bar = max(bar, probe(features.column[f], features, low, high, price, rules.min_leaf, runs, block, ask))
-            bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
-        kept, room = np.int64(0), 2 * stop - first <= len(lists)
-        for at in range(first, stop):
-            f = lists[at]
-            if family[f] == MULTIWAY:
-                alive = scan_multiway(f, features, bins, allowed, block, ask)
-            elif family[f] == SORTED:
-                price = 0.0 if free[f] else features.prices[features.price_offset[f]]  # ∞: it may be free further down
-                whole = (nodes.weights[v], nodes.counts[v])
-                alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
-            else:
-                alive = scan_binary(f, features, bins, allowed, block, ask)
-            if alive and room:
-                lists[stop + kept] = f
-                kept += 1
-        flush(block, ask)
+        if bins is not None:
+            if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
+                return FOUND_NAN
+            if n_runs > 0 and rules.corners and high - low >= PROBED and objects.unit and by_class and width <= MOST_CLASSES and rules.min_weight == 0.0:
+                bar = -np.inf
+                for k in range(width):
+                    runs.all_c[k] = nodes.counts[v, k]
+                for at in range(first, stop):
+                    f = lists[at]
+                    price = 0.0 if free[f] else features.prices[features.price_offset[f]]
+                    if family[f] == SORTED and price < np.inf:
+                        bar = max(bar, probe(features.column[f], features, low, high, price, rules.min_leaf, runs, block, ask))
+                bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
+            kept = score_all(features, lists, segment[v], allowed, objects, (nodes.weights[v], nodes.counts[v]), rules, bar, bins, runs, block, ask)
+        if shares is not None:
+            kept = score_shared(features, lists, segment[v], rows, objects, shares, rules, free, block, ask)
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, False)
         if state[BROKEN] or block.best[0] == np.inf:
-            return np.int64(FOUND_NAN), np.int64(0)
+            return FOUND_NAN
         if state[FEATURE] < 0 or (rules.bounded and not block.best[0] > rules.least + floor):
+            progress[1] -= 1
             continue
-        f = state[FEATURE]
-        outcomes = features.offset[f + 1] - features.offset[f] - features.has_missing[f] if family[f] == MULTIWAY else 2
-        start = scratch.start[: outcomes + 1]
-        beyond = divide(features, f, state[INDEX], state[SIDE], rows, low, high, start, scratch)
-        born = n
-        for o in range(outcomes):
-            n += start[o] < start[o + 1]
-        if n > len(nodes.feature):
-            n = born
-            nodes.stack[waiting] = v
-            waiting += 1
-            break
-        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = f, state[SIDE], block.best[0], beyond
-        nodes.index[v], test = state[INDEX], state[INDEX]
+        f, index, side, born = state[FEATURE], state[INDEX], state[SIDE], progress[0]
+        outcomes = features.offset[f + 1] - features.offset[f] - features.has_missing[f] if family[f] == MULTIWAY else np.int64(2)
+        outcomes += side == outcomes  # that of rows without a value
+        if born + outcomes > len(nodes.feature):
+            return NO_ROOM
+        beyond = send(features, f, index, side if side >= 0 else outcomes, rows, low, high, goes)
+        groups = divide(rows, low, high, outcomes, goes, shares, scratch)
+        if groups == 0:
+            return NO_ROOM
+        if shares is not None:
+            hand_on(rows, low, outcomes, goes, scratch.start, shares)
+        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = f, side, block.best[0], beyond
+        nodes.index[v], test = index, index
         if family[f] == SORTED:
-            nodes.index[v], test = features.order[features.column[f], low + state[INDEX]] >> TO_RANK, 0
+            nodes.index[v], test = features.order[features.column[f], low + index] >> TO_RANK, 0
         nodes.price[v] = 0.0 if free[f] else features.prices[features.price_offset[f] + test]
-        if room and kept < stop - first:
+        if kept < stop - first:
             first, stop = stop, stop + kept
-        c = born
+        n, start = born, scratch.start[: groups + 1]
         for o in range(outcomes):
             if start[o] < start[o + 1]:
-                nodes.parent[c], nodes.branch[c] = v, o
-                segment[c, 0], segment[c, 1], segment[c, 2], segment[c, 3], segment[c, 4] = (
+                nodes.parent[n], nodes.branch[n] = v, o
+                segment[n, 0], segment[n, 1], segment[n, 2], segment[n, 3], segment[n, 4] = (
                     low + start[o], low + start[o + 1], segment[v, 2] + 1, first, stop,
                 )  # fmt: skip
-                c += 1
-        before = waiting
-        waiting = describe(born, n, rows, waiting, objects, rules, scorer.impurity, nodes)
+                n += 1
+        before = progress[1] - 1
+        progress[0], progress[1] = n, describe(born, n, rows, before, objects, rules, scorer.impurity, nodes, shares)
+        if bins is not None:
+            if rules.worth != 0:  # mostly the chosen test is worth it, and no other need be looked at
+                node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of)
+                ask, most = Ask(node, rules.worth, ask.ties, 1.0), 2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1
+                weights, counts = nodes.weights[born:n].reshape(1, n - born, width), nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1])
+                call_batch(rules.worth, weights, counts, block.price[:1], block.shaped_e[:1], node, block.scores[:1])
+                if block.scores[0] < most:
+                    score_all(features, lists, segment[v], allowed, objects, (nodes.weights[v], nodes.counts[v]), rules, np.nan, bins, runs, block, ask)
+                    if block.best[0] < (state[SKIPPED] if rules.each else 1):
+                        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = -1, 0, NO_SIDE, 0.0, np.nan
+                        progress[0], progress[1] = born, before
+                        continue
         wanted = 0
-        for at in range(before, waiting):
+        for at in range(before, progress[1]):
             wanted |= 1 << nodes.branch[nodes.stack[at]] if outcomes == 2 else 4
         if n_runs > 0 and wanted > 0:
             for at in range(first, stop):
                 if family[lists[at]] == SORTED:
-                    divide_run(features.order[features.column[lists[at]], low:high], scratch.goes, start, wanted, runs.spare)
-    return n, waiting
+                    if shares is not None:
+                        if start[groups] > high - low:
+                            split_shared(features.order[features.column[lists[at]], low:], high - low, OBJECT, goes, start, runs.spare)
+                            continue
+                    divide_run(features.order[features.column[lists[at]], low:high], goes, start, wanted, runs.spare)
+    return DONE
 
 
 @jit(inner=True, borrow=True)
-def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes):
+def score_all(features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, ask):
+    """Score all tests of a node; list the features that may divide nodes further down behind its own, where there is room for
+    fewer, and return how many they are.   segment, whole : the node's, of ``nodes``.   bar : see ``scan_run``."""
+    low, high, first, stop = segment[0], segment[1], segment[3], segment[4]
+    block.state[:] = 0
+    block.state[FEATURE], block.best[0] = -1, -np.inf
+    kept, room = np.int64(0), 2 * stop - first <= len(lists)
+    for at in range(first, stop):
+        f = lists[at]
+        if features.family[f] == MULTIWAY:
+            alive = scan_multiway(f, features, bins, allowed, block, ask)
+        elif features.family[f] == SORTED:
+            price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]  # ∞: it may be free further down
+            alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
+        else:
+            alive = scan_binary(f, features, bins, allowed, block, ask)
+        if alive and room:
+            lists[stop + kept] = f
+            kept += 1
+    flush(block, ask)
+    return kept if room else stop - first
+
+
+@jit(inner=True, borrow=True)
+def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes, shares):
     """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
     stack, and return its height."""
     label, y, weight, count, unit, rows_each = objects
@@ -240,17 +285,19 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
             weights[v, k] = 0.0
         for k in range(count_width):
             counts[v, k] = 0
+        n_rows, classes, part = np.int64(0), 0, 1
         for j in range(low, high):
             i = np.uintp(rows[j])
+            if shares is not None:
+                part = shares.share[j]
             if not by_class:
-                add_moments(weights, v, weight[i], y[i])
-                counts[v, 0] += count[i]
+                add_moments(weights, v, weight[i] * part, y[i])
+                counts[v, 0] += count[i] * part
             elif unit:
-                counts[v, np.uintp(label[i])] += 1
+                counts[v, np.uintp(label[i])] += part
             else:
-                weights[v, np.uintp(label[i])] += weight[i]
-                counts[v, np.uintp(label[i])] += count[i]
-        n_rows, classes = np.int64(0), 0
+                weights[v, np.uintp(label[i])] += weight[i] * part
+                counts[v, np.uintp(label[i])] += count[i] * part
         for k in range(count_width):
             n_rows += counts[v, k]
             classes += counts[v, k] > 0
@@ -270,7 +317,7 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
                     pure = False
                     break
         if not (
-            pure or depth == rules.max_depth or n_rows < 2 * rules.min_leaf or n_rows < rules.min_split
+            pure or depth == rules.max_depth or n_rows < 2 * rules.min_leaf - ROUNDED or np.rint(n_rows) < rules.min_split
             or mass < 2.0 * rules.min_weight or mass <= rules.light or nodes.impurity[v] <= rules.mixed
             or high - low < rules.min_objects
         ):  # fmt: skip
@@ -316,36 +363,55 @@ def mark_asked(v, features, nodes, asked, value):
 
 
 @jit(inline=True, borrow=True)
-def divide(features, f, index, side, rows, low, high, start, scratch):
-    """Sort a node's rows stably by the outcome of a test, in place; ``start[o]`` receives the first place of outcome o, from ``low``, and
-    ``scratch.goes`` the outcome by object.  Return the lowest rank, or code, above a cut."""
-    goes, spare, column, family = scratch.goes, scratch.spare, features.column[f], features.family[f]
-    outcomes, beyond = len(start) - 1, np.int64(1 << 30)
-    for o in range(outcomes + 1):
-        start[o] = 0
+def send(features, f, index, side, rows, low, high, goes):
+    """Write the outcome of a test by object, ``side`` without a value; return the lowest rank, or code, above a cut."""
+    column, family, beyond = features.column[f], features.family[f], np.int64(1 << 30)
     if family == SORTED:
         run = features.order[column, low:high]
         beyond = np.int64(run[index + 1] >> TO_RANK)
         for j in range(high - low):
             goes[run[j] & OBJECT] = j > index if run[j] >> TO_RANK != MISSING else side
-    else:
-        known = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
-        base, down = np.uintp(column) * np.uintp(features.column_stride), np.uintp(features.row_stride)
-        for j in range(low, high):
-            i = np.uintp(rows[j])
-            code = np.int64(features.codes[base + i * down])
-            o = outcome(code, family, index, known, side)
-            beyond = min(beyond, code) if o == 1 and code < known else beyond
-            goes[i] = o
-    some, every = rows[low:high], np.int64(-1)
-    if outcomes == 2:
+        return beyond
+    known = features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+    base, down = np.uintp(column) * np.uintp(features.column_stride), np.uintp(features.row_stride)
+    for j in range(low, high):
+        i = np.uintp(rows[j])
+        code = np.int64(features.codes[base + i * down])
+        o = outcome(code, family, index, known, side)
+        beyond = min(beyond, code) if o == 1 and code < known else beyond
+        goes[i] = o
+    return beyond
+
+
+@jit(inline=True, borrow=True)
+def divide(rows, low, high, outcomes, goes, shares, scratch):
+    """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place of outcome o, from ``low``.
+
+    Rows without an outcome are behind the others, or in each of them.   Return how many groups there are, 0 without room.
+    """
+    start, spare, groups, some, every = scratch.start, scratch.spare, outcomes, rows[low:high], np.int64(-1)
+    if shares is not None:
+        groups += lacking(some, outcomes, goes)
+    for o in range(groups + 1):
+        start[o] = 0
+    if groups == 2:
         left = split_two(some, every, goes, spare)
         take_back(some, left, spare)
         start[1], start[2] = np.int64(left), high - low
-        return beyond
-    for j in range(low, high):
-        start[np.int64(goes[rows[j]]) + 1] += 1
-    for o in range(outcomes):
-        start[o + 1] += start[o]
-    split_many(some, every, goes, start, spare)
-    return beyond
+    else:
+        for j in range(low, high):
+            start[np.int64(goes[rows[j]]) + 1] += 1
+        for o in range(groups):
+            start[o + 1] += start[o]
+        if shares is not None:
+            if groups > outcomes and shares.how == SPLITS:
+                lost, first = start[groups] - start[outcomes], np.int64(0)
+                for o in range(outcomes):
+                    size, first = start[o + 1] - first, start[o + 1]
+                    start[o + 1] = start[o] + (size + lost if size > 0 else 0)
+                if low + start[outcomes] > len(rows):
+                    return np.int64(0)
+                split_shared(rows[low:], high - low, every, goes, start[: outcomes + 1], spare)
+                return outcomes
+        split_many(some, every, goes, start[: groups + 1], spare)
+    return groups

@@ -1,45 +1,16 @@
 """Pictures of a study as data; ``arboretum.report.charts`` draws them.
 
-Every chart has a ``title`` and a ``subtitle`` above and ``notes`` below.  Numbers are plain floats; NaN stands for none.
+Every chart has a ``title`` and a ``subtitle`` above and ``notes`` below.  A chart of somebody else's draws itself: ``drawn(sheet)``.  Numbers are plain floats; NaN stands for none.
 """
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
 
-from arboretum.errors import DataError
-
 DARK = 13  # number of a dark colour, for marks that are of no series
 WIDEST = 760  # points that panels of bars take in a row
-
-@attrs.frozen
-class RankDiagram:
-    """Average ranks on a line, best left: a critical-difference diagram.
-
-    methods, ranks : names and average ranks.   groups : numbers of the methods that a bar joins, because no two of them
-    differ.   critical_difference : shown as a length, or None.   test : in words, beside it.   control : number of the method
-    the others are held against, or None; then ``interval`` (from, to) holds the ranks that do not differ from its rank.
-    Raises DataError for a rank outside 1 to k.
-    """
-
-    title: str
-    methods: Sequence[str]
-    ranks: Sequence[float]
-    subtitle: str = ""
-    groups: Sequence[Sequence[int]] = ()
-    critical_difference: float | None = None
-    test: str = ""
-    control: int | None = None
-    interval: tuple[float, float] | None = None
-    notes: Sequence[str] = ()
-
-    def __attrs_post_init__(self) -> None:
-        if len(self.methods) != len(self.ranks) or not self.methods:
-            raise DataError(f"a rank diagram needs a rank per method, not {len(self.ranks)} for {len(self.methods)}")
-        for method, rank in zip(self.methods, self.ranks, strict=True):
-            if not 1 <= rank <= len(self.methods):
-                raise DataError(f"the rank {rank:g} of {method!r} lies outside 1 to {len(self.methods)}")
 
 
 @attrs.frozen
@@ -150,7 +121,7 @@ class Panels:
     """Several charts in one picture, ``columns`` side by side; what their legends have in common is shown once."""
 
     title: str
-    charts: Sequence[RankDiagram | BarChart | LineChart]
+    charts: Sequence[Any]
     columns: int = 2
     subtitle: str = ""
     notes: Sequence[str] = ()
@@ -172,27 +143,4 @@ class Panels:
         return Panels(title, bars, columns, "; ".join(filter(None, (axis.words, subtitle))), [*missing, *notes])
 
 
-@attrs.frozen
-class Grid:
-    """A table that is shown as coloured fields, with the words that stand in each: a heat map.
-
-    rows, columns : labels.   values : float[rows][columns], what is coloured.   texts : str[rows][columns], what stands in a field, in any
-    number of lines, as a column's label.   breaks : numbers of the rows before which a gap is left.   scales : per column the values of the
-    lightest and the darkest colour; () for the column's own least and largest.   framed : (row, column) of fields with a frame around them.
-    legend : what colours and frames mean.
-    """
-
-    title: str
-    rows: Sequence[str]
-    columns: Sequence[str]
-    values: Sequence[Sequence[float]]
-    texts: Sequence[Sequence[str]]
-    subtitle: str = ""
-    breaks: Sequence[int] = ()
-    scales: Sequence[tuple[float, float]] = ()
-    framed: frozenset[tuple[int, int]] = frozenset()
-    legend: str = ""
-    notes: Sequence[str] = ()
-
-
-Chart = Grid | RankDiagram | BarChart | LineChart | Panels
+Chart = BarChart | LineChart | Panels

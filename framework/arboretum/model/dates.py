@@ -7,7 +7,6 @@ threshold between two of them be spelled as the lower one: "sold ≤ 2020-03-01"
 import datetime
 import math
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,16 +38,6 @@ def date_number(value: Any, unit: str) -> float | None:
     moment = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
     seconds = math.floor((moment - _EPOCH).total_seconds())
     return float(seconds // DAY_SECONDS if unit == DAYS else seconds)
-
-
-def read_dates(values: Iterable[Any]) -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time (ISO text, date, …)."""
-    seconds = []
-    for value in values:
-        if (number := date_number(value, SECONDS)) is None:
-            return None
-        seconds.append(number)
-    return in_fitting_unit(np.array(seconds)) if seconds else None
 
 
 def in_fitting_unit(seconds: np.ndarray) -> tuple[str, np.ndarray]:

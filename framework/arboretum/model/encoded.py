@@ -90,6 +90,7 @@ class Encoded:
     label : int32[n_objects] (classification) or None.   y : float64[n_objects] (regression) or None.
     weight : float64[n_objects] > 0.   count : int64[n_objects], rows that each object stands for.
     object_of_row : int64[n_rows of table]; the object each row became.
+    test_offset : int64[n_features + 1]: tests of feature f have the global indices test_offset[f] … test_offset[f + 1] − 1.
     """
 
     table: Table
@@ -121,9 +122,8 @@ class Encoded:
     def n_classes(self) -> int:
         return self.table.n_classes
 
-    @property
+    @cached_property
     def test_offset(self) -> np.ndarray:
-        """int64[n_features + 1]: tests of feature f have the global indices test_offset[f] … test_offset[f + 1] − 1."""
         return np.cumsum([0, *(feature.n_tests for feature in self.features)])
 
     @property
@@ -140,6 +140,15 @@ class Encoded:
             named = feature.family is not Family.thresholds or self.table.columns[feature.position].kind is ColumnKind.categorical
             found[feature.position] = max(found[feature.position], 1) + feature.n_bins - 1 if named else 0
         return frozen_array(found, np.int64)
+
+    @cached_property
+    def cuts(self) -> tuple[int, int]:
+        """(cuts of continuous columns that the fixed tests know, cuts between neighbouring values of these columns); raw ones do not count."""
+        raw, columns = {feature.position for feature in self.raw_features}, self.table.columns
+        known = {feature.position: feature.n_bins - 1 for feature in self.features}
+        coded = [place for place, column in enumerate(columns) if column.kind is ColumnKind.continuous and place not in raw]
+        values = [columns[place].values[~columns[place].missing] for place in coded]
+        return sum(known.get(place, 0) for place in coded), sum(max(0, len(np.unique(one)) - 1) for one in values)
 
     @cached_property
     def lacking(self) -> np.ndarray:

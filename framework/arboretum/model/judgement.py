@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
-import numpy as np
 
 from arboretum.errors import ConfigError, ContractError
 from arboretum.model.charts import Chart
@@ -23,14 +22,6 @@ class Verdict(enum.Enum):
     FAIL = "FAIL"
     KNOWN = "KNOWN"
     OPEN = "OPEN"
-
-
-def standard_error(values: np.ndarray, behind: int) -> float:
-    """s·√(1/n + 1/N): standard error of the difference between the mean of our n values and a published one of N.
-
-    values : float64[n], s their standard deviation; 0 where they are fewer than two.   behind : N.
-    """
-    return float(values.std(ddof=1)) * math.sqrt(1.0 / len(values) + 1.0 / behind) if len(values) > 1 else 0.0
 
 
 def csv_text(rows: Iterable[Sequence[Any]]) -> str:
@@ -47,9 +38,6 @@ class Known:
     source : what these are computed from, runs of ours or a text.   Raises ContractError for a reason that could not be wrong.
     """
 
-    REACH: ClassVar[float] = 2.0
-    """Standard errors by which :meth:`widened` widens: half of what a cell itself is allowed, for reasons are looked for afterwards."""
-
     reason: str
     low: float
     high: float
@@ -58,15 +46,6 @@ class Known:
     def __attrs_post_init__(self) -> None:
         if not (self.reason and self.source and -math.inf < self.low <= self.high < math.inf):
             raise ContractError(f"a known difference needs a reason, a source, and finite low ≤ high that it predicts; got {self}")
-
-    @staticmethod
-    def widened(reason: str, means: tuple[float, float], at: tuple[np.ndarray, np.ndarray], behind: int, source: str) -> Known:
-        """Predict what lies between two of our means, each widened by :attr:`REACH` standard errors.
-
-        at : float64[n] each, the values behind these means.   behind : as for :func:`standard_error`.
-        """
-        low, high = (standard_error(values, behind) for values in at)
-        return Known(reason, means[0] - Known.REACH * low, means[1] + Known.REACH * high, source)
 
     def explains(self, published: float) -> bool:
         """Whether the prediction holds."""
@@ -105,21 +84,6 @@ class Cell:
         if difference == 0.0:
             return 0.0
         return difference / self.error if self.error > 0.0 else math.copysign(math.inf, difference)
-
-    @staticmethod
-    def of_runs(
-        table: str, row: str, column: str, published: float, values: np.ndarray, behind: int,
-        *, rounding: float = 0.0, known: Known | None = None, aside: str = "",
-    ) -> Cell | None:  # fmt: skip
-        """Judge the mean of our runs; None where they are fewer than the paper's, or all agree: they say nothing of the error.
-
-        values : float64[n], one per run.   behind : runs behind the published mean.   rounding : unit of its last digit.
-        """
-        error = math.hypot(standard_error(values, behind), rounding / math.sqrt(12.0))
-        if len(values) < max(behind, 2) or error <= 0.0:
-            return None
-        ours, n = float(values.mean()), len(values)
-        return Cell.judged(table, row, column, published, ours, error, n=n, known=known, aside=aside)
 
     @staticmethod
     def judged(
@@ -177,7 +141,7 @@ def fared(cells: Sequence[Cell]) -> dict[str, float]:
 class Judgement:
     """Everything that is known after the work; cells and claims in the order of the paper.
 
-    tables : "name.csv" → text.   pictures : name without ending → a grid that is drawn as a heat map, a chart, or an SVG text.
+    tables : "name.csv" → text.   pictures : name without ending → a chart, or an SVG text.
     chapters : runs for the tracker.   notes : sentences for the reader.
     """
 

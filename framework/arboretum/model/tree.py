@@ -433,19 +433,19 @@ class Tree:
 
     def to_svg(self, **options: Any) -> str:
         """The tree as an SVG document; options of :func:`arboretum.report.picture.tree_scene`."""
-        return arboretum.tree_svg(self, **options)
+        return arboretum.tree_scene(self, **options).svg()
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
         return self.to_svg()
 
-    def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes | None:
-        """The tree as a PNG file: its bytes, or written to ``path``; options of :func:`arboretum.report.picture.tree_png`."""
-        return arboretum.tree_png(self, path, **options)
+    def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes:
+        """The bytes of a PNG file, also written to ``path`` if there is one, by the installed export of that name and its options."""
+        return arboretum.exported(self, "png", path, **options)
 
     def to_graphviz(self, **options: Any) -> str:
-        """The tree in the DOT language; options of :func:`arboretum.report.picture.tree_dot`."""
-        return arboretum.tree_dot(self, **options)
+        """The tree in the DOT language, by the installed export of that name and its options."""
+        return arboretum.exported(self, "graphviz", **options)
 
     def to_sql(self) -> str:
         """The prediction as an SQL CASE expression, by the installed export of that name."""

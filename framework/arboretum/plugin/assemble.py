@@ -7,6 +7,7 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -14,7 +15,7 @@ import attrs
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.objective import certified_by_value
+from arboretum.interfaces.objective import Shape, certified_by_value, shape_of
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import build, fields_of, followers
@@ -43,8 +44,7 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {**DEFAULT_CHOICES, **(preset.select if preset else {}), **choices}
     result["method"] = preset.recipe if preset else method
     for group in MANY:
-        value = result[group]
-        one = isinstance(value, str) or not isinstance(value, Sequence)
+        one = isinstance(value := result[group], str) or not isinstance(value, Sequence)
         result[group] = () if value in (NONE, None, "") else (value,) if one else tuple(value)
     return result
 
@@ -69,9 +69,10 @@ def assemble(
             parts[group] = _built(registry, group, option, wanted, shared)
             continue
         names = [getattr(each, "name", each) for each in option]
-        if lost := [key for key in wanted if key not in names]:
-            raise ConfigError(unknown(f"{group} rule", lost[0], names))
         parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in zip(option, names))
+        if lost := [key for key in wanted if key not in names]:
+            own = ", ".join(f"{group}__{part.name}__{field}" for part in parts[group] for field in fields_of(type(part)))
+            raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
     return Parts(**parts)
 
 
@@ -90,7 +91,7 @@ def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any
 def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shared: Mapping[str, Any] | None = None) -> Any:
     """The solver that certifies a run (one with ``minima``, or ``least`` where an objective or limits ask for it); None: there is none.
 
-    name : whom to take; by default the run's own solver if it can, else the first by name that can.
+    name : whom to take; by default the run's own solver if it can, else the first by name that can, of those that minimise its kind of objective.
     shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
     """
     ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
@@ -98,7 +99,9 @@ def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shar
         return parts.solver
     able = {entry.name: entry for way in ways for entry in registry.entries("solver") if hasattr(entry.cls, way)}
     if name is None:
-        return build(next(iter(able.values())), {}, shared) if able else None
+        shape = shape_of(parts.objective) or Shape.additive  # without one it is the training error, where that is certified
+        fit = [one for one in able.values() if ways[0] == "least" and shape in map(Shape, getattr(one.cls, "minimises", Shape))]
+        return build((fit or list(able.values()))[0], {}, shared) if able else None
     if name not in able:
         cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
         raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, able))
@@ -166,9 +169,12 @@ class RegistryFactory:
         return run(Request(parts=self.parts(choices, values), seed=seed))
 
 
-def exported(tree: Tree, form: str) -> str | bytes:
-    """A tree in an installed form, as that writes it by default.  Raises ConfigError where no plugin brings the form."""
-    return build(_registry(()).get("export", form), {}).write(tree)
+def exported(tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: Any) -> str | bytes:
+    """A tree in an installed form, written to ``path``, too.   fields : of the form.   Raises ConfigError where no plugin brings it, OSError."""
+    written = build(_registry(()).get("export", form), fields).write(tree)
+    if path is not None:
+        Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
+    return written
 
 
 _ELSEWHERE: Mapping[str, str] = {

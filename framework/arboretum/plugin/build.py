@@ -13,8 +13,10 @@ from typing import Any
 import attrs
 
 from arboretum.errors import ConfigError, PluginError, blaming, unknown
-from arboretum.interfaces.component import MANY
-from arboretum.plugin.registry import Entry
+from arboretum.interfaces.component import KINDS, MANY
+from arboretum.interfaces.method import Parts
+from arboretum.model.shown import masked_values
+from arboretum.plugin.registry import NONE, Entry
 
 
 def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | None = None) -> Any:
@@ -75,6 +77,28 @@ def plain(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [plain(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def component_values(component: Any) -> dict[str, Any]:
+    """Field → plain value of a built component, for records and others to read: without passwords."""
+    fields = fields_of(type(component)).items()
+    return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
+
+
+def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A run's components and the choice of each, plain as in a record: they can be built again.   chosen : options, as they were named."""
+    config, choices = {}, dict(chosen or {})
+    for kind in KINDS:
+        part = getattr(parts, kind)
+        if kind in MANY:
+            choices[kind] = [component.name for component in part]
+            config[kind] = {component.name: component_values(component) for component in part}
+        elif part is None:
+            choices[kind] = NONE
+        else:
+            choices.setdefault(kind, part.name)
+            config[kind] = {"name": part.name, **component_values(part)}
+    return {**config, "choices": choices}
 
 
 def coerce(value: Any, wanted: Any, where: str) -> Any:

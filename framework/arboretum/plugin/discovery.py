@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -25,8 +26,9 @@ from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component
 
 
+@lru_cache(maxsize=None)
 def read_preset(path: Path, owner: Owner) -> Preset:
-    """Read one preset file, ``presets/<kind>/*.yaml``.  Raises PluginError naming the file and the rule."""
+    """Read one preset file, ``presets/<kind>/*.yaml``, once, as modules are.  Raises PluginError naming the file and the rule."""
     import yaml
 
     text, kind = path.read_text(encoding="utf-8"), path.parent.name

@@ -15,6 +15,7 @@ from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, list
 from arboretum.interfaces.component import EVERY_KIND, Capability, as_capabilities
 
 NONE = "none"  # the option that leaves an optional group empty
+SWEEPER = "hydra.sweeper"  # the kind of what goes through a sweep in a way of its own: no part of a run, an option of a group of Hydra's
 
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
@@ -84,7 +85,7 @@ class Registry:
     """Components and presets by kind and name."""
 
     def __init__(self) -> None:
-        self._items: dict[str, dict[str, Entry | Preset]] = {kind: {} for kind in EVERY_KIND}
+        self._items: dict[str, dict[str, Entry | Preset]] = {kind: {} for kind in (*EVERY_KIND, SWEEPER)}
         self.failures: list[Failure] = []
         self.owners: list[Owner] = []
 
@@ -157,7 +158,7 @@ def _fault(cls: Any) -> str | None:
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
     if not isinstance(kind, str):
         return f' states no kind; add kind = "{guess_kind(cls) or "criterion"}" (kinds: {", ".join(EVERY_KIND)})'
-    if kind not in EVERY_KIND:
+    if kind not in (*EVERY_KIND, SWEEPER):
         near = closest(kind, EVERY_KIND)
         return f".kind is {kind!r}; " + (f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}")
     if not isinstance(name, str):
@@ -176,6 +177,9 @@ def _fault(cls: Any) -> str | None:
         as_capabilities(getattr(cls, "capabilities", ()))
     except (ValueError, TypeError) as error:
         return f".capabilities: {error}; known: {', '.join(c.value for c in Capability)}"
+    if kind == SWEEPER:
+        whole = hasattr(cls, "sweep") and {"goals", "params"} <= {field.name for field in attrs.fields(cls)}
+        return None if whole else " lacks the method sweep(jobs), or the field goals or params, of a sweeper"
     return broken_contract(kind, cls)
 
 

@@ -11,16 +11,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum import __version__
 from arboretum.errors import StoreError
-from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Problem
-from arboretum.model.shown import masked_values
 from arboretum.model.tree import Tree
-from arboretum.plugin.build import fields_of, plain
-from arboretum.plugin.registry import NONE
+from arboretum.plugin.build import configuration
 from arboretum.proof.format import MAGIC, data_of
 
 
@@ -37,7 +35,8 @@ class ProofWriter:
         shape = getattr(problem.parts.objective, "shape", "additive")
         self.header = header = {
             "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
-            "data": data_of(problem), "config": configuration(problem, seed), "unit": str(unit), "tests": [np.array(test, np.int64).tolist() for test in tests],
+            "data": data_of(problem), "config": {"seed": seed, **configuration(attrs.evolve(problem.parts, tracker=None))}, "unit": str(unit),
+            "tests": [np.array(test, np.int64).tolist() for test in tests],
         }  # fmt: skip
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,21 +86,3 @@ class ProofWriter:
 
     def _trouble(self, error: OSError) -> StoreError:
         return StoreError(f"the proof {str(self.path)!r} cannot be written ({error.strerror})")
-
-
-def configuration(problem: Problem, seed: int) -> dict[str, Any]:
-    """The components of a run as plain values, in the form of a record's ``config``: data and tests can be made again from it."""
-    config: dict[str, Any] = {"seed": seed}
-    choices: dict[str, Any] = {}
-    for kind in KINDS:
-        part = None if kind == "tracker" else getattr(problem.parts, kind)
-        if kind in MANY:
-            config[kind], choices[kind] = {one.name: _values(one) for one in part}, [one.name for one in part]
-        else:
-            choices[kind] = NONE if part is None else part.name
-            config |= {} if part is None else {kind: {"name": part.name, **_values(part)}}
-    return {**config, "choices": choices}
-
-
-def _values(part: Any) -> dict[str, Any]:
-    return {name: masked_values(plain(getattr(part, field.name))) for name, field in fields_of(type(part)).items()}

@@ -48,7 +48,8 @@ def outline(tree: Tree, max_depth: int | None = None, max_leaves: int | None = N
     empty : also show the branch of rows without an outcome where no training row took it.
     labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question ("yes", "= red").
     """
-    below = leaves_below(tree)
+    before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
+    below = before[tree.subtree_end] - before[:-1]  # int64[n_nodes]: leaves under each node, itself included
     opened, parent = _opened(tree, below, max_depth, max_leaves), tree.parent
     built: dict[int, Item] = {}
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
@@ -56,12 +57,6 @@ def outline(tree: Tree, max_depth: int | None = None, max_leaves: int | None = N
             continue
         built[node] = _item(tree, node, bool(opened[node]), int(below[node]), built, empty, labels)
     return built[0]
-
-
-def leaves_below(tree: Tree) -> np.ndarray:
-    """int64[n_nodes]: number of leaves under each node, itself included."""
-    before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
-    return before[tree.subtree_end] - before[:-1]
 
 
 def _opened(tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None) -> np.ndarray:

@@ -1,13 +1,11 @@
 """From a tree to a picture: boxes with the question, a bar of class shares, counts; branches as thick as their rows.
 
-As a scene, which is written as SVG or painted as PNG, and in the DOT language, for Graphviz and the tools around it.
+As a scene, which is written as SVG; exports of plugins paint it, or say the same lines in another language.
 """
 
-import io
 import itertools
 from collections.abc import Callable, Sequence
-from os import PathLike
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -31,22 +29,6 @@ LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
 SIDEWAYS_ABOVE = 12  # pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not
 LEAF_BUDGET = 60
-DOT_COUNTS = 10  # of so many classes all weights are written into a node of a DOT graph
-
-
-def tree_svg(tree: Tree, **options: Any) -> str:
-    """The tree's picture as an SVG document; options of :func:`tree_scene`."""
-    return tree_scene(tree, **options).svg()
-
-
-def tree_png(tree: Tree, path: str | PathLike[str] | None = None, *, scale: float = 2.0, **options: Any) -> bytes | None:
-    """Write the tree to ``path``, or (None) return the file's bytes; options of :func:`tree_scene`.
-
-    scale : pixels of the file per pixel of the SVG.  Raises OSError when the file cannot be written.
-    """
-    file = io.BytesIO() if path is None else path
-    tree_scene(tree, **options).png(file, scale)
-    return file.getvalue() if path is None else None
 
 
 def tree_scene(
@@ -80,7 +62,7 @@ class _Place:
     width: float
 
 
-def _lines(tree: Tree, item: Item) -> tuple[str, str]:
+def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
     """The two lines of a node's box: question or answer, and what is known of its rows."""
     upper = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     rows = f"{item.count} row" + ("" if item.count == 1 else "s")
@@ -103,7 +85,7 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     """Growing down each level is a row of boxes, to the right a column, as wide as its widest box."""
     width, levels = {}, [[] for _ in range(int(tree.depth_of.max()) + 2)]
     for item in root.walk():
-        upper, lower = _lines(tree, item)
+        upper, lower = lines_of(tree, item)
         wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
         several = item.children and len(tree.rule(item.node).columns) > 1
         width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if several else BOX_WIDTH[1])
@@ -181,7 +163,7 @@ def _mark(edge: str, curve: Curve) -> Label:
 
 
 def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
-    upper, lower = _lines(tree, item)
+    upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
     inside, subject = place.width - 2 * PADDING, tree.rule(item.node).subject if item.children else ""
@@ -261,31 +243,3 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
         shapes += [Box(x, y, 11, 11, colour, radius=2), Label(x + 16, y + 9.5, text, 11, fill=INK)]
         x += taken
     return shapes, y + 12
-
-
-def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree") -> str:
-    """Write the tree as a digraph, growing down; options as in :func:`arboretum.report.text.tree_text`."""
-    root = outline(tree, max_depth, max_leaves, labels=True)
-    lines = [
-        f"digraph {_quoted(name)} {{",
-        '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11];',
-        '  edge [fontname="Helvetica", fontsize=10, color="#8b949e"];',
-    ]
-    number = {item: i for i, item in enumerate(root.walk())}
-    for item in root.walk():
-        lines.append(f"  n{number[item]} [{_dot_node(tree, item)}];")
-        lines += [f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];" for child in item.children]
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _dot_node(tree: Tree, item: Item) -> str:
-    weights = [] if tree.task is Task.regression or len(tree.classes) > DOT_COUNTS else ["[" + ", ".join(map(spell_short, item.weights)) + "]"]
-    text = "\n".join([*_lines(tree, item), *weights, *([item.note] if item.note else [])])
-    fill = "#ffffff" if item.children else mix(node_colour(tree, item.node), "#ffffff", 0.7)
-    dashed = ', style="rounded,filled,dashed"' if item.folded else ""
-    return f'label={_quoted(text)}, fillcolor="{fill}"{dashed}'
-
-
-def _quoted(text: str) -> str:
-    """A DOT string: quotes and backslashes escaped, line ends as ``\\n`` (centred lines)."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

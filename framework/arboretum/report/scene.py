@@ -1,16 +1,13 @@
-"""A picture as a list of shapes, in pixels, y downwards; each writes itself as SVG and paints itself by matplotlib.
+"""A picture as a list of shapes, in pixels, y downwards; each writes itself as SVG.
 
 The SVG is written by hand: no font, no script, no other file is needed to show it.
 """
 
 import bisect
-import io
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from html import escape
-from os import PathLike
-from typing import Any
 
 import attrs
 
@@ -20,7 +17,6 @@ LINE = "#b6bdc6"
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 does not allow, not even escaped."""
-POINTS_PER_PIXEL = 0.72  # at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
 
 
 def _number(value: float) -> str:
@@ -53,14 +49,6 @@ class Box:
         start = f'<rect {place}{corner} fill="{self.fill}"{stroke}{dashes}'
         return f"{start}><title>{_text(self.hint)}</title></rect>" if self.hint else f"{start}/>"
 
-    def paint(self, axes: Any, order: int) -> None:
-        from matplotlib.patches import FancyBboxPatch
-
-        corner = f"round,pad=0,rounding_size={min(self.radius, self.width / 2)}" if self.radius else "square,pad=0"
-        line = {"lw": 1.2 * POINTS_PER_PIXEL if self.stroke != "none" else 0, "ls": (0, (4, 3)) if self.dashed else "solid"}
-        place = ((self.x, self.y), self.width, self.height)
-        axes.add_patch(FancyBboxPatch(*place, boxstyle=corner, facecolor=self.fill, edgecolor=self.stroke, zorder=order, **line))
-
 
 @attrs.frozen
 class Label:
@@ -81,17 +69,6 @@ class Label:
         halo = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if self.halo else ""
         place = f'x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"'
         return f'<text {place}{weight}{anchor} fill="{self.fill}"{halo} pointer-events="none">{_text(self.text)}</text>'
-
-    def paint(self, axes: Any, order: int) -> None:
-        from matplotlib.patheffects import withStroke
-
-        axes.text(
-            self.x, self.y, self.text.replace("$", r"\$"), color=self.fill, zorder=order, va="baseline",
-            fontsize=0.92 * self.size * POINTS_PER_PIXEL,  # DejaVu Sans, the face matplotlib brings, runs wide
-            fontweight="bold" if self.bold else "normal",
-            ha={"start": "left", "middle": "center", "end": "right"}[self.anchor],
-            path_effects=[withStroke(linewidth=4 * POINTS_PER_PIXEL, foreground="white")] if self.halo else None,
-        )  # fmt: skip
 
 
 @attrs.frozen
@@ -117,13 +94,6 @@ class Curve:
         path = f"M{start}C{' '.join(rest)}"
         return f'<path d="{path}" fill="none" stroke="{self.stroke}" stroke-width="{_number(self.width)}"/>'
 
-    def paint(self, axes: Any, order: int) -> None:
-        from matplotlib.patches import PathPatch
-        from matplotlib.path import Path
-
-        path = Path(self.points(), [Path.MOVETO, *[Path.CURVE4] * 3])
-        axes.add_patch(PathPatch(path, fill=False, edgecolor=self.stroke, linewidth=self.width * POINTS_PER_PIXEL, zorder=order))
-
 
 Shape = Box | Label | Curve
 
@@ -147,19 +117,6 @@ class Scene:
         ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
         body = [shape.svg() for shape in self.shapes]
         return "\n".join([head, f"<title>{_text(self.title)}</title>", ground, *body, "</svg>"]) + "\n"
-
-    def png(self, path: str | PathLike[str] | io.BytesIO, scale: float) -> None:
-        """Paint it into a PNG file; loads matplotlib, touches neither its backend nor its global figures."""
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(self.width / 100, self.height / 100), dpi=100 * scale, facecolor="white")
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, self.width), ylim=(self.height, 0))
-        axes.set_axis_off()
-        for order, shape in enumerate(self.shapes):
-            shape.paint(axes, order)
-        FigureCanvasAgg(figure).print_png(path)
 
 
 _NARROW = frozenset("iljtfIr.,:;'|!()[]{} `/\\-\"")

@@ -34,6 +34,8 @@ class Numeric(enum.Enum):
     equal_width_floor = "equal_width_floor"
     equal_width_round = "equal_width_round"
     mdl = "mdl"
+    guessed = "guessed"
+    """Where the stumps of a boosted ensemble cut (``encoder.guesses`` of them)."""
 
 
 class Categorical(enum.Enum):

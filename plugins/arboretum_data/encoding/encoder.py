@@ -63,7 +63,8 @@ class TestsEncoder:
     numeric: Numeric = param(Numeric.auto, "how continuous columns are cut; bucketised may lose the optimum")
     ordinal: Ordinal = param(Ordinal.auto, "which tests ordinal columns offer")
     categorical: Categorical = param(Categorical.onehot, "which tests categorical columns offer")
-    n_bins: int = param(5, "bins per cut column (mdl finds its own number)", ge=2)
+    n_bins: int = param(5, "bins per cut column (mdl and guessed find their own number)", ge=2)
+    guesses: int = param(40, "stumps of the boosted ensemble whose cuts numeric=guessed takes", ge=1)
     bin_tests: BinTests = param(BinTests.onehot, "which tests the bins offer (midpoints: always thresholds)")
     fit_on: FitOn = param(FitOn.train, "rows that place the bins and list the values")
     missing: Missing = param(Missing.keep, "what a missing value is")
@@ -81,6 +82,11 @@ class TestsEncoder:
         source = whole if self.fit_on is FitOn.all else table
         coded: list[Coded] = []
         raw: list[tuple[RawFeature, np.ndarray]] = []
+        guessed = {}
+        if self.numeric is Numeric.guessed:
+            from arboretum_data.encoding.guesses import guessed_edges
+
+            guessed = guessed_edges(source, self.guesses)
         for position, column in enumerate(table.columns):
             origin = source.columns[position]
             choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
@@ -89,7 +95,7 @@ class TestsEncoder:
             elif choice == "raw" or (choice == "auto" and raw_thresholds):
                 raw.append(_raw(column, position))
             else:
-                found = self._code(column, origin, position, source)
+                found = self._code(column, origin, position, source, guessed.get(position))
                 coded += found
                 if not found:
                     notes.append(f"column {column.name!r} is left out: {self.numeric.value} finds no cut")
@@ -116,14 +122,14 @@ class TestsEncoder:
                 return f"its {levels} values exceed encoder.max_levels={self.max_levels}"
         return ""
 
-    def _code(self, column: Column, origin: Column, position: int, source: Table) -> list[Coded]:
+    def _code(self, column: Column, origin: Column, position: int, source: Table, edges: np.ndarray | None) -> list[Coded]:
         missing_bin = self.missing is Missing.category and bool(column.missing.any() or origin.missing.any())
         if column.kind is ColumnKind.continuous:
             rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric
-            edges = coding.cut_points(source, origin, rule, self.n_bins)
+            edges = coding.cut_points(source, origin, rule, self.n_bins) if edges is None else edges
             if not len(edges) and not missing_bin:
                 return []
-            fixed = rule in (Numeric.midpoints, Numeric.bucketised)
+            fixed = rule in (Numeric.midpoints, Numeric.bucketised, Numeric.guessed)
             tests = BinTests.thresholds if fixed else self.bin_tests
             return coding.code_numeric(column, position, edges, tests, missing_bin)
         values = np.concatenate([column.values, origin.values, *[np.arange(len(column.categories))] * self.declared])

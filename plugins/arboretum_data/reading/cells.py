@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, read_dates
+from arboretum.api import SECONDS, DataError, date_number, in_fitting_unit
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 """Text that is a number in two ways: 1,234 is 1234 with a mark between thousands, or 1.234 with a decimal comma."""
@@ -231,3 +231,13 @@ def _names(cells: Sequence[Cells]) -> str:
 def _examples(cells: Cells) -> str:
     shown = ", ".join(repr(value[:30]) for value in cells.values[:_EXAMPLES])
     return shown + (", …" if len(cells.values) > _EXAMPLES else "")
+
+
+def read_dates(values: Iterable[str]) -> tuple[str, np.ndarray] | None:
+    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time in ISO text."""
+    seconds = []
+    for value in values:
+        if (number := date_number(value, SECONDS)) is None:
+            return None
+        seconds.append(number)
+    return in_fitting_unit(np.array(seconds)) if seconds else None

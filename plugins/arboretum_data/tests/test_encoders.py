@@ -316,3 +316,20 @@ def test_the_protocol_encoder_is_one_hot_with_bins_of_all_rows_missing_as_a_cate
     assert named.weight.tolist() == [2.0, 2.0]
     assert named.label.tolist() == [0, 1]  # one row of each class: the smaller one
     assert named.n_tests == 3 + 3  # the value 3 and "missing" occur among all rows only
+
+
+def test_guessed_cuts_are_midpoints_where_stumps_of_an_ensemble_cut():
+    generator = np.random.default_rng(0)
+    first, second = generator.integers(0, 30, 200), generator.normal(size=200)
+    classes = (first > 11) ^ (generator.random(200) < 0.1)
+    table = table_of(numbers(first), numbers(second, "noise"), words(list("ab" * 100)), classes=classes)
+    few, many = (TestsEncoder(numeric=Numeric.guessed, guesses=n).encode(table, table, raw_thresholds=False, seed=0) for n in (1, 60))
+    assert [feature.column for feature in few.features] == ["x", "w"] and few.features[0].edges == (11.5,)
+    assert 11.5 in many.features[0].edges and set(many.features[0].edges) <= {k + 0.5 for k in range(29)}
+    assert "column 'noise' is left out: guessed finds no cut" in few.notes
+    for k, edge in enumerate(many.features[0].edges):
+        assert ((many.codes[:, 0] > k) == (first > edge)).all()
+    constant = table_of(numbers([1.0, 2.0, 3.0]), words(["a", "b", "a"]), classes=[0, 0, 0])
+    assert [feature.column for feature in TestsEncoder(numeric=Numeric.guessed).encode(constant, constant, raw_thresholds=False, seed=0).features] == ["w"]
+    huge = table_of(numbers([-1e300, 1e300, 2e300, 3e300]), y=[0.0, 1.0, 1.0, 1.0])
+    assert TestsEncoder(numeric=Numeric.guessed).encode(huge, huge, raw_thresholds=False, seed=0).features[0].n_bins == 2

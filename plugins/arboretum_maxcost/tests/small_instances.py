@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -19,7 +20,10 @@ NAMES = tuple("abcdefgh")
 
 def component(kind: str, name: str, **fields: Any) -> Any:
     """An installed component of any plugin."""
-    return load_registry().get(kind, name).cls(**fields)
+    return _registry().get(kind, name).cls(**fields)
+
+
+_registry = lru_cache(load_registry)
 
 
 @attrs.frozen(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arboretum.api import Context, Prices, Task, grow
+from arboretum.engine.search import subtree
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.shares import SharesGrowth
 from arboretum.testing.suites.base import verify_solution
@@ -20,7 +22,7 @@ from arboretum_classic.impurities import Entropy, Gini, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, examples, problem_of  # noqa: E402
 
 EXAMPLES = examples(60)
 RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops()]
@@ -79,3 +81,23 @@ def test_trees_of_complete_rows_go_the_way_of_every_other_run_and_say_where_late
     assert attrs.evolve(tree, missing_child=plain.missing_child) == plain
     assert [tree.rules[t] for t in tree.test] == [slow.rules[t] for t in slow.test] if tree.rules else slow.n_nodes == 1
     assert tree.missing_child.tolist() == slow.missing_child.tolist()
+
+
+def test_a_tree_whose_rows_are_in_many_nodes_is_grown_in_several_calls(monkeypatch):
+    """Most values are missing: the shares of 60 objects need more room than there is at first, and the kernel stops for the time, too."""
+    random = np.random.default_rng(3)
+    raw = random.normal(size=(60, 5))
+    target = (raw[:, 0] * raw[:, 1] + raw[:, 2] > 0).astype(int)
+    raw[random.random(raw.shape) < 0.6] = np.nan
+    objects = encode(np.zeros((60, 0), np.uint8), [], [], raw, target)
+    problem = problem_of(objects, Reduction(), Gini())
+    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Fractional()))
+    rooms, roomier = [], subtree._roomier
+    monkeypatch.setattr(subtree, "_roomier", lambda *given: rooms.append(given[-1]) or roomier(*given))
+    monkeypatch.setattr(subtree, "MOST_WORK_IN_TIME", 200)
+    whole, pieces, loop = grow(problem, Context()), grow(problem, Context(deadline=math.inf)), grow(problem, Context(), compiled=False)
+    assert rooms == [180, 360] * 2, "three times the objects at first, then twice as much"
+    assert pieces.finished
+    assert pieces.tree == whole.tree
+    assert [whole.tree.rules[t] for t in whole.tree.test if t >= 0] == [loop.tree.rules[t] for t in loop.tree.test if t >= 0]
+    verify_solution(whole, problem)

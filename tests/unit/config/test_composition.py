@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 
 from arboretum.api import ArboretumError, Column, ColumnKind, ConfigError, StoreError, Table, Target, Task, param
 from arboretum.config.bridge import Start, start_from, stored
-from arboretum.config.compose import compose, compose_and_resolve
+from arboretum.config.compose import Loader, compose_and_resolve, search_path
 from arboretum.config.entry import load, run
 from arboretum.config.execute import Session
 from arboretum.interfaces.component import KINDS
@@ -84,7 +84,7 @@ def test_a_missing_value_is_refused_wherever_it_is(registry):
 
 
 def test_nothing_of_a_component_is_typed_twice_every_default_comes_from_its_class(registry):
-    composed = compose(["dataset=odd", "dataset.needed=x"], registry)
+    composed = Loader(search_path(), registry).load_run(["dataset=odd", "dataset.needed=x"])
     shown = OmegaConf.to_container(composed.dataset)
     assert shown == {"name": "odd", **{field.name: plain(getattr(Odd(needed="x"), field.name)) for field in attrs.fields(Odd)}}
 

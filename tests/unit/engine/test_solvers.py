@@ -124,7 +124,7 @@ def test_an_objective_of_another_shape_than_the_solver_minimises_is_refused(solv
 
 @pytest.mark.parametrize(("kind", "attribute"), [("objective", "shape"), ("solver", "minimises")])
 def test_a_shape_that_does_not_exist_is_refused_when_the_component_is_registered(kind, attribute):
-    made = type("Made", (), {"value": lambda self, tree, problem: 0.0, "solve": lambda self, problem, context: None})
-    assert broken_contract(kind, made) is None
-    setattr(made, attribute, ("additive", "square") if kind == "solver" else "square")
+    parts = {"value": lambda self, tree, problem: 0.0, "solve": lambda self, problem, context: None}
+    assert broken_contract(kind, type("Made", (), parts)) is None
+    made = type("Made", (), {**parts, attribute: ("additive", "square") if kind == "solver" else "square"})
     assert f".{attribute} holds 'square'; it must be 'additive' or 'complexity'" in broken_contract(kind, made)

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arboretum.errors import DataError
-from arboretum.model.dates import date_number, read_dates, spell_date
+from arboretum.model.dates import date_number, spell_date
 from arboretum.model.frame import read_column, table_like
 from arboretum.model.rules import Bins, Interval, TestRule, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree, single_leaf
+from arboretum_data.reading.cells import read_dates
 
 DAYS = st.dates().map(lambda day: day.isoformat())
 MOMENTS = st.datetimes().map(lambda moment: moment.replace(microsecond=0).isoformat(" "))

@@ -1,43 +1,12 @@
-"""What reproductions share: means beside published means, verdicts of sentences, chapters."""
+"""What reproductions share: verdicts of sentences, chapters."""
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from arboretum.api import Cell, Chaptered, Claim, ConfigError, Judgement, Known, Piece, Verdict, csv_text, standard_error
-
-RUNS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-ERROR = math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 4)
-"""Of the difference between their mean and one of four runs: their variance is 2.5."""
-
-
-def cell(values, behind=4, **options):
-    return Cell.of_runs("Table 1", "iris", "ec45", 4.0, np.array(values), behind, **options)
-
-
-def test_the_standard_error_is_that_of_the_difference_of_two_means():
-    assert standard_error(RUNS, 4) == pytest.approx(ERROR)
-    assert standard_error(RUNS[:1], 4) == 0.0
-
-
-def test_a_mean_of_runs_is_judged_where_the_runs_say_something_of_the_error():
-    found = cell(RUNS)
-    assert (found.ours, found.n, found.verdict) == (3.0, 5, Verdict.PASS) and found.error == pytest.approx(ERROR)
-    assert cell(RUNS[:3]) is None and cell([3.0] * 5) is None and cell([1.0], behind=1) is None
-    assert cell([3.0] * 5, rounding=0.1).error == pytest.approx(0.1 / math.sqrt(12.0))
-    assert cell([3.0] * 5, rounding=0.1).verdict is Verdict.FAIL
-
-
-def test_a_known_difference_predicts_what_lies_between_two_means_widened():
-    known = Known.widened("chosen on few rows", (3.0, 13.0), (RUNS, RUNS + 10.0), 4, "five runs")
-    assert (known.low, known.high) == pytest.approx((3.0 - 2 * ERROR, 13.0 + 2 * ERROR))
-    far = RUNS - 100.0
-    assert cell(far, known=known).verdict is Verdict.KNOWN
-    assert cell(far, known=Known.widened("no", (20.0, 30.0), (RUNS, RUNS), 4, "five runs")).verdict is Verdict.FAIL
+from arboretum.api import Cell, Chaptered, Claim, ConfigError, Judgement, Piece, csv_text
 
 
 @pytest.mark.parametrize(
@@ -55,7 +24,8 @@ def part(name, costs):
         pieces=lambda paper: [Piece({"at": at} | ({"chapter": name} if name else {}), cost) for at, cost in enumerate(costs)],
         work=lambda key, seed, house: [name, key["at"] + seed],
         judge=lambda results: Judgement.of_chapter(
-            name or "first", {}, {"n": len(results)}, cells=[cell(RUNS)], tables={f"{name}.csv": csv_text([["a"], [results[0][1][1]]])}
+            name or "first", {}, {"n": len(results)},
+            cells=[Cell.judged("Table 1", "iris", "ec45", 4.0, 3.0, 1.0, n=5)], tables={f"{name}.csv": csv_text([["a"], [results[0][1][1]]])},
         ),
     )
 

@@ -394,5 +394,5 @@ def test_the_picture_comes_as_bytes_or_goes_into_a_file(tmp_path):
     tree = _stump((ColumnSpec("age", ColumnKind.continuous),), Threshold("age", 1.0))
     data = tree.to_png(scale=1)
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    assert tree.to_png(tmp_path / "tree.png", scale=1) is None
+    assert tree.to_png(tmp_path / "tree.png", scale=1) == data
     assert (tmp_path / "tree.png").read_bytes() == data

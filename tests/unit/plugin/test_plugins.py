@@ -108,6 +108,7 @@ def test_one_name_may_stand_in_two_kinds():
         (class_of(name=...), 'Made states no name; add name = "…", the word after cost='),
         (class_of(paper=1984), "Made.paper is 1984; it must be text"),
         (class_of(capabilities=5), "Made.capabilities: 'int' object is not iterable; known: classification"),
+        (class_of(kind="hydra.sweeper"), "Made lacks the method sweep"),
         (class_of()(), " is no class; arboretum_components"),
         (class_of(name="a b"), "name is 'a b'; it must be a word"),
         *((class_of(name=word), f"name is '{word}', which the command line and YAML read as a value") for word in

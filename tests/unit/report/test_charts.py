@@ -19,11 +19,12 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from arboretum.errors import DataError
-from arboretum.model.charts import Axis, Grid, Line, LineChart, Panels, RankDiagram
+from arboretum.model.charts import Axis, Line, LineChart, Panels
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.sheet import HINT, STYLE
 from arboretum_regularized.comparing import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
+from arboretum_regularized.rank_diagram import RankDiagram
 from arboretum_regularized.scores import Scores
 from arboretum_regularized.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
 
@@ -127,10 +128,6 @@ def test_charts_are_painted_as_png_files(name, tmp_path):
     assert (tmp_path / "chart.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     with pytest.raises(OSError):
         chart_png(charts()[name], tmp_path / "missing" / "chart.png", scale=0.5)
-
-
-def test_a_heat_map_is_drawn_by_the_same_function():
-    assert "<svg" in chart_svg(Grid("t", ("r",), ("c",), ((1.0,),), (("1",),)))
 
 
 # -- rank diagrams --------------------------------------------------------------------------------------------------------

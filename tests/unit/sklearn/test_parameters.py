@@ -101,6 +101,7 @@ def test_a_component_itself_is_a_value(iris):
         ({"stopping__mass__theta": 3}, "unknown stopping rule 'mass'"),
         ({"max_depth": 3, "overrides": ["stopping.standard.max_depth=4"]}, "max_depth is asked for twice, as 3 and as 4"),
         ({"max_depth": 3, "stopping": "pure"}, r"unknown stopping rule 'standard'.* \(max_depth is stopping.standard.max_depth\)"),
+        ({"max_depth": 3, "method": "rpart"}, r"known: rpart; say .*stopping__rpart__maxdepth \(max_depth is stopping.standard.max_depth\)"),
         ({"max_leaf_nodes": 3, "method__order": "depth"}, "method.order is asked for twice"),
         ({"max_leaf_nodes": 3, "method": "exact"}, r"unknown parameter 'order'.*\(max_leaf_nodes grows best-first"),
     ],

@@ -68,22 +68,6 @@ class Subtree:
             found.append(kind)
         return found
 
-    def grafted(self, at: int, below: Subtree) -> Subtree:
-        """This one with another in place of its leaf ``at``."""
-        both = {}
-        for name in ARRAYS:
-            above, more = getattr(self, name), getattr(below, name)
-            if name == "parent":
-                more = np.where(more > 0, more + len(above) - 1, at)
-            elif name in ("feature", "number", "side", "price", "score"):
-                above = above.copy()
-                above[at] = more[0]
-            both[name] = np.concatenate([above, more[1:]])
-        return attrs.evolve(self, **both)
-
-
-ARRAYS = tuple(field.name for field in attrs.fields(Subtree) if field.name not in ("shift", "rule_of", "fills"))
-
 
 @attrs.define(eq=False)
 class Grown:

@@ -153,8 +153,8 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion returns NaN or +inf.
     """
     parts = Parts(None, stopping=tuple(stopping))
-    limits, rule = parts.limits(), leaf_rule_of(parts)
-    if rule is None:
+    limits = parts.limits()
+    if leaf_rule_of(parts) is None:
         raise CapabilityError("bulk growth needs leaf rules that look at a node's objects alone; use method=greedy")
     for name in ("max_leaves", "max_cost"):
         if getattr(limits, name) is not None:
@@ -162,13 +162,13 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
     weight, count = _UNITS if objects.weight is None else (objects.weight, objects.count)
     total = float(n) if objects.weight is None else float(weight.sum())
-    room = 2 * n * n_trees
+    room = 2 * n * n_trees + int(np.diff(objects.layout.offset).max(initial=2))  # a node is divided where there is room for all outcomes
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
     trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS)
     done = grow_forest(
         objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
         Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
-        rules_of(limits, rule, limits.min_mass * total, total, objects.once),
+        rules_of(parts, limits.min_mass * total, total, objects.once),
         Scorer(judges.batch, judges.params, judges.impurity_at, np.zeros(n_trees, np.int64), TIE_TOLERANCE, judges.floor),
         scratch_for(objects.kernel_features, n, width, width, objects.weight is None, 0),
         start, trees, measures,

@@ -90,10 +90,10 @@ class CompiledCriterion:
             criterion=criterion,
             impurity=impurity,
             kernel=kernel,
-            batch=_compiled(kernel, "criterion", criterion),
-            impurity_at=_compiled(impurity.kernel if marked else undefined_impurity, "impurity", impurity),
-            prefix=_compiled(prefix, "prefix", impurity),
-            column_at=_compiled(column, "column", criterion),
+            batch=compiled_kernel(kernel, "criterion", criterion),
+            impurity_at=compiled_kernel(impurity.kernel if marked else undefined_impurity, "impurity", impurity),
+            prefix=compiled_kernel(prefix, "prefix", impurity),
+            column_at=compiled_kernel(column, "column", criterion),
             by_class=by_class,
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
@@ -303,7 +303,7 @@ def _axis_hint(array: np.ndarray, n: int) -> str:
     return ": sum over outcomes and classes, axes 1 and 2" if array.ndim > 1 and array.shape[0] == n else ""
 
 
-def _compiled(kernel: Callable | None, mark: str, component: Any) -> int:
+def compiled_kernel(kernel: Callable | None, mark: str, component: Any) -> int:
     """The address of a kernel's loop, 0 where there is none; numba's many lines become one."""
     from numba.core.errors import NumbaError
 

@@ -43,5 +43,5 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
         growth.use_subtrees()
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
-    tree = later_rows(tree, given.parts.missing) if given is not problem else tree
+    tree = later_rows(tree, given) if given is not problem else tree
     return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order, compiled))

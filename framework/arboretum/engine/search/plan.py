@@ -94,6 +94,9 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
         yield "budget.seconds with method.order=best"
     for stopping in parts.stopping:
         yield from reasons_of("stopping", stopping)
+    judges = [rule.name for rule in parts.stopping if hasattr(rule, "worth")]
+    if len(judges) > 1 or (judges and (parts.by_shares or len(space.statistics.n_rows))):
+        yield f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, or for merged objects"
     rule = leaf_rule_of(parts)
     if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
@@ -130,7 +133,7 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
 
 
 def leaf_rule_of(parts: Parts) -> LeafRule | None:
-    """The combination of leaf rules that look at a node's objects alone; None when one of them is of another sort."""
-    if not all(hasattr(rule, "leaf_rule") for rule in parts.stopping):
+    """The combination of leaf rules that look at a node's objects alone, beside such as have a kernel; None when one of them is of another sort."""
+    if not all(hasattr(rule, "leaf_rule") or hasattr(rule, "worth") for rule in parts.stopping):
         return None
-    return tightest(LeafRule, [rule.leaf_rule() for rule in parts.stopping])
+    return tightest(LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "worth")])

@@ -25,7 +25,7 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"
-    elif kind == "stopping" and not hasattr(part, "leaf_rule"):
+    elif kind == "stopping" and not hasattr(part, "leaf_rule") and not hasattr(part, "worth"):
         yield f"stopping rule {name} has no leaf_rule()"
 
 

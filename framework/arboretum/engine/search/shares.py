@@ -6,6 +6,7 @@ summed by share, and the same criterion scores them.
 
 import heapq
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -19,12 +20,11 @@ from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.made import MadeEngine, column_prices
 from arboretum.engine.search.raw import gap_of, midpoints
-from arboretum.engine.search.shares_kernel import ShareTrees
 from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.interfaces.method import Problem
-from arboretum.model.encoded import Family, Tables
+from arboretum.model.encoded import Encoded, Family, Tables
 from arboretum.model.rules import TestRule
-from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
+from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 
 
 @attrs.define(eq=False, kw_only=True)
@@ -126,9 +126,9 @@ class ByShares(Growth):
 class SharesGrowth(ByShares):
     """The growth of a run whose ``missing`` is another rule than that of the kernels."""
 
-    def use_subtrees(self) -> None:
-        super().use_subtrees()
-        self.subtrees = self.subtrees and ShareTrees(self.problem.parts.missing, self.space, self.subtrees)
+    @cached_property
+    def own_weight(self) -> np.ndarray:
+        return own_weight(self.problem.objects)
 
     def columns(self, cell: Part) -> Iterator[Column]:
         """The features and the tests of predicates, in the order of the raw table."""
@@ -178,7 +178,8 @@ class SharesGrowth(ByShares):
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
         if self.subtrees is not None:
-            if (below := self.subtrees.subtree(item.cell, item.grown, self.late)) is not None:
+            one = self.subtrees.rules._replace(max_depth=item.cell.depth + 1)
+            if (below := self.subtrees.subtree(item.cell, one, self.late)) is not None:
                 return self._choice(below, item.cell)
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
         best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
@@ -186,25 +187,17 @@ class SharesGrowth(ByShares):
             i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
             if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
                 best = Choice(block.column, int(block.index[i]), int(block.to[i]), float(block.tables.price[i]), float(scores[i]))
-                known = self.space.statistics.mass(block.tables.weights[i])
-        return best if best is None or self.problem.parts.missing.counted else self._placed(best, known)
+        return best
 
     def _choice(self, below: Subtree, cell: Part) -> Choice | None:
         """The test of a node that a kernel found, and its branches."""
-        f, index, statistics = int(below.feature[0]), below.number[0], self.space.statistics
-        if f < 0:
+        if (f := int(below.feature[0])) < 0:
             return None
         f, raw = (f, 0) if (past := f - len(self.problem.objects.features)) < 0 else (past, 1)
-        column = self._column(cell, raw, f)
+        column, index = self._column(cell, raw, f), below.number[0]
         if raw:
             index = column.code[self.problem.objects.raw[cell.who, f].astype(np.float64) <= index].max()
-        best = Choice(column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0]))
-        return self._placed(best, np.bincount(below.branch[1:], statistics.mass(below.weights[1:]), column.rules(best.index).arity))
-
-    def _placed(self, best: Choice, known: np.ndarray) -> Choice:
-        """A test with the say of a rule by which rows without a value are in no table, so that it is asked of the chosen test alone."""
-        found = self._placements(known, bool((best.column.code < 0).any()), best.column, best.index)
-        return attrs.evolve(best, to=next(iter(found), MISSING_STOPS))
+        return Choice(column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0]))
 
     def tables(self, item: Open) -> Iterator[Tables]:
         return (block.tables for block, _ in self._listed(item))
@@ -274,14 +267,17 @@ class SharesGrowth(ByShares):
         return [later(found, known)]
 
     def _division(self, item: Open) -> tuple[Any, ...]:
-        """Where the objects go by the chosen test: its rule, the node's surrogates, int64[k] outcomes (−1: none), entries by outcome."""
+        """Where the objects go by the chosen test: its rule, ``to``, the node's surrogates, int64[k] outcomes (−1: none), entries by outcome."""
         cell, column, to, index = item.cell, item.candidate.column, item.candidate.to, item.candidate.index
         if "division" not in cell.memo:  # asked twice where leaves are counted
             rule, outcome = column.rules(index), column.outcome(index)
+            if not self.problem.parts.missing.counted:  # rows without a value are in no table: the rule is asked of the chosen test alone
+                known = np.bincount(outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1)[1:]
+                to = next(iter(self._placements(known, bool((outcome < 0).any()), column, index)), MISSING_STOPS)
             surrogates = self._surrogates(rule, cell, outcome)
             rule = rule.with_missing() if to == rule.arity else rule
             outcome[(outcome < 0) & (to >= 0)] = to
-            cell.memo["division"] = rule, surrogates, outcome, [np.flatnonzero(outcome == k) for k in range(rule.arity)]
+            cell.memo["division"] = rule, to, surrogates, outcome, [np.flatnonzero(outcome == k) for k in range(rule.arity)]
         return cell.memo["division"]
 
     def n_present(self, item: Open) -> int:
@@ -289,17 +285,16 @@ class SharesGrowth(ByShares):
 
     def children(self, item: Open) -> list[Open | None]:
         choice, cell, grown = item.candidate, item.cell, item.grown
-        rule, surrogates, outcome, parts = self._division(item)
-        grown.rule, grown.surrogates = rule, surrogates
-        own_outcome = rule != choice.column.rules(choice.index)
-        grown.missing_child = MISSING_STOPS if own_outcome else choice.to
-        weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (choice.to == MISSING_SPLITS))
+        grown.rule, to, grown.surrogates, outcome, parts = self._division(item)
+        own_outcome = grown.rule != choice.column.rules(choice.index)
+        grown.missing_child = MISSING_STOPS if own_outcome else to
+        weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
         total, prices = weight[outcome >= 0].sum(), self.problem.prices.at(cell.asked, cell.paid)
         if own_outcome and prices.outcomes is not None:
             msg = f"missing {self.problem.parts.missing.name} gives rows an outcome of their own, which prices by outcome do not know; choose cost=table"
             raise CapabilityError(msg)
         own = prices.of(choice.column.number + choice.column.step * choice.index) if choice.price > 0 else ()
-        grown.branch_price = list(own) if len(own) == rule.arity else [choice.price] * rule.arity
+        grown.branch_price = list(own) if len(own) == grown.rule.arity else [choice.price] * grown.rule.arity
         below: list[Open | None] = []
         for part, price in zip(parts, grown.branch_price, strict=True):
             here = np.sort(np.concatenate([part, lost]))
@@ -310,16 +305,27 @@ class SharesGrowth(ByShares):
 
     def _surrogates(self, rule: TestRule, cell: Part, outcome: np.ndarray) -> list[tuple[TestRule, tuple[int, ...]]]:
         """The node's surrogates; what they say of rows without an outcome is put into ``outcome``."""
-        objects, missing = self.problem.objects, self.problem.parts.missing
-        if not hasattr(missing, "surrogates"):
-            return []
-        rows, others = objects.row_of_object[cell.who], [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
-        with blaming(f"missing {missing.name!r}: surrogates"):
-            found = list(missing.surrogates(rule, others, objects, rows, self.weight_of(cell)))
+        objects, rows = self.problem.objects, self.problem.objects.row_of_object[cell.who]
+        found = surrogates_of(rule, self.problem, rows, self.own_weight[cell.who] * cell.share)
         for other, to in found:
             lost = np.flatnonzero(outcome < 0)
             outcome[lost] = np.array([*to, -1])[other.outcomes(objects.table, rows[lost])]
         return found
+
+
+def own_weight(objects: Encoded) -> np.ndarray:
+    """float64[n_objects]: what their rows weigh, whatever an objective makes of it."""
+    return np.bincount(objects.object_of_row, objects.table.row_weights())
+
+
+def surrogates_of(rule: TestRule, problem: Problem, rows: np.ndarray, weight: np.ndarray) -> list[tuple[TestRule, tuple[int, ...]]]:
+    """The tests that stand in for one at a node of these rows, none unless ``missing`` has such."""
+    objects, missing = problem.objects, problem.parts.missing
+    if not hasattr(missing, "surrogates"):
+        return []
+    others = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
+    with blaming(f"missing {missing.name!r}: surrogates"):
+        return list(missing.surrogates(rule, others, objects, rows, weight))
 
 
 def placements(missing: Any, known: np.ndarray) -> list[int]:
@@ -340,16 +346,23 @@ def later(found: Sequence[int], known: np.ndarray) -> int:
 
 def without_gaps(problem: Problem) -> Problem:
     """The problem by the rule of the kernels where no object lacks a value: the tree is the same but for where later rows go."""
-    missing = problem.parts.missing
-    if not problem.parts.by_shares or hasattr(missing, "surrogates") or problem.objects.lacking.any():
+    if not problem.parts.by_shares or problem.objects.lacking.any():
         return problem
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
 
 
-def later_rows(tree: Tree, missing: Any) -> Tree:
+def later_rows(tree: Tree, problem: Problem) -> Tree:
     """A tree of complete rows with what the rule says of later ones."""
-    heavy, to = np.where(tree.child >= 0, tree.mass[tree.child], 0.0), tree.missing_child.copy()
+    objects, heavy, to = problem.objects, np.where(tree.child >= 0, tree.mass[tree.child], 0.0), tree.missing_child.copy()
+    rules, found, test = dict[TestRule, int](), list[Surrogate](), tree.test.copy()
+    weight, here = own_weight(objects), {0: np.arange(objects.n_objects)}
     for v in np.flatnonzero(~tree.is_leaf).tolist():
-        known = heavy[tree.child_offset[v] : tree.child_offset[v + 1]]
-        to[v] = later(placements(missing, known), known)
-    return attrs.evolve(tree, missing_child=to)
+        below, rule, rows = slice(*tree.child_offset[v : v + 2]), tree.rule(v), objects.row_of_object[here[v]]
+        to[v] = later(placements(problem.parts.missing, heavy[below]), heavy[below])
+        test[v] = rules.setdefault(rule, len(rules))
+        outcome = rule.outcomes(objects.table, rows)
+        for other, sides in surrogates_of(rule, problem, rows, weight[here[v]]):
+            found.append(Surrogate(v, rules.setdefault(other, len(rules)), sides))
+        here |= {child: here[v][outcome == k] for k, child in enumerate(tree.child[below].tolist())}
+        del here[v]
+    return attrs.evolve(tree, missing_child=to, rules=tuple(rules), test=test, surrogates=tuple(found))

@@ -1,4 +1,4 @@
-"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node.
+"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node; by shares the whole tree.
 
 The loop costs some 100 to 200 µs per node whatever its size; a subtree costs a sort of its raw columns and then a few µs per node.
 Both give the same tree; the loop remains for what the plan refuses, and for coded nodes so large that its histograms are worth their price.
@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Grown, Subtree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion
+from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, compiled_kernel, numeric_fields
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
-from arboretum.interfaces.method import Problem
-from arboretum.interfaces.stopping import LeafRule, Limits
-from arboretum.kernels import runs
+from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.missing import SHARED
+from arboretum.interfaces.stopping import Limits
+from arboretum.kernels import runs, shares
 from arboretum.kernels import subtree as kernels
 from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule
+from arboretum.model.tree import MISSING_SPLITS
 
 MOST_ENTRIES = 1 << 22  # values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each
 
@@ -62,14 +65,17 @@ def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -
     )  # fmt: skip
 
 
-def rules_of(limits: Limits, rule: LeafRule, min_weight: float, total: float, once: bool, **more: bool) -> kernels.Rules:
+def rules_of(parts: Parts, min_weight: float, total: float, once: bool, **more: bool) -> kernels.Rules:
     """What :class:`arboretum.kernels.subtree.Rules` says."""
+    limits, rule, judge = parts.limits(), leaf_rule_of(parts), next((rule for rule in parts.stopping if hasattr(rule, "worth")), None)
+    kernel, each = judge.worth() if judge else (None, False)
     light, mixed = rule.levels(total)
     return kernels.Rules(
         max_depth=-1 if limits.max_depth is None else limits.max_depth, min_leaf=max(1, limits.min_leaf), min_weight=float(min_weight),
         min_split=rule.min_split, min_objects=rule.min_objects, light=float(light), mixed=float(mixed),
         bounded=limits.min_decrease is not None, least=float(limits.min_decrease or 0.0), allow_constant=more.get("allow_constant", False),
         once=once, total=total, corners=more.get("corners", False), max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
+        worth=compiled_kernel(kernel, "criterion", judge), own=numeric_fields(judge), each=each,
     )  # fmt: skip
 
 
@@ -165,7 +171,7 @@ class Tests:
 
 @attrs.define(eq=False)
 class Subtrees:
-    """What stays the same over all subtrees of a growth."""
+    """What stays the same over all subtrees of a growth.   missing : the rule by which it goes by shares, else None."""
 
     space: Workspace
     scorer: kernels.Scorer
@@ -174,21 +180,24 @@ class Subtrees:
     most_entries: int
     most_work: int
     tests: Tests
+    missing: Any
 
     @staticmethod
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
         """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
-        limits, stats = problem.parts.limits(), space.statistics
+        limits, stats, parts = problem.parts.limits(), space.statistics, problem.parts
         rules = rules_of(
-            limits, leaf_rule_of(problem.parts), space.min_weight, float(stats.weight.sum()), space.prices.once_per_column,
+            parts, space.min_weight, float(stats.weight.sum()), space.prices.once_per_column,
             allow_constant=space.allow_constant, corners=scorer.concave and not stats.moments,
         )  # fmt: skip
         most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
         one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE, scorer.floor)
-        return Subtrees(space, one, limits, rules, most, work, Tests.of(problem.objects, space.prices))
+        return Subtrees(space, one, limits, rules, most, work, Tests.of(problem.objects, space.prices), parts.missing if parts.by_shares else None)
 
     def takes(self, cell: Cell, node: Node) -> bool:
-        """Whether the kernel is allowed, and expected to be faster."""
+        """Whether the kernel is allowed, and expected to be faster; by shares it grows whole trees, and where tests have surrogates none."""
+        if self.missing is not None:
+            return cell.depth == 0 and not hasattr(self.missing, "surrogates")
         m, raw, coded = cell.size, len(self.tests.objects.raw_features), len(self.tests.objects.features)
         if m * (raw + coded) >= self.most_entries:
             return False
@@ -205,88 +214,93 @@ class Subtrees:
         return kernel <= divisions * (RAW_NODE_COST + COLUMN_COST * raw if raw else NODE_COST)
 
     def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
-        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract.
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract."""
+        root.below = self.subtree(cell, self.rules, late)
+        return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
+
+    def subtree(self, cell: Any, rules: kernels.Rules, late: Callable[[], bool]) -> Subtree | None:
+        """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion broke its contract.
 
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
-        rows = self.space.rows[cell.low : cell.high]
-        paid = np.array([name in cell.asked for name in self.tests.column], np.bool_)
-        whole, waiting = self._call(rows, cell.depth, list(cell.used), paid, cell.paid)
-        while waiting and not late():
-            v, rows, depth = waiting.pop()
-            more, below = self._call(rows, depth, *self._above(whole, v, cell, paid))
-            if more is None:
-                return -1
-            waiting += [(u + len(whole.feature) - 1, *rest) for u, *rest in below]
-            whole = whole.grafted(v, more)
-        if whole is None:
-            return -1
-        root.below = whole
-        return int(np.count_nonzero(whole.feature >= 0))
-
-    def _above(self, whole: Subtree, v: int, cell: Cell, paid: np.ndarray) -> tuple[list[int], np.ndarray, float]:
-        """What the path to an open node has asked: tests, as positions in the prices, of each feature whether its column is paid for, and
-        what was paid in all."""
-        used, paid, spent, tests = list(cell.used), paid.copy(), cell.paid, self.tests
-        while v > 0:
-            v = int(whole.parent[v])
-            f, spent = int(whole.feature[v]), spent + float(whole.price[v])
-            paid |= tests.owner == tests.owner[f]
-            if f < len(tests.objects.features):
-                used.append(int(tests.price_offset[f] + whole.number[v]))
-        return used, paid, spent
-
-    def _call(
-        self, rows: np.ndarray, depth: int, used: list[int], paid: np.ndarray, spent: float
-    ) -> tuple[Subtree | None, list[tuple[int, np.ndarray, int]]]:
-        """One call of the kernel: what it grew, None if the criterion broke its contract; the nodes left open, with their rows and depths."""
-        stats, room = self.space.statistics, 2 * len(rows)
-        members = members_of(stats, rows)
+        stats, limits, shared = self.space.statistics, self.limits, self.missing is not None
+        rows = cell.who if shared else self.space.rows[cell.low : cell.high]
+        members, n = members_of(stats, rows), len(rows)
         chosen, features, distinct = self.tests.at(rows, members.label)
-        nodes = nodes_for(room, stats.width, stats.count_width, len(members.n_rows) > 0)
-        here = np.arange(len(rows), dtype=np.int32)
-        asked = np.zeros(len(features.prices) if self.rules.allow_constant else 0, np.bool_)
+        asked = np.zeros(len(features.prices) if rules.allow_constant else 0, np.bool_)
         if len(asked):
-            asked[used] = True
-        listed = features.prices if self.limits.max_cost is not None else np.zeros(0)
+            asked[list(cell.used)] = True
+        listed = features.prices if limits.max_cost is not None else np.zeros(0)
         features = features._replace(prices=features.prices.copy()) if len(listed) else features  # the kernel writes into them
-        above = kernels.Above(depth, asked, paid[chosen], spent, listed)
-        by_units = stats.unit and not stats.moments
-        scratch = kernels.scratch_for(features, len(rows), stats.width, stats.count_width, by_units, int(self.scorer.column != 0))
-        n, left = kernels.grow_subtree(features, here, self.most_work, above, members, self.rules, self.scorer, nodes, scratch)
-        if n == kernels.FOUND_NAN:
-            return None, []
-        feature, number = tests_chosen(nodes, n, chosen, distinct, len(self.tests.objects.features))
-        counts = nodes.n_rows[:n] if len(members.n_rows) else nodes.counts[:n].sum(axis=1)
-        grown = Subtree(
-            feature, number, nodes.side[:n], nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
-            nodes.weights[:n].copy(), counts, stats.shift if stats.moments else math.nan, self.tests.rule,
+        paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
+        above = kernels.Above(cell.depth, asked, paid, cell.paid, listed)
+        most = max([2, *np.diff(features.offset).tolist()])
+        parts = self._shares(chosen, most, cell.share) if shared else None
+        room = 2 * n + most + 1
+        nodes = kernels.Nodes(
+            *np.empty((6, room), np.int32), *np.empty((3, room)), np.empty((room, stats.width)),
+            np.empty((room, stats.count_width), np.float64 if shared else np.int64), np.empty(room if len(members.n_rows) else 0, np.int64),
+            np.empty((room, 5), np.int64), np.empty(room, np.int32),
         )  # fmt: skip
-        segments = ((v, *nodes.segment[v, :3].tolist()) for v in nodes.stack[:left].tolist())
-        return grown, [(v, rows[here[low:high]], deep) for v, low, high, deep in segments]
+        by_units = stats.unit and not stats.moments
+        scratch = kernels.scratch_for(features, n, stats.width, stats.count_width, by_units, int(self.scorer.column != 0), shared)
+        here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
+        if shared and self.missing.kernel == "splits":
+            features, here, parts, scratch = _roomier(features, here, parts, scratch, 3 * n)
+        grow, bins = kernels.grow_subtree, None if shared else scratch.bins
+        while (end := grow(features, here, parts, bins, self.most_work, above, members, rules, self.scorer, nodes, scratch, progress)) != kernels.DONE:
+            if end == kernels.FOUND_NAN:
+                return None
+            if end == kernels.LATE and late():
+                break
+            if end == kernels.NO_ROOM:
+                nodes = kernels.Nodes(*(np.resize(array, (2 * len(array), *array.shape[1:])) for array in nodes))
+                if shared:
+                    features, here, parts, scratch = _roomier(features, here, parts, scratch, 2 * len(here))
+        return self._grown(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
+
+    def _shares(self, chosen: np.ndarray, most: int, share: np.ndarray) -> shares.Shares:
+        """Memory for growth by shares.   most : outcomes, or bins of a feature."""
+        stats, coded, n = self.space.statistics, self.space.objects.features, len(share)
+        forms = np.array([f >= len(coded) or coded[f].rule(0).with_missing() is not None for f in chosen.tolist()], np.bool_)
+        rows = shares.FIRST + most + 1
+        sums = shares.Sums(np.empty((rows, stats.width)), np.empty((rows, stats.count_width)), np.empty((rows, stats.count_width), np.int64))
+        whole = np.empty(n)
+        weight, count = (whole, whole) if stats.unit else np.empty((2, n))
+        return shares.Shares(SHARED.index(self.missing.kernel), forms, self.scorer.impurity, share.copy(), whole, weight, count, sums, np.empty(most + 1))
+
+    def _grown(self, nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, by_rows: bool) -> Subtree:
+        feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
+        feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
+        cut = np.flatnonzero(feature >= n_coded)  # what tells the tests of raw columns apart is a threshold
+        after_all = nodes.beyond[cut] >= int(runs.MISSING)
+        ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
+        edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
+        number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
+        side, rule_of, kernel = nodes.side[:n], self.tests.rule, "" if self.missing is None else self.missing.kernel
+        if kernel == "splits":
+            side = np.full(n, MISSING_SPLITS)
+        if kernel == "own_outcome":  # tests with an outcome of their own are those of features numbered from ``past`` on
+            tests, past = self.tests, len(self.tests.column)
+            arity = [tests.rule(f, x).arity if f >= 0 else 0 for f, x in zip(feature.tolist(), number.tolist())]
+            apart = (feature >= 0) & (side == arity)
+            feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)
+            rule_of = lambda f, x: tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()  # noqa: E731
+        return Subtree(
+            feature, number, side, nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
+            nodes.weights[:n].copy(), nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
+            self.space.statistics.shift if self.space.statistics.moments else math.nan, rule_of, kernel in ("", "heaviest", "left_out"),
+        )  # fmt: skip
 
 
-def tests_chosen(nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, n_coded: int) -> tuple[np.ndarray, np.ndarray]:
-    """The features of what a kernel grew, and what tells their tests apart, a threshold for raw columns; arguments of :meth:`Tests.at`."""
-    feature, number = nodes.feature[:n], nodes.index[:n].astype(np.float64)
-    feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
-    cut = np.flatnonzero(feature >= n_coded)
-    after_all = nodes.beyond[cut] >= int(runs.MISSING)
-    ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
-    edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
-    number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
-    return feature, number
+def _roomier(features: Features, here: np.ndarray, parts: shares.Shares, scratch: kernels.Scratch, room: int) -> tuple[Any, ...]:
+    """The same for so many entries of open nodes."""
+    order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
+    spare = scratch._replace(spare=np.empty(room + 1, np.int32), runs=scratch.runs._replace(spare=np.empty(room + 1, np.uint64)))
+    return features._replace(order=order), np.resize(here, room), parts._replace(share=np.resize(parts.share, room)), spare
 
 
 def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
     """What is added up over some objects: copies, of one type of labels, so that one kernel serves all."""
     target = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
     return kernels.Members(*target, stats.weight[rows], stats.count[rows], stats.unit, stats.n_rows[rows] if len(stats.n_rows) else np.zeros(0, np.int64))
-
-
-def nodes_for(room: int, width: int, count_width: int, by_rows: bool) -> kernels.Nodes:
-    integers, floats = np.empty((6, room), np.int32), np.empty((3, room))
-    return kernels.Nodes(
-        *integers, *floats, np.empty((room, width)), np.empty((room, count_width), np.int64), np.empty(room if by_rows else 0, np.int64),
-        np.empty((room, 5), np.int64), np.empty(room, np.int32),
-    )  # fmt: skip

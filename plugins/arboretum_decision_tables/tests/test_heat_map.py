@@ -11,9 +11,9 @@ import matplotlib
 import matplotlib.colors
 import pytest
 
-from arboretum.model.charts import Grid
-from arboretum.report.charts import UNKNOWN, chart_figure, chart_png, chart_svg, shade
+from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.sheet import HINT, STYLE
+from arboretum_decision_tables.heat_map import UNKNOWN, Grid, shade
 
 GRID = Grid(
     title="Errors & <costs>",

@@ -1,0 +1,59 @@
+"""The picture of a tree in pixels: the shapes of its scene, painted by matplotlib."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from arboretum.api import Tree, picture, scene
+
+POINTS_PER_PIXEL = 0.72  # at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
+
+
+def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
+    """The bytes of the file.   scale : pixels of it per pixel of the SVG.   options : of ``picture.tree_scene``.
+
+    Touches neither matplotlib's backend nor its global figures.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shown, file = picture.tree_scene(tree, **options), io.BytesIO()
+    figure = Figure(figsize=(shown.width / 100, shown.height / 100), dpi=100 * scale, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, shown.width), ylim=(shown.height, 0))
+    axes.set_axis_off()
+    paint = {scene.Box: _box, scene.Label: _label, scene.Curve: _curve}
+    for order, shape in enumerate(shown.shapes):
+        paint[type(shape)](shape, axes, order)
+    FigureCanvasAgg(figure).print_png(file)
+    return file.getvalue()
+
+
+def _box(box: Any, axes: Any, order: int) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = f"round,pad=0,rounding_size={min(box.radius, box.width / 2)}" if box.radius else "square,pad=0"
+    line = {"lw": 1.2 * POINTS_PER_PIXEL if box.stroke != "none" else 0, "ls": (0, (4, 3)) if box.dashed else "solid"}
+    place = ((box.x, box.y), box.width, box.height)
+    axes.add_patch(FancyBboxPatch(*place, boxstyle=corner, facecolor=box.fill, edgecolor=box.stroke, zorder=order, **line))
+
+
+def _label(label: Any, axes: Any, order: int) -> None:
+    from matplotlib.patheffects import withStroke
+
+    axes.text(
+        label.x, label.y, label.text.replace("$", r"\$"), color=label.fill, zorder=order, va="baseline",
+        fontsize=0.92 * label.size * POINTS_PER_PIXEL,  # DejaVu Sans, the face matplotlib brings, runs wide
+        fontweight="bold" if label.bold else "normal",
+        ha={"start": "left", "middle": "center", "end": "right"}[label.anchor],
+        path_effects=[withStroke(linewidth=4 * POINTS_PER_PIXEL, foreground="white")] if label.halo else None,
+    )  # fmt: skip
+
+
+def _curve(curve: Any, axes: Any, order: int) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    path = Path(curve.points(), [Path.MOVETO, *[Path.CURVE4] * 3])
+    axes.add_patch(PathPatch(path, fill=False, edgecolor=curve.stroke, linewidth=curve.width * POINTS_PER_PIXEL, zorder=order))
