@@ -141,8 +141,9 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
     columns = kernels.Columns(number, at, counts, codes, np.cumsum([0, *(bins + 1)]), tests)
     pool, given, known, values = _sorted(objects, kernels)
     logs = np.log2(np.maximum(np.arange(n + 1.0), 1.0))
-    unit = (objects.weight == 1.0).all() and (objects.count == 1).all() and not (codes == bins).any() and (known == n).all()
-    given = given._replace(logs=logs if unit else logs[:0])
+    unit = (objects.weight == 1.0).all() and (objects.count == 1).all()
+    full = not (codes == bins).any() and (known == n).all()
+    given = given._replace(logs=logs if unit and full else logs[:0], weight=given.weight[: 0 if unit else n])
     scratch = kernels.Scratch(
         np.empty(n), np.empty(n, np.int16), np.empty(n, np.int32), np.empty((PASSES, n), np.int32),
         np.empty((int((bins + 1).sum()), classes)), *np.empty((3, classes)),

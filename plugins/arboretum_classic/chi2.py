@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import Capability, Limits, Node, Tables, Tree, param
-
-CLOSE = 1e-7  # relative: tables whose probabilities differ by less are equally probable, as in R's fisher.test
-MOST = 1 << 16  # tables with the same margins up to which the exact test lists them
-FEW = 5.0  # expected rows of a cell below which χ² is a poor approximation (Cochran 1954)
+from arboretum_classic.kernels_chi2 import FEW, MOST, WORTH
 
 
 @attrs.frozen
@@ -37,13 +34,23 @@ class ChiSquared:
     def is_leaf(self, node: Node) -> bool:
         return False
 
+    def worth(self) -> tuple[Callable, bool]:
+        """The kernel that says how significant a test is: α/p."""
+        return WORTH[self.small], self.bonferroni
+
     def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
         """Weights are counted in rows: those of the node share its rows by weight."""
-        rows = node.count / node.mass
-        if not self.bonferroni:  # the first significant test will do
-            return all(least_p(some.weights * rows, self.small) > self.alpha for some in tables)
-        found = [(some.n_tests, least_p(some.weights * rows, self.small)) for some in tables]
-        return min((p for _, p in found), default=1.0) * sum(n for n, _ in found) > self.alpha
+        from arboretum.kernels.function_pointers import address_of
+        from arboretum.kernels.scoring import score_tables
+
+        batch, own, n, best = address_of(WORTH[self.small], "criterion"), np.array([self.alpha]), 0, 0.0
+        for some in tables:
+            weights, scores = some.weights * (node.count / node.mass), np.empty(some.n_tests)
+            score_tables(weights, np.zeros(weights.shape, np.int64), np.zeros(len(scores)), some.extra, batch, np.zeros(5), own, 0, scores)
+            n, best = n + len(scores), max(best, scores.max(initial=0.0))
+            if best >= 1.0 and not self.bonferroni:  # the first significant test will do
+                break
+        return best < (n if self.bonferroni and n else 1.0)
 
     def notes(self, problem: Any, tree: Tree) -> Sequence[str]:
         """Where χ² is a poor approximation whatever is asked: the lesser outcome of a class of fewer than 10 rows expects fewer than 5."""
@@ -56,51 +63,3 @@ class ChiSquared:
             return (f"stopping chi2: at {poor} of {int(mixed.sum())} mixed nodes cells expect fewer than {FEW:g} rows: exact up to {MOST} tables of the same margins, χ² above",)
         way = "stopping.chi2.small=exact asks Fisher's test"
         return (f"stopping chi2: at {poor} of {int(mixed.sum())} mixed nodes cells expect fewer than {FEW:g} rows, so that p is approximate; {way}",)
-
-
-def least_p(tables: np.ndarray, small: str) -> float:
-    """The least p-value of some tables (float64[tests, outcomes, classes], in rows); 1 without any."""
-    from scipy.special import chdtrc
-
-    by_outcome, by_class = tables.sum(axis=2), tables.sum(axis=1)
-    total = by_class.sum(axis=1)
-    expected = by_outcome[:, :, None] * by_class[:, None, :] / np.maximum(total, 1e-300)[:, None, None]
-    there = expected > 0
-    free = ((by_outcome > 0).sum(axis=1) - 1) * ((by_class > 0).sum(axis=1) - 1)
-    apart = np.abs(tables - expected)
-    if small == "yates":
-        apart = np.where((free == 1)[:, None, None], np.maximum(apart - 0.5, 0.0), apart)
-    statistic = np.where(there, apart**2 / np.where(there, expected, 1.0), 0.0).sum(axis=(1, 2))
-    exact = (free > 0) & (small == "exact") & (np.where(there, expected, np.inf).min(axis=(1, 2), initial=np.inf) < FEW)
-    least = 1.0
-    for k in np.flatnonzero(exact):
-        p = fisher(tables[k])
-        least, exact[k] = (min(least, p), True) if p == p else (least, False)  # NaN differs from itself
-    for degrees in np.unique(free[(free > 0) & ~exact]):
-        least = min(least, float(chdtrc(degrees, statistic[(free == degrees) & ~exact].max())))
-    return least
-
-
-def fisher(table: np.ndarray) -> float:
-    """Fisher's exact test of a table, as of Freeman and Halton for more than two by two: how probable are those of its margins that are
-    no more probable than it; NaN where they are more than ``MOST``.  They are listed cell by cell, the last column and row having the rest."""
-    from scipy.special import gammaln
-
-    cells = np.rint(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]).astype(np.int64)
-    cells = cells[:, np.argsort(cells.sum(axis=0), kind="stable")]
-    left, weight = cells.sum(axis=1)[None], np.zeros(1)  # of each: int64[n, outcomes], rows that columns to come may have; −Σ log cell!
-    for column in cells.T[:-1]:
-        rest = np.full(len(left), column.sum())
-        for outcome in range(len(cells)):
-            least = np.maximum(rest - left[:, outcome + 1 :].sum(axis=1), 0)
-            ways = np.minimum(left[:, outcome], rest) - least + 1
-            if ways.sum() > MOST:
-                return np.nan
-            who = np.repeat(np.arange(len(left)), ways)
-            cell = np.arange(len(who)) - np.repeat(np.cumsum(ways) - ways, ways) + least[who]
-            left, rest, weight = left[who], rest[who] - cell, weight[who] - gammaln(cell + 1.0)
-            left[:, outcome] -= cell
-    weight = weight - gammaln(left + 1.0).sum(axis=1)
-    probability = np.exp(weight - weight.max())
-    own = np.exp(-gammaln(cells + 1.0).sum() - weight.max())
-    return float(probability[probability <= own * (1.0 + CLOSE)].sum() / probability.sum())

@@ -91,13 +91,14 @@ class Subtrees:
 
     def son_by_son(self, alpha: float) -> np.ndarray:
         """int64[…]: where rpart cuts.  A node's complexity is the gain of its subtree per split, in which sons whose own complexity is lower
-        are leaves; it becomes a leaf where that is at most α.  Where the weakest link lies deeper than at a son it is not the book's."""
-        risk, resting, slack, parent = self.risk.tolist(), self.resting.tolist(), self.slack.tolist(), self.parent.tolist()
+        are leaves; it becomes a leaf where that is at most α.  Where the weakest link lies deeper than at a son it is not the book's, nor where
+        rows rest at the node, which lose nothing there."""
+        risk, slack, parent = self.risk.tolist(), self.slack.tolist(), self.parent.tolist()
         total, splits, complexity, cuts = list(risk), [0] * len(risk), [0.0] * len(risk), []
         sons: list[list[int]] = [[] for _ in risk]
         for node in range(len(risk) - 1, -1, -1):
             if not self.is_leaf[node]:
-                below, count = resting[node] + sum(total[son] for son in sons[node]), 1 + sum(splits[son] for son in sons[node])
+                below, count = sum(total[son] for son in sons[node]), 1 + sum(splits[son] for son in sons[node])
                 for son in sorted(sons[node], key=complexity.__getitem__):
                     if (risk[node] - below) / count > complexity[son]:
                         below, count = below + risk[son] - total[son], count - splits[son]

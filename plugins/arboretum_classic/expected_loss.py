@@ -58,9 +58,14 @@ class ExpectedLoss:
         return objects.weight * (factor * (total.sum() / (factor @ total)))[objects.label]
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: what nodes with these altered class weights lose by the class they predict, in the unit of the weights."""
+        """float64[nodes, classes]: what nodes with these altered class weights lose by the class they predict, in the unit of the weights.
+
+        Costs that only rounding tells from the least are the least, so that the first of equally good classes is said, as in rpart.
+        """
         losses = self.losses(weights.shape[1])
-        return weights / losses.sum(axis=1) @ losses
+        costs = weights / losses.sum(axis=1) @ losses
+        least = costs.min(axis=1, keepdims=True)
+        return np.where(costs <= least * (1 + 1e-12), least, costs)
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The mean loss over the training objects, in shares of what is lost where every object is an error of the mean cost."""

@@ -9,6 +9,7 @@ import attrs
 
 from arboretum.api import Context, Problem, Solution, Status, param
 from arboretum_classic.fuzzy_rule import Shape
+from arboretum_classic.oblivious import ByLevels
 
 
 class Order(enum.Enum):
@@ -20,37 +21,23 @@ class Order(enum.Enum):
 
 
 @attrs.frozen
-class SoftSplits:
+class SoftSplits(ByLevels):
     """Grow a tree of fuzzy thresholds: a row counts in every branch by the product of its shares, and is predicted by the mean of its leaves.
 
     At a node the threshold is the crisp one that the criterion scores highest on the rows' shares; then its width is given or learned (Olaru &
     Wehenkel 2003): of 0 and ``GRID`` standard deviations of the column the one whose two branches together predict the target with the least
-    squared error.  Categories are asked crisply.  A row without a value goes every way, by the branches' weights.
+    squared error.  Categories, ordered ones too, are asked crisply.  A row without a value goes every way, by the branches' weights.
     """
 
-    kind = "method"
     name = "soft_splits"
     paper = "Olaru & Wehenkel 2003"
-    capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
-    needs = ("criterion",)
-    by_node = False
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     shape: Shape = param(Shape.linear, "how shares change around a threshold: linear or logistic")
     width: float | None = param(None, "of every threshold, in standard deviations of its column; 0: a crisp tree; None: learned at each", ge=0.0, lt=math.inf)
-    widths: dict[str, float] = param(attrs.Factory(dict), "column → width of its thresholds in the column's own unit")
+    widths: dict[str, float] = param(attrs.Factory(dict), "column of numbers → width of its thresholds in the column's own unit", ge=0.0, lt=math.inf)
 
     def fit(self, problem: Problem, context: Context) -> Solution:
-        return self._grown(problem, context)
-
-    def warm_up(self, problem: Problem, context: Context) -> None:
-        """Load the kernels on some of the objects."""
-        from arboretum_classic.levels import rehearsal
-
-        context.progress(0, None, "loading the kernels of soft_splits")
-        self._grown(rehearsal(problem), Context())
-
-    def _grown(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import to_tree
         from arboretum_classic.fuzzy_growth import FuzzyGrowth
 

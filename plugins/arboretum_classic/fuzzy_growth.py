@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import MISSING_SPLITS, ByShares, DataError, Family, Growth, GrowthPart, TestRule, midpoints, unknown
+from arboretum.api import MISSING_SPLITS, ByShares, ColumnKind, DataError, Family, Growth, GrowthPart, TestRule, midpoints, unknown
 from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape, shares_above
 from arboretum_classic.kernels_fuzzy import soft_tables, totals
 from arboretum_classic.kernels_levels import Columns, Level, Objects
@@ -39,11 +39,13 @@ class FuzzyGrowth(ByShares):
         """Sort the columns, measure how far their values spread."""
         refuse(self, method.name)
         objects, n = self.problem.objects, self.problem.objects.n_objects
-        names = [feature.column for feature in objects.raw_features]
+        raw = [objects.table.column(feature.column) for feature in objects.raw_features]
+        names = [column.name for column in raw if column.kind is ColumnKind.continuous]
         for name in method.widths:
             if name not in names:
-                raise DataError("method.widths: " + unknown("raw column", name, names))
-        self.logistic, self.given, self.shape = method.shape is Shape.logistic, method.widths, method.shape.value
+                raise DataError("method.widths: " + unknown("raw column of numbers", name, names))
+        crisp = {column.name: 0.0 for column in raw if column.kind is not ColumnKind.continuous}
+        self.logistic, self.given, self.shape = method.shape is Shape.logistic, {**method.widths, **crisp}, method.shape.value
         self.share_of_spread = method.width
         self.search = Search(self, True, max(1, self.limits.min_leaf) - ROUNDED)
         self.spread = cache(self._spread)
@@ -119,7 +121,7 @@ class FuzzyGrowth(ByShares):
         splits = bool(widths[s] > 0 or lost.any())
         above = shares_above(x, threshold, widths[s], self.shape)
         above[lost] = portion[s, 1]
-        rule = FuzzyThreshold(feature.column, threshold, widths[s], self.shape, feature.unit) if splits else feature.rule(threshold)
+        rule = FuzzyThreshold(feature.column, threshold, widths[s], self.shape, feature.unit) if widths[s] > 0 else feature.rule(threshold)
         return None if score == -np.inf else Choice(rule, np.stack([1.0 - above, above], axis=1), splits, found.price, score)
 
     def _sums(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, DataError, Encoded, Task
+from arboretum.api import Capability, DataError, Encoded, Task, param
 from arboretum_classic import kernels, reference
 
 _CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
@@ -111,9 +111,9 @@ class AbsoluteError(_Mean):
 
 @attrs.frozen
 class Poisson(_Mean):
-    """Half the mean Poisson deviance, Σ w y log(y / ȳ) / Σ w, of counts or rates ≥ 0; a leaf predicts the mean, and none predicts 0.
+    """Half the mean Poisson deviance, Σ w y log(y / ȳ) / Σ w, of counts or rates ≥ 0; a leaf predicts the mean.
 
-    As in scikit-learn a test does not compete if an outcome of it has nothing but zeros, whose deviance is not defined.  Σ wy log y is
+    As in scikit-learn a test does not compete if an outcome of it has nothing but zeros, which a leaf would predict; rpart lets it (``zeros``).  Σ wy log y is
     no moment, so the engine scans raw columns with ``prefix``; other features are refused.
     """
 
@@ -121,7 +121,11 @@ class Poisson(_Mean):
     paper: ClassVar[str] = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
     capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
     about: ClassVar[float] = 0.0
-    prefix = staticmethod(kernels.poisson_deviances)
+    zeros: bool = param(False, "whether an outcome may have nothing but zeros, as in rpart; its deviance is 0")
+
+    @property
+    def prefix(self):
+        return kernels.poisson_deviances_with_zeros if self.zeros else kernels.poisson_deviances
 
     def for_objects(self, objects: Encoded) -> Poisson:
         """Itself.  Raises DataError for targets that are no counts or rates."""

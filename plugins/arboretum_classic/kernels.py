@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from arboretum.kernels import criterion_kernel, impurity_kernel, prefix_kernel
+from arboretum.kernels import baked, criterion_kernel, impurity_kernel, prefix_kernel
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 
@@ -168,9 +168,12 @@ def squared_pairs(weights):
     return max(weights[0] * weights[2] - weights[1] * weights[1], 0.0)
 
 
+OF_ZEROS = math.inf  # the deviance where all y are 0
+
+
 @prefix_kernel
 def poisson_deviances(y, weight, out):
-    """Σ w y log(y / mean) of every prefix; ∞ where all y are 0."""
+    """Σ w y log(y / mean) of every prefix; OF_ZEROS where all y are 0."""
     mass = 0.0
     total = 0.0
     logs = 0.0
@@ -179,7 +182,10 @@ def poisson_deviances(y, weight, out):
         total += weight[i] * y[i]
         if y[i] > 0.0:
             logs += weight[i] * y[i] * math.log(y[i])
-        out[i] = max(logs - total * math.log(total / mass), 0.0) if total > 0.0 else np.inf
+        out[i] = max(logs - total * math.log(total / mass), 0.0) if total > 0.0 else OF_ZEROS
+
+
+poisson_deviances_with_zeros = baked(poisson_deviances, "poisson_deviances_with_zeros", OF_ZEROS=0.0)
 
 
 @prefix_kernel

@@ -33,8 +33,8 @@ codes : uint[n, nominal], a value's bin, the number of bins without a value.   o
 it has values.   tests : int64[nominal], 0: one with a branch per value, else so many "value k or not"."""
 
 Objects = namedtuple("Objects", "label weight count logs distinct reach close")
-"""label, weight, count : of each row.   logs : log2 of 0 … n (0 of 0) where all weigh 1 and no value is missing, else empty.
-distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
+"""label, weight, count : of each row; weight is empty where all weigh 1 and count once.   logs : log2 of 0 … n (0 of 0) where that holds and no
+value is missing, else empty.   distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
 
 Pool = namedtuple("Pool", "who share runs spare spare_share")
 """who, share : int32[size], float64[size].   runs : uint64[numbers, size].   spare, spare_share : for moving them."""
@@ -129,10 +129,14 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     own, left, total, slope, unit = scratch.own, scratch.left, scratch.total, scratch.slope, len(logs) > 0
     known, without, low, high, first, last, cuts = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1, 0
     for k in range(len(total)):
-        left[k], total[k] = 0.0, 0.0
-    for entry in run:
-        total[entry >> TO_CLASS & CLASS] += weight_of(entry, own, unit)
+        left[k], total[k], slope[k] = 0.0, 0.0, 0.0
+    if len(run) % 2:
+        total[run[-1] >> TO_CLASS & CLASS] += weight_of(run[-1], own, unit)
+    for one, other in zip(run[: len(run) // 2], run[len(run) // 2 :]):
+        total[one >> TO_CLASS & CLASS] += weight_of(one, own, unit)
+        slope[other >> TO_CLASS & CLASS] += weight_of(other, own, unit)
     for k in range(len(total)):
+        total[k] += slope[k]
         known += total[k]
         without -= xlog(total[k], logs)
     without += xlog(known, logs)
@@ -146,18 +150,19 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
     while high <= least and first <= last:  # back to the last one with enough on its right
         high += weight_of(run[last], own, unit)
         last -= 1
-    for i in range(first, last + 1 if close else first):
-        cuts += separated(run[i], run[i + 1], reach, True)
-    for i in range(first, last + 1 if not close else first):
-        cuts += separated(run[i], run[i + 1], reach, False)
+    before = run[first]
+    for entry in run[first + 1 : last + 2]:
+        cuts += separated(before, entry, reach, True) if close else np.int64(entry >> TO_RANK != before >> TO_RANK)
+        before = entry
     charge = np.log2(cuts) if rule.mdl and cuts > 0 else 0.0
     if cuts == 0 or without - charge < 0.0:
         return 0.0, 0.0, -1, cuts
     best, at, low_at, risen, room = 0.0, -1, 0.0, 0.0, -1.0
     for i in range(first, last + 1):
         if i > first:
-            k = run[i] >> TO_CLASS & CLASS
-            mass = weight_of(run[i], own, unit)
+            entry = run[np.uintp(i)]
+            k = entry >> TO_CLASS & CLASS
+            mass = weight_of(entry, own, unit)
             left[k] += mass
             risen += mass * slope[k]
         if risen > room:
@@ -196,7 +201,7 @@ def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
     """Find the best test of each column at a node.   item : int64[·], the open node."""
     low, logs = item[LOW], objects.logs
     for e in range(item[HIGH] - low if len(logs) == 0 else 0):
-        scratch.own[e] = objects.weight[pool.who[low + e]] * pool.share[low + e]
+        scratch.own[e] = pool.share[low + e] * (objects.weight[pool.who[low + e]] if len(objects.weight) else 1.0)
     if len(columns.tests):
         count_bins(pool.who[low : item[HIGH]], columns, objects, scratch)
     for c in range(len(columns.at)):
@@ -273,8 +278,8 @@ def weigh(pool, item, objects, goes, numbers, portion):
     for e in range(item[HIGH] - item[LOW]):
         r, share = np.uintp(pool.who[item[LOW] + e]), pool.share[item[LOW] + e]
         v = np.int64(goes[e]) if goes[e] != LOST else lost
-        numbers[v, COUNT] += objects.count[r] * share
-        numbers[v, WEIGHTS + objects.label[r]] += objects.weight[r] * share
+        numbers[v, COUNT] += share * (objects.count[r] if len(objects.weight) else 1.0)
+        numbers[v, WEIGHTS + objects.label[r]] += share * (objects.weight[r] if len(objects.weight) else 1.0)
     for v in range(lost):
         portion[v] = 0.0
         for k in range(WEIGHTS, numbers.shape[1]):
@@ -333,14 +338,14 @@ def hand_down(pool, item, scratch, size, portion, ends, below):
                 at = below[v, LOW] + size[v] + place[e]
                 spare[at], share[at] = pool.who[low + e], pool.share[low + e] * portion[v]
     for v in range(len(below)):
-        for at in range(below[v, LOW], below[v, HIGH]):
-            pool.who[at], pool.share[at] = spare[at], share[at]
+        copy(spare[below[v, LOW] : below[v, HIGH]], pool.who[below[v, LOW] : below[v, HIGH]])
+        copy(share[below[v, LOW] : below[v, HIGH]], pool.share[below[v, LOW] : below[v, HIGH]])
     n_open = 0
     for v in range(len(below) - 1, -1, -1):
         if not below[v, LEAF] and n_open < len(scratch.to):
+            to, behind = scratch.to[n_open], np.int32(size[v])
             for e in range(item[HIGH] - low):
-                lost = goes[e] == LOST
-                scratch.to[n_open, e] = (place[e] + size[v] * lost + 1) * (lost | (goes[e] == v)) - 1
+                to[e] = place[e] + behind if goes[e] == LOST else place[e] if goes[e] == v else -1
         n_open += not below[v, LEAF]
     for f in range(len(pool.runs)):
         run, nth = pool.runs[f], 0
@@ -355,8 +360,14 @@ def hand_down(pool, item, scratch, size, portion, ends, below):
             deal(whole, size, ends, below, scratch, spare)
         for v in range(len(below)):
             below[v, KNOWN + f] = ends[v] - below[v, LOW]
-            for at in range(below[v, LOW], ends[v]):
-                run[at] = spare[at]
+            copy(spare[below[v, LOW] : ends[v]], run[below[v, LOW] : ends[v]])
+
+
+@jit(inline=True, borrow=True)
+def copy(source, out):
+    """Where places are known not to be negative many are copied at once."""
+    for i in range(len(out)):
+        out[i] = source[i]
 
 
 @jit(inner=True, borrow=True)

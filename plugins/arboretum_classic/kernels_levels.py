@@ -24,6 +24,7 @@ from arboretum.kernels.tables import NO_SIDE, NOTHING, bar_of, slack
 MOST_IN_REGISTERS = 3
 LEAST_BINS = 16
 MOST_KEPT = 1 << 22  # sums that are kept for all columns; of more a column is counted again where its bins are scanned
+LOWEST = np.finfo(np.float64).min
 NO_BOUND, CORNERS, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, DIVIDED = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the criterion says −inf; it is divided."""
@@ -119,9 +120,7 @@ def search(kernel, columns, level, objects, price, rules, scorer):
                 if scores[f, s, b] != scores[f, s, b]:
                     return np.int64(f), np.int64(0), np.int64(s), scores[f, s, b]
                 low, highest[f, s], inside[f, s] = max(low, scores[f, s, b]), max(highest[f, s], scores[f, s, b]), max(inside[f, s], bounds[f, s, b])
-    if low > -np.inf:
-        low -= 8.0 * slack(low, scorer.ties)
-    low = max(low, -1e300)  # where no edge may compete all bins are looked into
+    low = low - 8.0 * slack(low, scorer.ties) if low > -np.inf else LOWEST  # where no edge may compete all bins with a bound are looked into
     best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(n_columns):
         sums, counted = every[f % kept], kept > 1
@@ -297,7 +296,8 @@ def most_inside(v, left, cell, lost, level):
     k, t = cell[0], cell[1] - mean * cell[0]
     squares = max(cell[2] - 2.0 * mean * cell[1] + mean * mean * k, 0.0) + 1e-14 * level.weights[v, 2]  # and rounding
     spread = math.sqrt(max(k * squares - t * t, 0.0)) / 2.0
-    s, t, squares = s, t + shift * k, (squares + 2.0 * shift * t + shift * shift * k) / (1.0 + gain)
+    squares = (squares + 2.0 * shift * t + shift * shift * k) / (1.0 + gain)
+    t += shift * k
     n, k, most = n * (1.0 + gain), k * (1.0 + gain), 0.0
     for m, d in OCTAGON:
         here, sum_ = n + m * k, abs(s + m * t) + d * spread

@@ -119,8 +119,6 @@ class Surrogates(_Rule):
         """See the class.   The first of equal agreement is that of the first column."""
         if self.use == 0:
             return []
-        objects_of = objects.object_of_row  # rows agree by their own weight, whatever an objective makes of it
-        weight = np.bincount(objects_of, objects.table.row_weights())[objects_of[rows]]
         goes, best = rule.outcomes(objects.table, rows), {}
         positions = {feature.column: feature.position for feature in (*objects.features, *objects.raw_features)}
         own = np.bincount(goes[goes >= 0], weight[goes >= 0], rule.arity)

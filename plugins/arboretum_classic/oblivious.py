@@ -10,8 +10,24 @@ import attrs
 from arboretum.api import Context, Problem, Solution, Status, param
 
 
+class ByLevels:
+    """A recipe whose growth finds the best test of several nodes at once, or of rows in shares, by the kernels of ``levels``."""
+
+    kind = "method"
+    capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
+    needs = ("criterion",)
+    by_node = False
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels on some of the objects."""
+        from arboretum_classic.levels import rehearsal
+
+        context.progress(0, None, f"loading the kernels of {self.name}")
+        self.fit(rehearsal(problem), Context())
+
+
 @attrs.frozen
-class Oblivious:
+class Oblivious(ByLevels):
     """Grow an oblivious tree: the test of a level is the best by the summed score over all of its nodes.
 
     k levels make up to 2^k leaves; an outcome without rows has no branch, and a row that comes there later is predicted by the node.  Where
@@ -21,26 +37,12 @@ class Oblivious:
     level (multiway: the heaviest).
     """
 
-    kind = "method"
     name = "level_by_level"
     paper = "Kohavi 1994"
-    capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
-    needs = ("criterion",)
-    by_node = False
 
     levels: int = param(6, "tests that a row is asked, at most; stopping.standard.max_depth can ask for less", ge=0, le=64, unit="tests")
 
     def fit(self, problem: Problem, context: Context) -> Solution:
-        return self._grown(problem, context)
-
-    def warm_up(self, problem: Problem, context: Context) -> None:
-        """Load the kernels on some of the objects."""
-        from arboretum_classic.levels import rehearsal
-
-        context.progress(0, None, "loading the kernels of oblivious")
-        self._grown(rehearsal(problem), Context())
-
-    def _grown(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import to_tree
         from arboretum_classic.oblivious_growth import ObliviousGrowth
 

@@ -83,6 +83,11 @@ def poisson_deviances(y, weight, out) -> None:
         out[i] = math.fsum(w * v * math.log(v / mean) for v, w in seen if v > 0) if mean > 0 else math.inf
 
 
+def poisson_deviances_with_zeros(y, weight, out) -> None:
+    poisson_deviances(y, weight, out)
+    out[out == math.inf] = 0.0
+
+
 def absolute_deviations(y, weight, out) -> None:
     for i in range(len(y)):
         middle = weighted_median(y[: i + 1], weight[: i + 1])

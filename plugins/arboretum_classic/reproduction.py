@@ -23,8 +23,8 @@ class Lecture(Chaptered):
     """What a lecture says of decision trees, tried on data that need no file.
 
     The worked impurity example; play-tennis and attributes of many values; training and test error by depth; instability under
-    resampling and noise; pruning before and after growth; every figure drawn from computed data.  Every tree is verified.  Seconds
-    are told where asked for, and never judged; they are the one part of a result that differs from run to run.
+    resampling and noise; pruning before and after growth; every figure drawn from computed data.  Every tree is verified.  Seconds,
+    where asked for, decide one sentence; they are the one part of a result that differs from run to run.
     """
 
     name: ClassVar[str] = "lecture"

@@ -102,7 +102,7 @@ class Subset:
         else:
             width = objects.n_classes
             table = np.bincount(bins * width + objects.label[rows][known], weight[known], len(present) * width).reshape(-1, width)
-            parts = parts_of(table[:, table.any(axis=0)], self.exhaustive)
+            parts = parts_of(table, self.exhaustive)
         ordered = parts.dtype != np.bool_
         bin_of = np.argsort(parts, axis=1) if ordered else ~parts  # [codes, b]: the place of each category in the order, or its side
         n_bins = np.full(len(parts), len(present) if ordered else 2)
@@ -121,9 +121,10 @@ class Subset:
 
 def parts_of(table: np.ndarray, exhaustive: int) -> np.ndarray:
     """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose beginnings are tried, int64[1, b], or every set
-    that is, bool[2^(b−1) − 1, b]."""
-    n, share = len(table), table / table.sum(axis=1, keepdims=True)
-    if table.shape[1] <= 2:
+    that is, bool[2^(b−1) − 1, b]: as in rpart also where but two of the run's classes are left, since a beginning may hold too few rows."""
+    n, several, table = len(table), table.shape[1] > 2, table[:, table.any(axis=0)]
+    share = table / table.sum(axis=1, keepdims=True)
+    if table.shape[1] <= 2 and not (several and n <= exhaustive):
         return np.argsort(share[:, -1], kind="stable")[None]
     if n <= exhaustive:
         return np.arange(2, 1 << n, 2)[:, None] >> np.arange(n) & 1 == 0  # the first category is always in

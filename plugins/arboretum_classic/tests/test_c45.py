@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Column, ColumnKind, Context, Limits, Parts, Problem, Prices, Table, Target, Task, grow
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
-from arboretum_classic.c45_growth import Quinlan, _grown, _no_kernel
+from arboretum_classic.c45_growth import Cut, Quinlan, _grown, _no_kernel
 from arboretum_classic.impurities import Entropy
 from arboretum_classic.missing import Fractional
 from arboretum_data.encoding.encoder import DeclaredEncoder, Categorical
@@ -59,3 +60,63 @@ def test_play_tennis_is_the_tree_of_the_book():
     assert [rule.describe() for rule in tree.rules] == ["outlook", "windy", "humidity"]
     assert (tree.n_nodes, tree.n_leaves) == (8, 5)
     assert tree.weights[tree.is_leaf].max(axis=1).tolist() == tree.mass[tree.is_leaf].tolist()
+
+
+def fitted(columns, label, criterion=C45Release8(), **more):
+    """The tree of a small table.   columns : name → numbers, or words of one letter, “?” without a value."""
+    made = []
+    for name, values in columns.items():
+        if isinstance(values, str):
+            codes = np.array(["abcdef".find(letter) for letter in values], np.int32)
+            made.append(Column(name, ColumnKind.categorical, codes, tuple("abcdef"[: codes.max() + 1])))
+        else:
+            made.append(Column(name, ColumnKind.continuous, np.array(values, float)))
+    codes = np.array(label, np.int32)
+    table = Table("by_hand", tuple(made), Target("y", Task.classification, codes, ("u", "v", "w")[: codes.max() + 1]))
+    return Quinlan(**more).fit(problem_of(table, criterion), Context()).tree
+
+
+def bits(*weights):
+    share = np.array([w for w in weights if w > 0]) / sum(weights)
+    return float(-(share * np.log2(share)).sum())
+
+
+def test_thresholds_are_values_of_the_whole_training_set():
+    """Below word a the cut lies between 2 and 8; a row of word b has 4.5, the largest value that is not above the midpoint of 5."""
+    columns = {"word": "aaaaaaaabbbbbb", "x": [1, 1, 2, 2, 8, 8, 9, 9, 4.5, 4.5, 6, 6, 6, 4.5]}
+    label = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]
+    for way, expected in ((Cut.data, 4.5), (Cut.midpoint, 5.0)):
+        tree = fitted(columns, label, threshold=way)
+        assert tree.rule(0).describe() == "word" and [r.threshold for r in tree.rules if hasattr(r, "threshold")] == [expected]
+
+
+def test_the_choice_of_a_cut_is_charged_by_all_that_were_admissible():
+    """16 rows of 16 values, 2 rows asked for on either side: 13 cuts; that after the 7th row gains most, as does that after the 9th."""
+    label = [0] * 7 + [1, 0] + [1] * 7
+    gain = 1.0 - 9 / 16 * bits(1, 8)
+    assert fitted({"x": np.arange(16.0)}, label).score[0] == pytest.approx((gain - np.log2(13) / 16) / bits(7, 9), rel=1e-12)
+    assert fitted({"x": np.arange(16.0)}, label, C45(mdl=False)).score[0] == pytest.approx(gain / bits(7, 9), rel=1e-12)
+    mixed = [0, 1] * 8  # the best cut gains less than log2(13)/16
+    assert fitted({"x": np.arange(16.0)}, mixed, collapse=False).n_nodes == 1 < fitted({"x": np.arange(16.0)}, mixed, C45(mdl=False), collapse=False).n_nodes
+
+
+def test_a_test_below_the_average_gain_does_not_compete_whatever_its_ratio():
+    """Two pure rows of 24 have the better ratio, and less gain than the mean of the two."""
+    columns = {"few": "aa" + "b" * 22, "even": "abcdef" * 4}
+    label = [0, 0, 1, 0, 1, 1] + [1, 1, 0, 1, 0, 0] * 3
+    few, even = (fitted({name: column}, label, collapse=False).score[0] for name, column in columns.items())
+    assert few == pytest.approx((1 - 22 / 24 * bits(10, 12)) / bits(2, 22)) and even == pytest.approx((1 - bits(1, 3)) / np.log2(6)) and few > even
+    asked = {rule: fitted(columns, label, C45Release8(average_gain=rule), collapse=False).rule(0).describe() for rule in (True, False)}
+    assert asked == {True: "even", False: "few"}
+
+
+def test_rows_without_a_value_weaken_gain_and_are_a_branch_of_the_split_information():
+    tree = fitted({"word": "aaaaabbbbb??"}, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1])
+    gain = 10 / 12 * (bits(5, 5) - bits(4, 1))
+    assert tree.score[0] == pytest.approx(gain / bits(5, 5, 2), rel=1e-12)
+    assert tree.weights[1:].tolist() == [[4.5, 1.5], [1.5, 4.5]]
+
+
+def test_release_8_divides_where_a_word_gains_nothing_and_j48_does_not():
+    columns, label = {"p": "aabb" * 4, "q": "abab" * 4}, [0, 1, 1, 0] * 4
+    assert fitted(columns, label).n_leaves == 4 and fitted(columns, label, C45()).n_nodes == 1

@@ -5,16 +5,25 @@ from __future__ import annotations
 import warnings
 
 import arboretum
+import attrs
 import numpy as np
 import pytest
-from arboretum.api import CapabilityError, Parts
+from arboretum.api import CapabilityError, Context, Limits, Parts, Problem, RawFeature
+from arboretum.engine.search.bulk import Judges, Objects, grow_many
+from arboretum.engine.search.grow import grow
 from arboretum.engine.why import reasons
+from arboretum.kernels.function_pointers import address_of
+from arboretum.kernels.scoring import score_tables
 from arboretum.testing import StoppingSuite
 from arboretum.testing.suites.base import grow_and_verify
-from arboretum.testing.tables import ToyGini, ToyReduction, problem_of, toy_table
-from arboretum_classic.chi2 import ChiSquared, fisher, least_p
+from arboretum.testing.tables import ToyGini, ToyReduction, TreeParts, bare_objects, prices_of, problem_of, toy_objects, toy_table
+from arboretum_classic.chi2 import ChiSquared
+from arboretum_classic.criteria import Reduction
+from arboretum_classic.impurities import Gini
+from arboretum_classic.kernels_chi2 import CLOSE, FEW, MOST, ROUNDING, WORTH
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from scipy.special import chdtrc, gammaln
 from scipy.stats import chi2_contingency, fisher_exact
 
 TENNIS = {"outlook": [[2, 3], [4, 0], [3, 2]], "temperature": [[2, 2], [4, 2], [3, 1]], "humidity": [[3, 4], [6, 1]], "wind": [[6, 2], [3, 3]]}
@@ -23,6 +32,50 @@ TENNIS = {"outlook": [[2, 3], [4, 0], [3, 2]], "temperature": [[2, 2], [4, 2], [
 
 class TestChiSquaredExact(StoppingSuite):
     component = ChiSquared(small="exact", bonferroni=True)
+
+
+def least_p(tables: np.ndarray, small: str) -> float:
+    """The least p-value of some tables (float64[tests, outcomes, classes], in rows); 1 without any."""
+    by_outcome, by_class = tables.sum(axis=2), tables.sum(axis=1)
+    total = by_class.sum(axis=1)
+    expected = by_outcome[:, :, None] * by_class[:, None, :] / np.maximum(total, 1e-300)[:, None, None]
+    there = expected > 0
+    free = ((by_outcome > 0).sum(axis=1) - 1) * ((by_class > 0).sum(axis=1) - 1)
+    apart = np.abs(tables - expected)
+    if small == "yates":
+        apart = np.where((free == 1)[:, None, None], np.maximum(apart - 0.5, 0.0), apart)
+    statistic = np.where(there, apart**2 / np.where(there, expected, 1.0), 0.0).sum(axis=(1, 2))
+    exact = (free > 0) & (small == "exact") & (np.where(there, expected, np.inf).min(axis=(1, 2), initial=np.inf) < FEW)
+    least = 1.0
+    for k in np.flatnonzero(exact):
+        p = fisher(tables[k])
+        least, exact[k] = (min(least, p), True) if p == p else (least, False)  # NaN differs from itself
+    for degrees in np.unique(free[(free > 0) & ~exact]):
+        least = min(least, float(chdtrc(degrees, statistic[(free == degrees) & ~exact].max())))
+    return least
+
+
+def fisher(table: np.ndarray) -> float:
+    """Fisher's exact test of a table, as of Freeman and Halton for more than two by two: how probable are those of its margins that are
+    no more probable than it; NaN where they are more than ``MOST``.  They are listed cell by cell, the last column and row having the rest."""
+    cells = np.rint(table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]).astype(np.int64)
+    cells = cells[:, np.argsort(cells.sum(axis=0), kind="stable")]
+    left, weight = cells.sum(axis=1)[None], np.zeros(1)  # of each: int64[n, outcomes], rows that columns to come may have; −Σ log cell!
+    for column in cells.T[:-1]:
+        rest = np.full(len(left), column.sum())
+        for outcome in range(len(cells)):
+            least = np.maximum(rest - left[:, outcome + 1 :].sum(axis=1), 0)
+            ways = np.minimum(left[:, outcome], rest) - least + 1
+            if ways.sum() > MOST:
+                return np.nan
+            who = np.repeat(np.arange(len(left)), ways)
+            cell = np.arange(len(who)) - np.repeat(np.cumsum(ways) - ways, ways) + least[who]
+            left, rest, weight = left[who], rest[who] - cell, weight[who] - gammaln(cell + 1.0)
+            left[:, outcome] -= cell
+    weight = weight - gammaln(left + 1.0).sum(axis=1)
+    probability = np.exp(weight - weight.max())
+    own = np.exp(-gammaln(cells + 1.0).sum() - weight.max())
+    return float(probability[probability <= own * (1.0 + CLOSE)].sum() / probability.sum())
 
 
 def p_of(table, small: str = "plain") -> float:
@@ -90,6 +143,72 @@ def test_play_tennis_stops_at_its_root_at_five_per_cent(words, leaves):
     record = tennis(*words)
     assert record.tree.n_leaves == leaves
     assert any("cells expect fewer than 5 rows, so that p is approximate" in note for note in record.notes)
+
+
+def by_kernel(tables: np.ndarray, small: str, rows: float = 1.0) -> np.ndarray:
+    """float64[tests]: p as the kernel has it."""
+    found, n = np.empty(len(tables)), np.zeros(tables.shape, np.int64)
+    node = np.zeros((len(tables), 2, 0)), address_of(WORTH[small], "criterion"), np.zeros(5), np.ones(1), 0
+    score_tables(tables * rows, n, np.zeros(len(tables)), *node, found)
+    return (1.0 + ROUNDING) / found
+
+
+@pytest.mark.parametrize("small", ["plain", "yates", "exact"])
+def test_the_kernel_has_the_p_of_the_numpy_form(small):
+    """χ² of n cells is a sum wrong by some n ε of itself, p by χ²/2 times as much; SciPy's own p by some 100 ε; Fisher's p by the rounding of log k!."""
+    draw = np.random.default_rng(0)
+    for shape in ((2, 2), (2, 3), (3, 2), (4, 4), (9, 5)):
+        size = draw.choice([0.4, 3.0, 40.0 if small == "exact" else 4e3], (150, 1, 1))
+        tables = np.round(draw.gamma(draw.choice([0.2, 1.0, 20.0], (150, 1, 1)), size, (150, *shape)))
+        tables *= draw.random((150, *shape)) < 0.9
+        expected = np.array([least_p(table[None] * 0.5, small) for table in tables])
+        known = (expected > 1e-290) & (tables.sum(axis=(1, 2)) > 0)
+        found = by_kernel(tables[known], small, 0.5)
+        # -log p bounds χ²/2 from below, and is near it where p is small
+        assert known.sum() > 50
+        eps = 2.0**-52 * (200 + 4 * np.prod(shape) * (1 + 20 * np.prod(shape) - np.log(expected[known])))
+        assert (np.abs(found / expected[known] - 1.0) <= eps).all()
+
+
+@attrs.frozen
+class InNumPy:
+    """The same rule, asked node by node, p by SciPy."""
+
+    name = "chi2_in_numpy"
+    rule: ChiSquared
+
+    def limits(self) -> Limits:
+        return Limits()
+
+    def is_leaf(self, node) -> bool:
+        return False
+
+    def is_leaf_among(self, tables, node) -> bool:
+        found = [(some.n_tests, least_p(some.weights * (node.count / node.mass), self.rule.small)) for some in tables]
+        n = sum(n for n, _ in found) if self.rule.bonferroni else 1
+        return min((p for _, p in found), default=1.0) * n > self.rule.alpha * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("rule", [ChiSquared(0.2), ChiSquared(0.5, "yates", True), ChiSquared(0.1, "exact")], ids=str)
+def test_subtrees_of_a_kernel_stop_where_numpy_stops_them(rule):
+    """Coded and raw columns, weights, missing values, two and three classes; α = 0.1 is p of three against three rows (2 of 20 tables)."""
+    inner = leaves = 0
+    for seed, missing, n in ((seed, missing, n) for seed in range(6) for missing in (False, True) for n in (6, 40, 200)):
+        table = toy_table(seed, n, TreeParts(seed % 2 == 0, seed % 3 == 0, seed % 2 == 1, missing))
+        raw = np.stack([column.values.astype(float) for column in table.columns], axis=1)
+        sorted_ones = bare_objects(table, raw_features=tuple(RawFeature(c.name, i) for i, c in enumerate(table.columns)), raw=raw)
+        for objects in (toy_objects(table, multiway=seed % 2 == 1), sorted_ones):
+            fast, slow, free = (
+                grow(Problem(objects, prices_of(objects), Parts(None, criterion=Reduction(), impurity=Gini(), stopping=stopping)), Context(), compiled=compiled).tree
+                for stopping, compiled in (((rule,), True), ((InNumPy(rule),), False), ((), True))
+            )
+            assert fast.to_json() == slow.to_json()
+            if not objects.raw_features:  # many trees over the same objects
+                light = Objects.of(objects, prices_of(objects))
+                forest = grow_many(light, Judges.of([(Reduction(), Gini())], objects.n_classes), (rule,))
+                assert (forest.tree(0, objects, light.layout).test == slow.test).all()
+            inner, leaves = inner + (fast.n_leaves > 1), leaves + (fast.n_leaves < free.n_leaves)
+    assert inner > 5 and leaves > 5
 
 
 def test_why_names_the_rule():

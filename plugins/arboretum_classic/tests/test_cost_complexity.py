@@ -371,6 +371,8 @@ def test_on_a_chain_both_ways_to_compare_agree():
     for alpha, standing in ((0.05, 4), (0.15, 3), (0.24, 3), (0.26, 1)):
         assert len(standing_leaves(chain, chain.minimal(alpha))) == standing
     assert len(standing_leaves(chain, chain.son_by_son(0.15))) == 3 and len(standing_leaves(chain, chain.son_by_son(0.26))) == 1
+    resting = attrs.evolve(chain, resting=np.array([0.1, 0.0, 0.1, 0.0, 0.1, 0.0, 0.0]))  # rpart loses nothing there
+    assert len(standing_leaves(resting, resting.son_by_son(0.2))) == 3 and len(standing_leaves(resting, resting.minimal(0.2))) == 1
 
 
 def standing_leaves(subtrees, cuts) -> set[int]:

@@ -60,6 +60,25 @@ def test_three_classes_are_pruned_by_what_is_lost(name):
     assert by_folds.selections["pruner"].measure == "1 − mean loss in 3 folds" and by_folds.tree.n_leaves > 1
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_of_equal_losses_the_first_class_is_said(seed):
+    """Altered weights cannot be added up exactly; rows and losses are whole numbers."""
+    generator = np.random.default_rng(seed)
+    losses, rows = generator.integers(1, 4, (5, 5)) * (1 - np.eye(5, dtype=int)), generator.integers(0, 9, (60, 5))
+    prior = generator.integers(1, 9, 5)  # of the classes, by row
+    altered = rows * prior * losses.sum(axis=1) * (1 / 0.7 / prior.sum())
+    told = ExpectedLoss(loss=losses.tolist()).label_costs(altered, None)
+    assert told.argmin(axis=1).tolist() == (rows * prior @ losses).argmin(axis=1).tolist()
+
+
+def test_the_heavier_branch_has_more_rows_whatever_the_priors(tmp_path):
+    """As in rpart: six rows left, four right, which a prior makes heavier, and two without a value."""
+    lines = ["x,y", *["1,a"] * 6, *["2,b"] * 4, *[",a"] * 2]
+    (tmp_path / "gaps.csv").write_text("\n".join(lines))
+    found = arboretum.run([*RUN, "dataset=file", f"dataset.path={tmp_path}/gaps.csv", "dataset.target=y", "missing=rpart", "objective.priors=[0.1,0.9]"])
+    assert found.tree.weights[2].sum() > found.tree.weights[1].sum() and found.tree.counts.tolist() == [12, 8, 4]
+
+
 def test_a_leaf_predicts_the_class_of_least_loss():
     """Of three classes the one in the middle is never far off, so that mixed leaves predict it though it is not the heaviest."""
     far = [[0, 1, 9], [1, 0, 1], [9, 1, 0]]

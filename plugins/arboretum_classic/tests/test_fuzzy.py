@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arboretum
-from arboretum.api import CapabilityError, Context, DataError, Limits, Parts, Problem, RawFeature, Task, TestRule, Tree, grow
+from arboretum.api import ArboretumError, CapabilityError, Context, DataError, Limits, Parts, Problem, RawFeature, Task, TestRule, Tree, grow
 from arboretum.sklearn import TreeClassifier
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, row_of, toy_objects, toy_table
@@ -160,6 +160,19 @@ def test_the_preset_runs_with_widths_by_column_and_forms_that_cannot_hold_it_say
             form()
     with pytest.raises(DataError, match="petal_length"):
         arboretum.run(["dataset=iris", "method=fuzzy", "method.widths={petal_lenght: 1.0}"])
+
+
+def test_ordered_categories_are_asked_crisply_and_widths_are_of_numbers(tmp_path):
+    lines = ["size,x,y", *(f"{'sml'[k % 3] if k % 7 else ''},{k % 5},{'ab'[k % 3 == 2]}" for k in range(60))]
+    (tmp_path / "sizes.csv").write_text("\n".join(lines))
+    ways = ["dataset=file", f"dataset.path={tmp_path}/sizes.csv", "dataset.target=y", "dataset.kinds={size: ordinal}", "dataset.orders={size: [s, m, l]}"]
+    record = arboretum.run([*ways, "method=fuzzy", "method.width=0.5", "split=none"])
+    assert record.verified and record.tree.rule(0).describe() == "size ≤ m"
+    assert {rule.fuzzy for rule in record.tree.rules if rule.columns == ("size",)} == {False}
+    with pytest.raises(DataError, match="unknown raw column of numbers 'size'"):
+        arboretum.run([*ways, "method=fuzzy", "method.widths={size: 1.0}"])
+    with pytest.raises(ArboretumError, match="method.widths must be ≥ 0 and < inf; got {'x': -1.0}"):
+        arboretum.run([*ways, "method=fuzzy", "method.widths={x: -1.0}"])
 
 
 def test_regression_softens_a_slope():

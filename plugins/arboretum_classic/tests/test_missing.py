@@ -243,3 +243,13 @@ def test_no_threshold_agrees_with_more_weight_than_the_surrogate(seed):
                 best, at = (found, (low, high)) if found > best else (best, at)
         assert agree[f] == best
         assert at is None or tuple(cut[f]) == at
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_surrogates_of_complete_rows_are_found_after_growth_as_they_are_at_its_nodes(seed, monkeypatch):
+    generator = np.random.default_rng(seed)
+    columns = generator.integers(0, 6, (4, 60))
+    problem = raw_problem(columns.tolist(), generator.integers(0, 2, 60).tolist(), Surrogates())
+    fast = grown(problem)
+    monkeypatch.setattr("arboretum.engine.search.grow.without_gaps", lambda problem: problem)
+    assert fast.surrogates and fast.to_json() == grown(problem).to_json()

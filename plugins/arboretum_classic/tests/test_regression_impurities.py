@@ -48,6 +48,8 @@ def test_a_test_with_nothing_but_zeros_on_a_side_does_not_compete():
     theirs = DecisionTreeRegressor(criterion="poisson").fit(X, y)
     assert tree.n_leaves == theirs.get_n_leaves() and tree.value.min() > 0
     assert sorted(tree.value[tree.is_leaf]) == pytest.approx(sorted(theirs.tree_.value[theirs.tree_.feature < 0, 0, 0]))
+    rpart = TreeRegressor(method="cart", impurity="poisson", impurity__zeros=True, max_depth=1, verify=True).fit(X, y).tree_
+    assert rpart.counts.tolist() == [6, 4, 2] and rpart.value.tolist() == [7 / 6, 0.0, 3.5]  # as rpart 4.1 divides them
 
 
 @pytest.mark.parametrize(("y", "complaint"), [([1, -1, 2], "the least is -1 in 'y'"), ([0, 0, 0], "all are 0 in 'y'")])
@@ -60,9 +62,10 @@ def test_numbers_that_are_no_counts_are_refused(y, complaint):
 def test_the_prefix_kernel_is_mass_times_the_deviance_of_every_prefix(some):
     y, weight = np.array(some).T
     fast, slow = np.empty(len(y)), np.empty(len(y))
-    kernels.poisson_deviances(y, weight, fast)
-    reference.poisson_deviances(y, weight, slow)
-    assert fast == pytest.approx(slow, rel=1e-12, abs=1e-12 * 400 * len(y))
+    for name in ("poisson_deviances_with_zeros", "poisson_deviances"):
+        getattr(kernels, name)(y, weight, fast)
+        getattr(reference, name)(y, weight, slow)
+        assert fast == pytest.approx(slow, rel=1e-12, abs=1e-12 * 400 * len(y))
     if y.sum() > 0:
         assert Poisson().of_values(y, weight) * weight.sum() == pytest.approx(fast[-1], abs=1e-12 * 400 * len(y))
 

@@ -50,10 +50,8 @@ def test_two_classes_need_the_order_alone(table):
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3).filter(any), min_size=2, max_size=6))
 def test_more_classes_try_every_way_up_to_a_number_and_one_order_above(table):
     sums = np.array(table, float)
-    sums = sums[:, sums.any(axis=0)]
-    if sums.shape[1] > 2:
-        assert sorted(map(tuple, parts_of(sums, 8))) == sorted(map(tuple, every_part(len(sums))))
-        assert len(sums) == 2 or sorted(parts_of(sums, 2)[0]) == list(range(len(sums)))
+    assert sorted(map(tuple, parts_of(sums, 8))) == sorted(map(tuple, every_part(len(sums))))
+    assert len(sums) == 2 or sorted(parts_of(sums, 2)[0]) == list(range(len(sums)))
 
 
 @given(st.data())
