@@ -1,0 +1,240 @@
+"""GOSDT as its authors print it: algorithms 1 to 5 over a dependency graph of sets of rows, with a queue of sets whose turn comes."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+
+CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
+KNOWN, EXPANDED, QUEUED, PUSHED, ITERATIONS, UPDATES, N_STATE = range(7)
+"""What stands in ``state``: sets in the graph, those whose children are, sets in the queue, sets pushed so far, sets popped, and updates."""
+LEAF_COST, RULE, HIGH, SEED = range(4)
+"""What stands in ``asked``: λ, the scheduling rule, whether updates go upward with high priority, the seed of the rule ``random``."""
+NONE, ROOT = np.int64(-1), np.int64(0)
+
+Data = namedtuple("Data", "mask bits cost least words")
+"""The rows.   mask : int64[rows, tests], −1 for outcome 1, else 0.   bits : uint64[tests, words], the rows with outcome 1.
+cost : int64[rows, labels].   least : int64[rows], that of the best label.   words : uint64[rows, 2], random."""
+
+Graph = namedtuple("Graph", "slots rows lower upper leaf share start above place key turn queue child higher owner")
+"""Of each set by its number: its rows as bits and their bounds (``leaf`` is Algorithm 3's), its share of the weight or that times its
+impurity (as the rule asks), the first of its ``child`` entries (−1: none yet), the last entry that names it (−1: none), its place in
+the queue (−1: none) and there its key and its turn.
+
+slots : hash table of supports.   queue : binary heap of numbers.   child, higher : int64[2 · tests · expanded sets]; of each test the sets of
+outcome 0 and 1 (−1: the test does not divide), and the entry before that names the same set.   owner : the set whose entries those are.
+"""
+
+Sums = namedtuple("Sums", "cost least one two size own")
+"""Room per test, over the rows with outcome 1: costs by label (int64[labels, tests]), least costs, the random words, how many; and costs of a set."""
+
+
+@jit(inner=True, borrow=True)
+def earlier(graph, a, b):
+    """Whether set a comes before set b."""
+    return graph.key[a] < graph.key[b] or (graph.key[a] == graph.key[b] and graph.turn[a] < graph.turn[b])
+
+
+@jit(inner=True, borrow=True)
+def rise(graph, at):
+    """Restore the order of the heap from a place upward."""
+    n = graph.queue[at]
+    while at > 0 and earlier(graph, n, graph.queue[(at - 1) // 2]):
+        graph.queue[at] = graph.queue[(at - 1) // 2]
+        graph.place[graph.queue[at]] = at
+        at = (at - 1) // 2
+    graph.queue[at], graph.place[n] = n, at
+
+
+@jit(inner=True, borrow=True)
+def pop(graph, state):
+    """The set whose turn it is."""
+    first, n = graph.queue[0], graph.queue[state[QUEUED] - 1]
+    graph.place[first] = NONE
+    state[QUEUED] -= 1
+    at, size = np.int64(0), state[QUEUED]
+    while size > 0:
+        below = 2 * at + 1
+        if below + 1 < size and earlier(graph, graph.queue[below + 1], graph.queue[below]):
+            below += 1
+        if below >= size or not earlier(graph, graph.queue[below], n):
+            graph.queue[at], graph.place[n] = n, at
+            break
+        graph.queue[at] = graph.queue[below]
+        graph.place[graph.queue[at]] = at
+        at = below
+    return first
+
+
+@jit(inner=True, borrow=True)
+def push(graph, state, asked, n, high):
+    """Give a set a turn; one that waits already keeps its place, unless the new key is earlier."""
+    rule, key = asked[RULE], 0.0
+    if high:
+        key = -np.inf
+    elif rule == CURIOSITY:
+        key = graph.lower[n] / graph.share[n]
+    elif rule == OBJECTIVE:
+        key = np.float64(graph.upper[n])
+    elif rule == BOUND:
+        key = np.float64(graph.lower[n])
+    elif rule == ENTROPY or rule == GINI:
+        key = graph.share[n]
+    elif rule == RANDOM:
+        word = (np.uint64(asked[SEED]) + np.uint64(state[PUSHED])) * np.uint64(0x9E3779B97F4A7C15)
+        word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+        key = np.float64(word >> np.uint64(11))
+    if graph.place[n] >= 0 and key >= graph.key[n]:
+        return
+    graph.key[n], graph.turn[n] = key, state[PUSHED]
+    state[PUSHED] += 1
+    if graph.place[n] < 0:
+        graph.place[n] = state[QUEUED]
+        graph.queue[state[QUEUED]] = n
+        state[QUEUED] += 1
+    rise(graph, graph.place[n])
+
+
+@jit(inner=True, borrow=True)
+def share_of(own, whole, rule):
+    """A set's share of the weight, for ENTROPY and GINI times its impurity.
+
+    own : what each label costs.   whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j / (K − 1) − own_k.
+    """
+    total, impurity = np.float64(own.sum()), 0.0
+    if total <= 0.0:
+        return 1e-300 if rule == CURIOSITY else 0.0
+    for k in range(own.shape[0]):
+        p = 1.0 - (own.shape[0] - 1) * own[k] / total
+        if p > 0.0:
+            impurity += p * (1.0 - p) if rule == GINI else -p * np.log2(p)
+    return total / whole * (impurity if rule == ENTROPY or rule == GINI else 1.0)
+
+
+@jit(inner=True, borrow=True)
+def create(graph, n, own, least, whole, asked):
+    """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is not divided)."""
+    best = own[0]
+    for k in range(1, own.shape[0]):
+        best = min(best, own[k])
+    lower, upper = least + asked[LEAF_COST], best + asked[LEAF_COST]
+    if upper - lower <= asked[LEAF_COST] or upper <= 2 * asked[LEAF_COST]:
+        lower = upper
+    graph.lower[n], graph.upper[n], graph.leaf[n] = lower, upper, upper
+    graph.share[n] = share_of(own, whole, asked[RULE])
+    graph.start[n] = graph.above[n] = graph.place[n] = NONE
+
+
+@jit(inner=True, borrow=True)
+def add_rows(data, rows, sums):
+    """Sum over the rows of a set, for every test those with outcome 1; and its own costs.  Returns (least, one, two, size) of the set."""
+    n_tests, least, one, two, size = data.mask.shape[1], np.int64(0), np.uint64(0), np.uint64(0), np.int64(0)
+    for f in range(n_tests):
+        sums.least[f] = sums.size[f] = 0
+        sums.one[f] = sums.two[f] = np.uint64(0)
+        sums.cost[:, f] = 0
+    sums.own[:] = 0
+    for u in range(data.mask.shape[0]):
+        if not rows[u >> 6] >> np.uint64(u & 63) & np.uint64(1):
+            continue
+        mask, low, first, second = data.mask[u], data.least[u], data.words[u, 0], data.words[u, 1]
+        least, one, two, size = least + low, one + first, two + second, size + 1
+        for f in range(n_tests):
+            sums.least[f] += mask[f] & low
+            sums.size[f] -= mask[f]
+            sums.one[f] += np.uint64(mask[f]) & first
+            sums.two[f] += np.uint64(mask[f]) & second
+        for k in range(data.cost.shape[1]):
+            cost = data.cost[u, k]
+            sums.own[k] += cost
+            into = sums.cost[k]
+            for f in range(n_tests):
+                into[f] += mask[f] & cost
+    return least, one, two, size
+
+
+@jit(inner=True, borrow=True)
+def expand(data, graph, sums, state, asked, p, whole):
+    """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among their parents."""
+    n_tests, n_labels = data.mask.shape[1], data.cost.shape[1]
+    least, one, two, size = add_rows(data, graph.rows[p], sums)
+    graph.start[p] = 2 * n_tests * state[EXPANDED]
+    graph.owner[state[EXPANDED]] = p
+    state[EXPANDED] += 1
+    for f in range(n_tests):
+        for side in range(2):
+            at = graph.start[p] + 2 * f + side
+            graph.child[at] = graph.higher[at] = NONE
+            if sums.size[f] == 0 or sums.size[f] == size:
+                continue
+            new = state[KNOWN]
+            n = find_or_enter(graph.slots, sums.one[f] if side else one - sums.one[f], sums.two[f] if side else two - sums.two[f], new)
+            if n == new:
+                state[KNOWN] += 1
+                flip = np.uint64(0) if side else ~np.uint64(0)
+                for w in range(graph.rows.shape[1]):
+                    graph.rows[n, w] = graph.rows[p, w] & (data.bits[f, w] ^ flip)
+                for k in range(n_labels):
+                    sums.cost[k, f] = sums.cost[k, f] if side else sums.own[k] - sums.cost[k, f]
+                create(graph, n, sums.cost[:, f], sums.least[f] if side else least - sums.least[f], whole, asked)
+                if not side:
+                    for k in range(n_labels):
+                        sums.cost[k, f] = sums.own[k] - sums.cost[k, f]
+            graph.child[at], graph.higher[at], graph.above[n] = n, graph.above[n], at
+
+
+@jit(borrow=True)
+def begin(data, graph, sums, state, asked):
+    """The root, all of whose rows are set, and its turn."""
+    least, one, two, _ = add_rows(data, graph.rows[ROOT], sums)
+    find_or_enter(graph.slots, one, two, ROOT)
+    state[KNOWN] = 1
+    create(graph, ROOT, sums.own, least, np.float64(sums.own.sum()), asked)
+    push(graph, state, asked, ROOT, False)
+
+
+@jit(borrow=True)
+def search(data, graph, sums, state, asked, work):
+    """Algorithm 1.   work : sets to pop."""
+    until, entries, whole = state[ITERATIONS] + work, 2 * data.mask.shape[1], np.float64(data.cost.sum())
+    while graph.lower[ROOT] != graph.upper[ROOT] and state[QUEUED] > 0:
+        if state[ITERATIONS] >= until:
+            return PAUSED
+        blocks = state[EXPANDED] + 1
+        if state[KNOWN] + entries > graph.lower.shape[0] or blocks * entries > graph.child.shape[0] or blocks > graph.owner.shape[0]:
+            return NEED_ROOM
+        p = pop(graph, state)
+        state[ITERATIONS] += 1
+        if graph.lower[p] == graph.upper[p]:
+            continue
+        if graph.start[p] < 0:
+            expand(data, graph, sums, state, asked, p, whole)
+        lower, upper = np.int64(1 << 62), np.int64(1 << 62)
+        child, start = graph.child, graph.start[p]
+        for at in range(start, start + entries, 2):
+            if child[at] >= 0:
+                lower = min(lower, graph.lower[child[at]] + graph.lower[child[at + 1]])
+                upper = min(upper, graph.upper[child[at]] + graph.upper[child[at + 1]])
+        if graph.lower[p] < lower or graph.upper[p] > upper:
+            graph.upper[p] = min(graph.upper[p], upper)
+            graph.lower[p] = min(graph.upper[p], max(graph.lower[p], lower))
+            state[UPDATES] += 1
+            above = graph.above[p]
+            while above >= 0:
+                push(graph, state, asked, graph.owner[above // entries], asked[HIGH] != 0)
+                above = graph.higher[above]
+        if graph.lower[p] >= graph.upper[p]:
+            continue
+        for at in range(start, start + entries, 2):
+            if child[at] >= 0:
+                zero, other = child[at], child[at + 1]
+                lower = graph.lower[zero] + graph.lower[other]
+                if lower < graph.upper[zero] + graph.upper[other] and lower <= graph.upper[p]:
+                    push(graph, state, asked, zero, False)
+                    push(graph, state, asked, other, False)
+    return FINISHED

@@ -1,0 +1,61 @@
+"""Sets of weighted rows as bits, so that sums of weights are counts of ones.
+
+Every lane (a class, say) and binary digit has words of its own: a row of weight 5 in a lane has a bit in its words of digit 0 and in those
+of digit 2.  A set is uint64[words] over all of them; Σ over digits 2^digit · ones is its weight in the lane.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from arboretum.kernels.bits import popcount
+from arboretum.kernels.jit import jit
+
+Planes = namedtuple("Planes", "full bits lane shift start")
+"""full : uint64[words], the set of all rows.   bits : uint64[tests, words], those with outcome 1.   lane, shift : int64[blocks], the lane and
+the digit of each block of words.   start : int64[blocks + 1], its first word."""
+
+
+def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
+    """outcome : bool[tests, rows].   weights : int64[rows, lanes], ≥ 0; a row without any is in no set."""
+    places, full, lane, shift, words = [], [], [], [], []
+    for c in range(weights.shape[1]):
+        for digit in range(int(weights[:, c].max(initial=0)).bit_length()):
+            rows = np.flatnonzero(weights[:, c] >> digit & 1)
+            if len(rows):
+                held = np.zeros(-(-len(rows) // 64) * 64, bool)
+                held[: len(rows)] = True
+                places.append(np.concatenate([rows, np.zeros(len(held) - len(rows), np.int64)]))
+                full.append(held)
+                lane.append(c)
+                shift.append(digit)
+                words.append(len(held) // 64)
+    place, held = (np.concatenate([*found, np.zeros(0, kind)]).astype(kind) for found, kind in ((places, np.int64), (full, bool)))
+    bits = np.ascontiguousarray(np.packbits(outcome[:, place] & held, axis=1, bitorder="little")).view(np.uint64)
+    whole = np.packbits(held, bitorder="little").view(np.uint64)
+    return Planes(whole, bits, np.array(lane, np.int64), np.array(shift, np.int64), np.cumsum([0, *words]))
+
+
+@jit(inline=True, borrow=True)
+def both(planes, rows, test, sums):
+    """sums[lane] = weight of the rows of a set that have outcome 1."""
+    bits = planes.bits[test]
+    sums[:] = 0
+    for b in range(planes.lane.shape[0]):
+        ones = np.int64(0)
+        for w in range(planes.start[b], planes.start[b + 1]):
+            ones += popcount(rows[w] & bits[w])
+        sums[planes.lane[b]] += ones << planes.shift[b]
+
+
+@jit(inline=True, borrow=True)
+def total(planes, rows, sums):
+    """sums[lane] = weight of a set."""
+    sums[:] = 0
+    for b in range(planes.lane.shape[0]):
+        ones = np.int64(0)
+        for w in range(planes.start[b], planes.start[b + 1]):
+            ones += popcount(rows[w])
+        sums[planes.lane[b]] += ones << planes.shift[b]

@@ -1,0 +1,160 @@
+"""What the chapters of the reproduction share: the paper's numbers, tables as the authors encode them, and timed runs that are replayed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Column, ColumnKind, ConfigError, Context, Family, House, Problem, Solution, Status, Table, Tree, VerificationError
+
+MEMORY = 1_000_000_000
+"""Bytes that a run may take."""
+CALLED = {
+    "gosdt_reference": "GOSDT as printed", "gosdt": "GOSDT, certified", "rank": "PyGOSDT (rank)", "osdt": "OSDT", "dl85": "DL8.5",
+    "dl8": "DL8", "binoct": "BinOCT", "cart": "CART", "optimal_subtree": "optimal subtree of CART",
+}  # fmt: skip
+"""Method → its name in figures."""
+COLOURS = {name: number for number, name in enumerate(CALLED)}
+PENALISED = ("gosdt_reference", "gosdt", "rank", "osdt")
+"""Methods whose trees are held small by λ; the others by a depth."""
+
+
+@lru_cache(maxsize=1)
+def published() -> Mapping[str, Any]:
+    """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth`` and depths 1 and 3 of Figure 1: proven elsewhere."""
+    return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+
+
+def choices_of(method: str) -> dict[str, str]:
+    """What a run chooses for it."""
+    exact = {"method": "exact", "solver": method, "objective": "accuracy", "stopping": "standard"}
+    return {"cart": {"method": "cart"}, "optimal_subtree": {"method": "cart", "pruner": "optimal_subtree"}}.get(method, exact)
+
+
+def there(house: House, method: str) -> bool:
+    """Whether an installed plugin brings it."""
+    try:
+        house.parts(choices_of(method))
+    except ConfigError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=4)
+def loaded(house: House, dataset: str) -> Table:
+    """A data set; raises DataError where its file is not at hand."""
+    return house.component("dataset", dataset).load(0)
+
+
+@lru_cache(maxsize=4)
+def released(house: House, dataset: str) -> Table:
+    """A data set of categories as in the authors' files: a column of two values per category, the last category of each attribute left out."""
+    return binary(loaded(house, dataset))
+
+
+def binary(table: Table) -> Table:
+    """The same with a column of two values per category but the last; columns of two values that are "0" and "1" stay as they are."""
+    columns = []
+    for column in table.columns:
+        if column.categories == ("0", "1"):
+            columns.append(column)
+        else:
+            columns += [_bit(f"{column.name} is {value}", column.values == k) for k, value in enumerate(column.categories[:-1])]
+    return attrs.evolve(table, columns=tuple(columns))
+
+
+def of_bits(table: Table, bits: np.ndarray, names: Sequence[str]) -> Table:
+    """A table with the same classes.   bits : bool[columns, rows]."""
+    return attrs.evolve(table, columns=tuple(_bit(name, one) for name, one in zip(names, bits, strict=True)))
+
+
+def _bit(name: str, holds: np.ndarray) -> Column:
+    return Column(name, ColumnKind.categorical, (~holds).astype(np.int32), ("yes", "no"))
+
+
+@lru_cache(maxsize=2)
+def bits_of(house: House, dataset: str) -> tuple[np.ndarray, list[str]]:
+    """All tests of a data set, by column, then threshold: bool[tests, rows] and what each asks."""
+    table = loaded(house, dataset)
+    objects = house.component("encoder", "midpoints").encode(table, table, raw_thresholds=False, seed=0)
+    bits, names = [], []
+    for f, feature in enumerate(objects.features):
+        code = objects.codes[objects.object_of_row, f].astype(np.int64)
+        for k in range(feature.n_tests):
+            bits.append(code <= k if feature.family is Family.thresholds else code > 0)
+            names.append(f"{feature.column}, test {k + 1}")
+    return np.array(bits), names
+
+
+def fold_of(table: Table, fold: int, folds: int = 5) -> tuple[Table, Table]:
+    """Rows that teach and rows that test: contiguous stretches, the first ones a row longer where they are not equal."""
+    parts = np.array_split(np.arange(table.n_rows), folds)
+    return table.take(np.concatenate([part for k, part in enumerate(parts) if k != fold])), table.take(parts[fold])
+
+
+@attrs.frozen(eq=False)
+class Run:
+    """What a method found on a table.
+
+    errors : rows of its training table that the tree has wrong, replayed.   work : sets, itemsets or iterations that it looked at.
+    value, bound : of the objective; NaN for greedy methods.   curve : (seconds, bound, value).
+    """
+
+    tree: Tree
+    errors: int
+    leaves: int
+    seconds: float
+    finished: bool
+    work: int
+    value: float
+    bound: float
+    details: Mapping[str, Any]
+    curve: Sequence[tuple[float, float, float]] = ()
+
+
+def run(
+    house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, seconds: float = 20.0,
+    encoder: Mapping[str, Any] | None = None, **choices: Any,
+) -> Run:  # fmt: skip
+    """One run on all rows of a table, its kernels loaded before the clock starts; its tree and its value are found again by replaying it.
+
+    encoder : its fields.   Raises VerificationError where the tree says something else than its rows do.
+    """
+    fields = {f"encoder.{name}": value for name, value in (encoder or {}).items()}
+    parts = house.parts({**choices_of(method), "encoder": "tests", **choices}, {**fields, **(values or {})})
+    objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)
+    problem, heard = Problem(objects, parts.cost.price_list(objects, 0), parts), []
+    if hasattr(parts.method, "warm_up"):
+        parts.method.warm_up(problem, Context(deadline=time.monotonic() + 60.0))
+    start = time.perf_counter()
+    context = Context(
+        deadline=time.monotonic() + seconds, memory_bytes=MEMORY, proven=lambda low, up: heard.append((time.perf_counter() - start, low, up))
+    )
+    solution = parts.method.fit(problem, context)
+    spent = time.perf_counter() - start
+    if solution.interrupted:
+        raise solution.interrupted
+    tree = solution.tree
+    if parts.pruner is not None:
+        tree = parts.pruner.prune(tree, table, None)
+    return _replayed(solution, tree, problem, table, (spent, heard))
+
+
+def _replayed(solution: Solution, tree: Tree, problem: Problem, table: Table, clock: tuple[float, list[tuple[float, float, float]]]) -> Run:
+    errors, objective = int((tree.predict(table) != table.target.codes).sum()), problem.parts.objective
+    if objective is None or problem.parts.solver is None:
+        return Run(tree, errors, tree.n_leaves, clock[0], True, solution.subproblems, float("nan"), float("nan"), {}, ())
+    value = float(objective.value(tree, problem))
+    plain = objective.name == "accuracy" and table.weights is None
+    told = errors / table.n_rows + objective.lam * tree.n_leaves
+    if abs(value - solution.value) > 1e-9 or (plain and abs(value - told) > 1e-9):
+        raise VerificationError(f"verification failed: the value is {solution.value:g}, of the tree {value:g}, by its rows {told:g}")
+    finished = solution.status is Status.optimal
+    return Run(tree, errors, tree.n_leaves, clock[0], finished, solution.subproblems, value, solution.lower_bound, solution.details, clock[1])

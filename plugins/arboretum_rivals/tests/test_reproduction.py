@@ -1,0 +1,277 @@
+"""The reproduction of the GOSDT paper: its contract on tables that need no file, and its judgements on numbers made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from arboretum.api import Judgement, Verdict
+from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
+from arboretum.testing import ReproductionSuite
+from arboretum_rivals import repro_buckets, repro_iris, repro_objectives, repro_progress, repro_released, repro_scaling, repro_sparsity
+from arboretum_rivals import repro_table_2, repro_table_a, repro_trees
+from arboretum_rivals.reproduction import CHAPTERS, GosdtStudy
+from arboretum_rivals.repro_study import binary, fold_of, loaded, published
+
+
+class TestContract(ReproductionSuite):
+    component = GosdtStudy(chapters=("table_2",), datasets=("iris", "iris-setosa", "balance-scale", "tic-tac-toe"))
+    fraction = 1.0
+
+
+@pytest.fixture(scope="module")
+def house():
+    return RegistryFactory(load_registry())
+
+
+def verdicts(found: Judgement) -> dict[str, Verdict]:
+    return {claim.sentence: claim.verdict for claim in found.claims}
+
+
+def failing(found: Judgement) -> list[str]:
+    return [f"{cell.row}, {cell.column}" for cell in found.cells if cell.verdict is Verdict.FAIL]
+
+
+def test_every_chapter_has_work_and_judges_nothing_of_nothing():
+    pieces = GosdtStudy().pieces(1.0)
+    assert {piece.key["chapter"] for piece in pieces} == set(CHAPTERS)
+    assert GosdtStudy().judge([]) == Judgement()
+
+
+def test_tables_are_encoded_as_the_authors_do(house):
+    tic = loaded(house, "tic-tac-toe")
+    own = binary(tic).columns[0]
+    assert len(binary(tic).columns) == 18 and own.name == f"{tic.columns[0].name} is {tic.columns[0].categories[0]}"
+    assert [own.categories[k] == "yes" for k in own.values] == (tic.columns[0].values == 0).tolist()
+    train, test = fold_of(tic, 0)
+    assert (train.n_rows, test.n_rows) == (766, 192)  # 958 = 192 + 192 + 192 + 191 + 191
+    assert [fold_of(tic, k)[1].n_rows for k in range(5)] == [192, 192, 192, 191, 191]
+
+
+def figure_1(midpoints: int = 5, bucketized: int = 6) -> dict:
+    paper, found = published()["figure_1"], {}
+    for name, errors in (("midpoints", midpoints), ("bucketized", bucketized)):
+        edges = paper["bucketized_thresholds"] if name == "bucketized" else [list(range(24)), list(range(22))]
+        methods = {method: [errors, 4, True] for method in repro_buckets.EXACT}
+        found[name] = {"thresholds": edges, "depths": [21, 0], "methods": methods}
+    return found
+
+
+def test_figure_1_by_hand():
+    good = repro_buckets.judge([({}, figure_1())])
+    assert not failing(good) and set(verdicts(good).values()) == {Verdict.PASS}
+    bad = repro_buckets.judge([({}, figure_1(bucketized=5))])
+    assert len(failing(bad)) == 3 and verdicts(bad)["Theorem 3.1: buckets lose accuracy, 92.2 % where all thresholds reach 93.5 %"] is Verdict.FAIL
+    apart = figure_1()
+    apart["midpoints"]["methods"]["binoct"][0] = 7
+    assert verdicts(repro_buckets.judge([({}, apart)]))["§3: BinOCT, DL8.5 and GOSDT prove the same values"] is Verdict.FAIL
+    apart["midpoints"]["methods"]["binoct"][2] = False  # not proven: it says nothing
+    assert verdicts(repro_buckets.judge([({}, apart)]))["§3: BinOCT, DL8.5 and GOSDT prove the same values"] is Verdict.OPEN
+
+
+@pytest.mark.parametrize("last, verdict", [(3, Verdict.PASS), (0, Verdict.FAIL)])
+def test_loss_by_dimension_by_hand(last, verdict):
+    results = [({"dimension": d}, {"midpoints": [4, 5] * 8, "bucketized": [4 + (last if d == 8 else 0), 5] * 8}) for d in repro_buckets.DIMENSIONS]
+    assert list(verdicts(repro_buckets.judge(results)).values()) == [verdict]
+    assert list(verdicts(repro_buckets.judge(results[:2])).values()) == [Verdict.OPEN]
+
+
+def test_a_released_result_that_is_no_optimum_fails():
+    paper = published()["released"]
+    sizes = {"monk1": (99, 99, 99, 99, 100), "monk2": (135, 135, 135, 135, 136), "monk3": (97, 97, 98, 98, 98)}
+    results = []
+    for name, rows in paper["leaves_and_accuracy_percent"].items():
+        own = [[[n, round(n * (1 - (one or [1, 50])[1] / 100)), (one or [1])[0], True] for n, one in zip(sizes[name], row, strict=True)] for row in rows]
+        results.append(({"dataset": name}, own))
+    good = repro_released.judge(results)
+    assert len(good.cells) == 91 and not failing(good) and set(verdicts(good).values()) == {Verdict.PASS}
+    results[0][1][0][0][1] -= 1
+    assert failing(repro_released.judge(results)) == ["monk1, fold 0, λ = 0.5"]
+
+
+def test_table_2_knows_headers_and_counted_values():
+    one = {"rows": 150, "tests": 119, "values": 123, "several": 123}
+    found = repro_table_2.judge([({"dataset": "iris"}, one)])
+    assert [cell.verdict for cell in found.cells] == [Verdict.KNOWN, Verdict.KNOWN]
+    assert failing(repro_table_2.judge([({"dataset": "iris"}, {**one, "values": 122, "several": 122})])) == ["iris, encoded binary features"]
+
+
+def test_table_a_is_as_printed_but_for_what_is_known():
+    printed = published()["table_a"]
+    results = [({"column": c}, {row: [words[k], ""] for row, words in printed["rows"].items()}) for k, c in enumerate(printed["columns"])]
+    assert set(verdicts(repro_table_a.judge(results)).values()) == {Verdict.PASS}
+    results[0][1]["Optimization Strategy"][0] = "DP"
+    results[5][1]["Built-in Preprocessor"][0] = "Yes"
+    found = verdicts(repro_table_a.judge(results))
+    assert found["Table A: Optimization Strategy"] is Verdict.FAIL and found["Table A: Built-in Preprocessor"] is Verdict.KNOWN
+
+
+@pytest.mark.slow
+def test_table_a_found_by_asking_components(house):
+    for name in ("DL8.5", "DTC", "CART"):
+        done = repro_table_a.work({"column": name}, 0, house)
+        found = verdicts(repro_table_a.judge([({"column": name}, done)]))
+        assert Verdict.FAIL not in found.values(), {row: words for row, words in done.items()}
+
+
+def tree(errors: int, leaves: int, rows: int, wrong: int = 0) -> dict:
+    return {"errors": errors, "rows": rows, "leaves": leaves, "proven": True, "svg": "<svg/>", "domain": 432,
+            "wrong": [["1"] * 6] * wrong, "rules": ["a5 = 1"], "columns": [f"a{k}" for k in range(1, 7)]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "binoct, wrong, twenty, like", [(30, 40, Verdict.PASS, Verdict.PASS), (11, 48, Verdict.FAIL, Verdict.PASS), (11, 0, Verdict.FAIL, Verdict.FAIL)]
+)
+def test_monk1_by_hand(binoct, wrong, twenty, like):
+    own = {"gosdt": tree(0, 8, 124), "dl85": tree(11, 8, 124), "binoct": tree(binoct, 8, 124, wrong)}
+    found = verdicts(repro_trees.judge([({"dataset": "monk1", "method": m}, one) for m, one in own.items()]))
+    assert list(found.values()) == [Verdict.PASS, twenty, like]
+
+
+def test_monk2_and_tic_tac_toe_by_hand():
+    keys = [{"dataset": "monk2", "method": m} for m in ("gosdt", "dl85")]
+    assert list(verdicts(repro_trees.judge(list(zip(keys, (tree(37, 7, 169), tree(41, 7, 169)), strict=True)))).values()) == [Verdict.PASS]
+    assert list(verdicts(repro_trees.judge(list(zip(keys, (tree(37, 7, 169), tree(39, 7, 169)), strict=True)))).values()) == [Verdict.FAIL]
+    keys = [{"dataset": "tic-tac-toe", "method": m} for m in repro_trees.METHODS]
+    trees = [tree(114, 16, 958), tree(158, 15, 958), tree(160, 16, 958)]
+    assert list(verdicts(repro_trees.judge(list(zip(keys, trees, strict=True)))).values()) == [Verdict.PASS]
+    assert list(verdicts(repro_trees.judge(list(zip(keys[:2], trees[:2], strict=True)))).values()) == [Verdict.OPEN]
+    trees[0] = tree(159, 16, 958)
+    assert list(verdicts(repro_trees.judge(list(zip(keys, trees, strict=True)))).values()) == [Verdict.FAIL]
+
+
+def sparsity(lowest: int = 20, cart: int = 25, test: float = 0.7) -> list:
+    """A fold of 100 rows: optima of λ = 0.1 and 0.01, CART's trees of 2 and 4 leaves."""
+    gosdt = [[0.1, 1, 0.6, 0.6, 40], [0.01, 4, 0.8, 0.75, lowest]]
+    points = {"gosdt": gosdt, "gosdt_reference": gosdt[:1], "osdt": [], "cart": [[1, 2, 0.6, 0.5, 40], [2, 4, 0.75, test, cart]]}
+    return [({"dataset": "monk2", "fold": 0, "method": m}, {"points": own, "late": [], "rows": 100}) for m, own in points.items()]
+
+
+def test_the_frontier_by_hand():
+    found = verdicts(repro_sparsity.judge(sparsity()))
+    assert [found[f"I.6: {who} lies on the most efficient frontier of training accuracy and leaves"] for who in ("GOSDT as printed", "GOSDT, certified")] == [
+        Verdict.PASS, Verdict.PASS,
+    ]  # fmt: skip
+    assert found["I.6: the difference in training accuracy on monk2 shows in test accuracy"] is Verdict.PASS
+    assert found["I.10: within the time limit OSDT yields fewer points of the frontier than GOSDT"] is Verdict.PASS
+    beaten = verdicts(repro_sparsity.judge(sparsity(cart=19)))
+    assert beaten["I.6: GOSDT, certified lies on the most efficient frontier of training accuracy and leaves"] is Verdict.FAIL
+    worse = verdicts(repro_sparsity.judge(sparsity(test=0.95)))
+    assert worse["I.6: the difference in training accuracy on monk2 shows in test accuracy"] is Verdict.FAIL
+
+
+def test_what_cart_lacks_is_bounded_by_the_optima_of_all_penalties():
+    """λ = 0.01: at least 0.24 − 0.01 H errors, so 0.2 of four leaves; λ = 0.1: 0.5 − 0.1 H, 0.3 of two."""
+    fold = repro_sparsity.Fold("monk2", 0, 100, {key["method"]: one["points"] for key, one in sparsity()})
+    assert [fold.lacking(point) for point in fold.points["cart"]] == pytest.approx([0.1, 0.05])
+
+
+def curve(*work: float, seconds: float = 1.0, ends: bool = True, rows: int = 10) -> dict:
+    points = [[2**k, seconds * 2**k, w, True, 2**k, rows] for k, w in enumerate(work)]
+    points[-1][3] = ends
+    return {"points": points}
+
+
+def scaling(way: str, dataset: str, **own: dict) -> dict[str, Verdict]:
+    """Of these curves on every data set; on one alone a trend is open."""
+    key = {"way": way, "dataset": dataset}
+    alone = verdicts(repro_scaling.judge([({**key, "method": m}, one) for m, one in own.items()]))
+    assert all(alone[words] is Verdict.OPEN for words in alone if words.startswith(("I.7: GOSDT is", "§5, Figure 6", "I.7: GOSDT usually")))
+    return verdicts(repro_scaling.judge([({**key, "dataset": name, "method": m}, one) for name in repro_scaling.DATA for m, one in own.items()]))
+
+
+def test_growth_by_rows_by_hand():
+    logarithmic = "I.7: on bar-7 GOSDT's time grows logarithmically with the rows"
+    constant = "I.7: GOSDT as printed's slow-down on bar-7 becomes constant once the equivalence classes saturate"
+    for one, expected in ((curve(10, 11, 12), (Verdict.PASS, Verdict.PASS)), (curve(10, 20, 40), (Verdict.FAIL, Verdict.FAIL)),
+                          (curve(10, 20, 24), (Verdict.PASS, Verdict.FAIL)), (curve(10, 11, 12, ends=False), (Verdict.OPEN, Verdict.OPEN))):  # fmt: skip
+        found = scaling("samples", "bar-7", gosdt_reference=one)
+        assert (found[logarithmic], found[constant]) == expected
+
+
+def test_growth_by_features_by_hand():
+    sentence = "I.7: GOSDT usually has a higher limit on the binary features than the other exact methods"
+    assert scaling("features", "compas", gosdt_reference=curve(1, 2, 4), dl85=curve(1, 2, 4, ends=False))[sentence] is Verdict.PASS
+    assert scaling("features", "compas", gosdt_reference=curve(1, 2, 4, ends=False), dl85=curve(1, 2, 4))[sentence] is Verdict.FAIL
+    assert scaling("features", "compas", gosdt_reference=curve(1, 2, 4), dl85=curve(1, 2, 4))[sentence] is Verdict.OPEN
+    keys = [{"way": "features", "dataset": name, "method": "gosdt_reference"} for name in ("bar-7", "compas")]
+    for work, verdict in (((1, 2, 4, 32, 512), Verdict.PASS), ((1, 8, 32, 64, 128), Verdict.FAIL)):
+        found = verdicts(repro_scaling.judge([(key, curve(*work)) for key in keys]))
+        assert found["I.7: the time is about factorial in the number of binary features"] is verdict
+
+
+def test_who_is_faster_and_who_slows_down_by_hand():
+    sentence = "I.7: GOSDT is several orders of magnitude faster than DL8.5"
+    slow, fast = curve(1, 1, 1, seconds=10.0), curve(1, 1, 1, seconds=0.01)
+    assert scaling("features", "compas", gosdt_reference=fast, dl85=slow)[sentence] is Verdict.PASS
+    assert scaling("features", "compas", gosdt_reference=slow, dl85=fast)[sentence] is Verdict.FAIL
+    steep = {"points": [[4, 0.01, 1, True, 4, 9], [2, 1.0, 1, True, 8, 9], [1, 9.0, 1, True, 16, 9]]}
+    figure_6 = "§5, Figure 6: with more thresholds GOSDT slows down less than DL8.5"
+    assert scaling("combined", "compas", gosdt_reference=fast, dl85=steep)[figure_6] is Verdict.PASS
+    assert scaling("combined", "compas", gosdt_reference=steep, dl85=fast)[figure_6] is Verdict.FAIL
+
+
+def test_single_runs_of_the_scaling_by_hand():
+    found = lambda one: list(verdicts(repro_scaling.judge([({}, one)])).values())  # noqa: E731
+    assert found({"itemsets": 3, "row_sets": 2}) == [Verdict.PASS] and found({"itemsets": 2, "row_sets": 2}) == [Verdict.FAIL]
+    assert [found({"finished": done, "seconds": s, "spent": 1.0}) for done, s in ((True, 20), (False, 20), (False, 300))] == [
+        [Verdict.FAIL], [Verdict.OPEN], [Verdict.PASS],
+    ]  # fmt: skip
+
+
+def progress(finished: bool, seconds: float, *curve: list[float]) -> dict:
+    return {"finished": finished, "seconds": seconds, "work": 1, "curve": [list(point) for point in curve]}
+
+
+def test_time_to_optimality_by_hand():
+    start, end = (0.0, 0.0, 0.5), (9.0, 0.2, 0.2)
+    sharp, soon = progress(True, 9.0, start, (1.0, 0.1, 0.45), end), progress(True, 1.0, start, (0.1, 0.1, 0.21), (1.0, 0.2, 0.2))
+    late = progress(False, 20.0, start, (20.0, 0.1, 0.3))
+
+    def judged(**own: dict) -> list[Verdict]:
+        pairs = [({"dataset": name, "method": m}, one) for name in repro_progress.DATA for m, one in own.items()]
+        assert verdicts(repro_progress.judge(pairs[-3:])).popitem()[1] is Verdict.OPEN
+        return list(verdicts(repro_progress.judge(pairs)).values())
+
+    assert judged(gosdt_reference=soon, rank=sharp, osdt=late) == [Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.PASS]
+    assert judged(gosdt_reference=late, rank=soon, osdt=sharp) == [Verdict.FAIL, Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+
+
+def objective(fp: int, fn: int, leaves: int, roc: list, value: float = 0.5) -> dict:
+    return {"fp": fp, "fn": fn, "leaves": leaves, "training": roc, "test": roc, "value": value, "bound": value, "proven": True, "svg": "<svg/>"}
+
+
+def test_six_objectives_by_hand():
+    line, bent = [[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]]
+    own = {name: objective(k, 9 - k, 3 + k, bent if name == "auc" else line) for k, name in enumerate(repro_objectives.OBJECTIVES)}
+    results = [({"objective": name, "by": by}, one) for name, one in own.items() for by in ("exact", "rank")]
+    grid = {"rows": [[0.1, 0.05, 9, 0.05, 4]]}
+    found = verdicts(repro_objectives.judge([*results, ({"by": "grid", "lam": 0.01}, grid)]))
+    assert set(found.values()) == {Verdict.PASS} and len(found) == 5
+    same = [({"objective": name, "by": "exact"}, objective(1, 1, 9, line)) for name in own]
+    results = [*same, ({"objective": "auc", "by": "rank"}, objective(1, 1, 9, line, 0.6))]
+    grid = [({"by": "grid", "lam": lam}, {"rows": [[theta, 0.05, 4, 0.01, 4] for theta in (0.1, 0.2, 0.3)]}) for lam in repro_objectives.GRID["lam"]]
+    assert set(verdicts(repro_objectives.judge([*results, *grid])).values()) == {Verdict.FAIL}
+    assert repro_objectives.area(bent) == pytest.approx(0.75) and repro_objectives.area(bent, 0.1) == pytest.approx(0.0525)
+
+
+def test_iris_and_cores_by_hand():
+    one = {"errors": 0, "leaves": 2, "proven": True, "value": 0.02, "printed_value": 0.02, "printed_proven": True}
+    found = lambda *results: list(verdicts(repro_iris.judge(results)).values())  # noqa: E731
+    assert found(({"dataset": "iris-setosa"}, one), ({"threads": 2}, {"values": [0.1, 0.1], "proven": [True, True]})) == [Verdict.PASS] * 2
+    assert found(({"dataset": "iris-setosa"}, {**one, "printed_value": 0.03}), ({"threads": 2}, {"values": [0.1, 0.2], "proven": [True, True]})) == [
+        Verdict.FAIL
+    ] * 2
+
+
+def test_work_of_small_pieces(house):
+    """On tables that need no file: a frontier, a curve of bounds, six objectives' curves of a tree, one against rest."""
+    key = {"dataset": "tic-tac-toe", "fold": 0, "method": "cart", "seconds": 1.0}
+    points = repro_sparsity.work(key, 0, house)["points"]
+    assert [row[1] for row in points] == sorted(row[1] for row in points) and points[0][4] > points[-1][4]
+    done = repro_progress.work({"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 5.0}, 0, house)
+    assert done["curve"][-1][1] == pytest.approx(done["curve"][-1][2]) and done["finished"]
+    assert [k for k, _ in repro_scaling.sizes(house, "iris", "combined", 0)] == [32, 16, 8, 4, 2, 1]
+    assert [len(t.columns) for _, t in repro_scaling.sizes(house, "iris", "features", 0)][-1] == 119
+    assert [t.n_rows for _, t in repro_scaling.sizes(house, "iris", "samples", 0)][-1] == 150
+    assert repro_iris.work({"dataset": "iris-setosa", "seconds": 5.0}, 0, house)["errors"] == 0
