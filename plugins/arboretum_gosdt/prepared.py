@@ -55,6 +55,7 @@ class Units:
     price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the dearest counts); 0: prices do
     not count.
     slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything is exact.
+    above : what λ is more than p, in 1/q losses, where it is above all losses together: then the best tree is a leaf, which pays it once.
     """
 
     loss_value: Fraction
@@ -67,10 +68,11 @@ class Units:
     slack: Fraction
     slack_per_leaf: Fraction
     worst: bool
+    above: Fraction = Fraction(0)
 
     def value(self, integer: int) -> float:
         """Of a value in 1/q losses, ``base`` included."""
-        return float(integer * self.loss_value / self.q)
+        return float((integer + self.above) * self.loss_value / self.q)
 
 
 def units_of(problem: Problem) -> Units:
@@ -112,7 +114,8 @@ def units_of(problem: Problem) -> Units:
         per_leaf = loss_value / (2 * q)
     p = min(round(lam * q), q * bound)  # λ above all losses together: no tree but a leaf pays, whatever it is
     worst = per_price > 0 and objective.price is Price.max
-    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst)
+    above = lam * q - p if lam > bound else Fraction(0)
+    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
 
 
 def _common(numbers: Collection[Fraction]) -> Fraction:
@@ -158,6 +161,10 @@ class Tests:
         """int64[columns + 1]: the number of each column's first test."""
         return np.searchsorted(self.column, np.arange(len(self.codes) + 1))
 
+    def kept(self, which: np.ndarray) -> Tests:
+        """Some of them.   which : bool[tests]."""
+        return attrs.evolve(self, column=self.column[which], index=self.index[which], price=self.price[which])
+
     def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
         """bool[len(objects)]: whether they have outcome 1."""
         code, k = self.codes[self.column[test], objects], self.index[test]
@@ -173,10 +180,10 @@ class Tests:
         return self.objects.raw_features[column - fixed].rule(middle if low <= middle < high else low)
 
 
-def all_tests(problem: Problem) -> Tests:
+def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
     """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
     objects, prices = problem.objects, problem.prices
-    if objects.task is not Task.classification:
+    if objects.task is not task:
         raise CapabilityError("solver gosdt knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
@@ -221,7 +228,7 @@ def _refuse_missing(column: str) -> None:
 class Merged:
     """All rows that agree on every test as one object, those that no label helps included.
 
-    bits, weights, base, tests : as in :class:`Prepared`.   mass, rows : int64[objects], weight without common divisor, and training
+    bits, weights, base, tests : as in :class:`Prepared`.   class_loss : int64[objects, classes], what wrong answers cost.   mass, rows : int64[objects], weight without common divisor, and training
     rows.   members : int64[objects], the problem's objects in each.   price : int64[features], in 1/q losses per unit of mass
     (per path).   helps : bool[objects], whether a label saves anything.
     """
@@ -236,6 +243,7 @@ class Merged:
     members: np.ndarray
     price: np.ndarray
     helps: np.ndarray
+    class_loss: np.ndarray
 
     @cached_property
     def prepared(self) -> Prepared:
@@ -249,29 +257,41 @@ def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
     """
+    order = np.argsort(tests.price, kind="stable") if units.price_value else np.arange(len(tests.column))
+    planes, kept = pack(tests, memory_bytes, order)
+    first, weights, helps, sums, base, class_loss = _grouped(problem, units, planes)
+    bits = np.ascontiguousarray(planes[:, first].T)
+    price = np.zeros(len(kept), np.int64)
+    if units.price_value:
+        price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
+    return Merged(units, bits, weights, base, kept, *sums, price, helps, class_loss)
+
+
+def pack(tests: Tests, memory_bytes: int | None, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(uint32[words, objects], the bits of the tests; int64[features], the test that each is), the first in ``order`` of those that divide alike."""
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt import kernels_prepare as kernels
 
-    objects, n, n_tests = problem.objects, len(units.loss), len(tests.column)
+    n, n_tests = tests.codes.shape[1], len(tests.column)
     width = max(1, -(-n_tests // 32))
     needed = 8 * n * width
     if memory_bytes is not None and needed > memory_bytes:
         ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
         raise BudgetError(f"{n_tests:,} tests of {n:,} objects take about {needed / 1e6:,.0f} MB as bits; {ways}")
-    column, index, order = tests.column, tests.index, None
-    if units.price_value:
-        order = np.argsort(tests.price, kind="stable")
-        column, index = column[order], index[order]
     planes, kept, words = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64), random_words(n)[:, 0].copy()
     room = kernels.Planes(planes, kept, words, np.empty(n, np.uint32), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
-    found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, column, index), room)
-    planes, kept = planes[: -(-found // 32)], kept[:found] if order is None else order[kept[:found]]
-    first, weights, helps, sums, base = _grouped(problem, units, planes)
-    bits = np.ascontiguousarray(planes[:, first].T)
-    price = np.zeros(found, np.int64)
-    if units.price_value:
-        price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
-    return Merged(units, bits, weights, base, kept, *sums, price, helps)
+    found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room)
+    return planes[: -(-found // 32)], order[kept[:found]]
+
+
+def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64[objects], the group of equal rows that each is in, and int64[groups], the first of each.   planes : uint32[words, objects]."""
+    from arboretum_gosdt import kernels_prepare as kernels
+
+    n = planes.shape[1]
+    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
+    return group, first[:groups]
 
 
 @attrs.frozen(eq=False)
@@ -291,7 +311,7 @@ class Ranked:
 
 def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
     """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
-    first, weights, helps, _, base = _grouped(problem, units, tests.codes.astype(np.uint32))
+    first, weights, helps, _, base, _ = _grouped(problem, units, tests.codes.astype(np.uint32))
     rows, starts, columns = first[helps], tests.first, []
     for column in range(len(tests.codes)):
         tests_here = range(starts[column], starts[column + 1])
@@ -305,21 +325,20 @@ def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
     return Ranked(ranks.T, weights[helps], base, np.array([test for test, _ in columns], np.int64), len(first))
 
 
-def _grouped(problem: Problem, units: Units, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]:
-    """Groups of equal objects: the first of each, weights and helps as in :class:`Merged`, int64[3, groups] mass, rows and members, and
-    the base.   planes : uint32[words, objects]."""
+def _grouped(problem: Problem, units: Units, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]:
+    """Groups of equal objects: the first of each, weights and helps as in :class:`Merged`, int64[3, groups] mass, rows and members,
+    the base, and the loss of each class.   planes : uint32[words, objects]."""
     from arboretum_gosdt import kernels_prepare as kernels
 
-    objects, n = problem.objects, planes.shape[1]
-    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
-    groups = kernels.merge_rows(planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first)
+    objects, (group, first) = problem.objects, alike(planes)
+    groups = len(first)
     class_loss, sums = np.zeros((groups, objects.n_classes), np.int64), np.zeros((3, groups), np.int64)
     np.add.at(class_loss, (group, objects.label), units.loss)
     np.add.at(sums[0], group, units.mass)
     sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
     weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
     base = kernels.save(class_loss, units.cost, weights, helps)
-    return first[:groups], weights, helps, sums, int(base)
+    return first, weights, helps, sums, int(base), class_loss
 
 
 def _slots(n: int) -> int:

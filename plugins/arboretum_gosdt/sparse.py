@@ -14,7 +14,7 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.incumbent import Asked, first_tree
-from arboretum_gosdt.sparse_kernel import DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
+from arboretum_gosdt.sparse_kernel import BEYOND, DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
     BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE, SIMILAR,
@@ -164,13 +164,13 @@ class SparseSearch:
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY:
-                self._start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
+                self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
             tell(self.lower, self.upper)
 
         ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
         self._look(finished=ended == "")
         if ended and self.subproblems:
-            self._start_from(self.tree())  # which may cost less than is known
+            self.start_from(self.tree())  # which may cost less than is known
         return ended
 
     def steps(self, most: int) -> int:
@@ -228,7 +228,7 @@ class SparseSearch:
         bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
         self.lower = self.upper if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
 
-    def _start_from(self, nodes: np.ndarray) -> None:
+    def start_from(self, nodes: np.ndarray) -> None:
         """Go on with a tree that was found otherwise, where it is better than the best one so far."""
         self._greedy = False
         cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
@@ -252,6 +252,23 @@ class SparseSearch:
         turn = int(DEPTH_KEY)
         return self.asked.has(), words, self._memo["slots"], self._memo["lower"], turn, turn * int(UNLIMITED)
 
+    def known(self, beyond: int, until: float | None, memory_bytes: int | None) -> tuple[np.ndarray, ...]:
+        """Words of the rows; of the sets that were closed the memo: slots, lower, upper; and int64[features], what trees cost at least that ask it first.
+
+        beyond : the search goes on to trees that cost so much more, for what their first tests leave; it has ended before.  Where the pairs that were
+        counted do not reach so far, more than a quarter of a leaf, it does not.
+        """
+        self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
+        run_slices(self._work, lambda: self.make_room(memory_bytes), until, lambda: None)
+        words, slots = self.remembered()[1:3]
+        end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()
+        n, stride = levels.node[0, [N_FEATURES, STRIDE]].tolist() if self.subproblems else (0, 0)
+        first, asked = np.zeros(32 * self.asked.bits.shape[1], np.int64), np.flatnonzero(levels.alive[0, :n])  # of others nothing is known
+        pair = levels.pair[0, asked]
+        solved, seen = (side[0, asked] + side[0, stride + asked] for side in (levels.low, levels.upper))
+        first[levels.features[0, asked]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)  # ``pair`` is of trees that were not seen
+        return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
+
     def path(self) -> list[tuple[int, int]]:
         """The literals (feature, outcome) from the root to where the search stands."""
         levels = range(int(self._state[LEVEL]))
@@ -266,4 +283,4 @@ class SparseSearch:
         question, memo = np.array([asked.p, asked.q]), self._memo.values()
         self._state[KNOWN] = enter_records(asked.bits, asked.weights, sums, words, start, *memo, question)
         search(self._data, Levels(*self._levels.values()), self._scratch, Memo(*memo, self._log), self._state, 0)  # the root is there
-        self._start_from(nodes)
+        self.start_from(nodes)

@@ -36,9 +36,10 @@ class Memo(NamedTuple):
     log: np.ndarray
 
 
-LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED = range(5)
-"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in the log."""
-N_STATE = 5
+LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED, BEYOND = range(6)
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in the log, how much more than the best the first
+tests may cost that are solved."""
+N_STATE = 6
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
@@ -252,7 +253,7 @@ def search(data, levels, scratch, memo, state, work):
             state[EXPANDED] += 1
             work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
             expand(data, levels, scratch, d)
-        limit = min(node[BUDGET], node[BEST] - 1)
+        limit = min(node[BUDGET], node[BEST] - 1 + (state[BEYOND] if d == 0 else 0))
         i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
         if i >= 0:
             side, budget = choose(data, levels, scratch, memo, d, limit, i)

@@ -12,8 +12,11 @@ from arboretum.api import BudgetError, CapabilityError, Context, Parts, Prices, 
 from arboretum.testing import SolverSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
+from arboretum_gosdt.constrained import Constrained
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.path import Path
 from arboretum_gosdt.prepared import all_tests
+from arboretum_gosdt.rashomon import Rashomon
 from arboretum_gosdt.searches import Which, bounds_of
 from arboretum_gosdt.solver import Gosdt
 
@@ -206,6 +209,17 @@ def test_a_lambda_above_everything_and_weights_of_many_digits():
     solution = Gosdt().solve(problem, Context())
     verify_solution(solution, problem)
     assert solution.status is Status.optimal and solution.value - solution.lower_bound < 1e-8
+
+
+@pytest.mark.parametrize("solver", [Gosdt(), Constrained(), Path()], ids=lambda one: one.name)
+def test_a_lambda_above_all_losses_is_told_as_it_is(solver):
+    problem, heard = limited(noise(30, 4, lam=2.0), solver=solver), []
+    found = solver.solve(problem, Context(proven=lambda low, value: heard.append((low, value))))
+    assert found.tree.n_nodes == 1 and found.status is Status.optimal and found.value > 2
+    assert all(low <= found.value + 1e-12 <= value + 2e-12 for low, value in heard)
+    assert found.details.get("lambdas", [2.0]) == [2.0]
+    with pytest.raises(CapabilityError, match="objective.lam=2 is above all losses"):
+        Rashomon().solve(problem, Context())
 
 
 def test_what_it_does_not_know_is_refused_with_the_way_out():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Family, Parts, Prices, Problem, RawFeature, Table, Target, Task
+from arboretum.api import Column, ColumnKind, Family, LeafRule, Limits, Parts, Prices, Problem, RawFeature, Table, Target, Task
 from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
@@ -79,3 +79,17 @@ def objectives(seed: int) -> list:
 def limited(problem: Problem, **parts) -> Problem:
     """The problem with other parts."""
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, **parts))
+
+
+@attrs.frozen
+class Held:
+    """A stopping rule: limits alone."""
+
+    kind, name = "stopping", "held"
+    limited: Limits = Limits()
+
+    def limits(self):
+        return self.limited
+
+    def leaf_rule(self):
+        return LeafRule()

@@ -1,0 +1,219 @@
+"""The whole regularisation path: the best tree for every λ from the smallest one up, and what lies between."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import BudgetError, CapabilityError, Context, Front, FrontPoint, Problem, Shape, Solution, Status, Tree, param, shape_of
+from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
+from arboretum_gosdt.proving import interrupted
+from arboretum_gosdt.searches import Asked, Which, kind_of
+from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.trees import laid, tree_of
+from arboretum_gosdt.within import Rows, Within
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """A tree of the path.   loss : in whole losses, without what every tree has.   nodes : as a search hands them over."""
+
+    loss: int
+    leaves: int
+    nodes: np.ndarray
+
+
+@attrs.frozen
+class Path:
+    """Proven best trees for every λ from ``objective.lam`` up, as a front of error and leaves; the run's tree is that of the smallest λ.
+
+    The least loss + λ · leaves is a concave function of λ, made of a few straight lines, one per tree.  Between two known trees the search is
+    asked at the λ where both cost the same: either that is the optimum, or a tree between them is found (Eisner & Severance 1976).
+    ``exact`` also finds the trees that no λ makes best: the least error for every number of leaves.
+    """
+
+    kind = "solver"
+    name = "path"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020, beyond it"
+    capabilities = ("classification", "multiclass", "weights", "thresholds", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("additive",)
+    limits = ("max_depth",)
+    example = "dataset=monk1-full method=path objective.lam=0.01"
+
+    exact: bool = param(False, "whether the best tree of every number of leaves is found, also where no λ makes it best; takes longer")
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Find the path.  Raises CapabilityError where the sparse search does not know what is asked."""
+        if shape_of(problem.parts.objective) is not Shape.additive:
+            raise CapabilityError("solver path goes through λ for a loss that is a sum over objects; add objective=accuracy (or balanced, cost_matrix)")
+        return _Search(problem, context, self.limits).solution(self.exact)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        from arboretum_gosdt.within import load
+
+        if self.exact:
+            load()
+        Gosdt().warm_up(problem, context)
+
+
+class _Search:
+    """The path as far as it is known."""
+
+    def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
+        self.problem, self.context = problem, context
+        self.asked, self.tests, self.units = Asked.of(problem, limits), all_tests(problem), units_of(problem)
+        units: Units = self.units
+        if units.price_value or units.slack or units.slack_per_leaf or kind_of(Which.auto, self.asked, self.tests, units) is not Which.sparse:
+            ways = "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no limit but max_depth"
+            raise CapabilityError(f"solver path asks the sparse search, which knows {ways}")
+        tests: Tests = self.tests
+        self.merged: Merged = merge(problem, tests, units, context.memory_bytes)
+        total = self.merged.weights.sum(axis=0)
+        self.own = int(self.merged.weights.sum() - self.merged.weights.max(axis=1).sum())
+        self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))
+        self.steps: list[Step] = []  # most leaves first
+        self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
+        self.filled: set[tuple[int, int]] = set()  # numbers of leaves between which every best tree is known
+        # of the value at the smallest λ, as long as that is not solved
+        self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
+        self.stopped: dict[str, Any] = {}
+        self.sets = 0
+
+    def solution(self, exact: bool) -> Solution:
+        """The path, or what a budget or Ctrl-C leaves of it."""
+        between: list[Step] = []
+        try:
+            ended = self._walk() or (self._between(between) if exact else "")
+        except BudgetError:
+            ended = "bytes"
+        except KeyboardInterrupt as error:
+            ended, self.stopped = "interrupt", interrupted(error)
+        self.steps = self.steps or [self.leaf]
+        best = self.steps[0]
+        value = float(self.problem.parts.objective.value(self._tree(best), self.problem))
+        bound = value if self.floor is None else min(value, self._loss(self.floor))
+        front = self._front([*self.steps, *between]) if self.problem.parts.objective.name == "accuracy" else None
+        what = f"the path has gaps: the search was stopped ({ended}) after {self.sets:,} sets of objects"
+        told = {
+            "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()], "leaves": [step.leaves for step in self.steps],
+            "losses": [self._loss(step.loss) for step in self.steps],
+        }  # fmt: skip
+        others = () if front else tuple(map(self._tree, self.steps[1:]))
+        status = Status.optimal if self.floor is None else Status.feasible
+        notes = (what,) if ended else ()
+        return Solution(self._tree(best), value, bound, status, self.sets, not ended, notes, {**told, **self.stopped}, others, front=front)
+
+    def lambdas(self) -> list[Fraction]:
+        """From which λ on each step is best, in losses; the first: the smallest asked for."""
+        turns = [Fraction(b.loss - a.loss, a.leaves - b.leaves) for a, b in zip(self.steps, self.steps[1:])]
+        return [(self.units.p + self.units.above) / Fraction(self.units.q), *turns]
+
+    def _walk(self) -> str:
+        """Find all steps; returns what ran out, or ""."""
+        first, ended = self._best(self.units.p, self.units.q, self.leaf)
+        if ended:
+            self.steps = [first] if first.leaves == 1 else [first, self.leaf]
+            return ended
+        self.steps, self.open = [first, self.leaf] if first.leaves > 1 else [first], [(first, self.leaf)] * (first.leaves > 1)
+        while self.open:
+            a, b = self.open[-1]
+            turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
+            cost = turn.denominator * a.loss + turn.numerator * a.leaves
+            found, ended = self._best(turn.numerator, turn.denominator, a)
+            if ended:
+                return ended
+            self.open.pop()
+            if turn.denominator * found.loss + turn.numerator * found.leaves < cost:
+                self.steps.insert(self.steps.index(b), found)
+                self.open += [(a, found), (found, b)]
+        return ""
+
+    def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
+        """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
+        from arboretum_gosdt.sparse import SparseSearch
+
+        prepared = self.merged.prepared
+        first = (p, q) == (self.units.p, self.units.q)
+        if not len(prepared.weights) or not len(prepared.tests):
+            self.floor = None
+            return self.leaf, ""
+        search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+        told = lambda low, up: self.context.progress(0, None, f"{len(self.steps)} trees of the path")  # noqa: E731
+        try:
+            ended = search.run(self.context.deadline, self.context.memory_bytes, told, slices=1)
+            if ended == "slices":
+                if known.leaves > 1:
+                    search.start_from(known.nodes)
+                ended = search.run(self.context.deadline, self.context.memory_bytes, told)
+        except KeyboardInterrupt as error:
+            ended, self.stopped = "interrupt", interrupted(error)
+        self.sets += search.subproblems
+        nodes = search.tree()
+        leaves = int((nodes[:, 0] < 0).sum())
+        if first:
+            self.floor = Fraction(search.lower, q) if ended else None
+        return Step((search.upper - p * leaves) // q, leaves, nodes), ended
+
+    def _between(self, found: list[Step]) -> str:
+        """The best trees of numbers of leaves between two steps, where they beat those of fewer; returns what ran out, or ""."""
+        table = Rows.of(self.merged)
+        own = self.own
+        for a, b in zip(self.steps, self.steps[1:]):
+            if a.leaves - b.leaves < 2:
+                continue
+            turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
+            p, q = turn.numerator, turn.denominator
+            within = Within(table, p, q, q * (b.loss - own - 1) + p * (a.leaves - 1), self.asked.depth, 1, self.context.memory_bytes)
+            ended = within.run(self.context.deadline)
+            fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
+            ended = ended or fronts.run(self.context.deadline)
+            self.sets += within.taken
+            if ended:
+                return ended
+            best: dict[int, tuple[int, np.ndarray]] = {}
+            for trees in fronts.trees():
+                for loss, leaves, origin in zip((trees.mark[:, 0, 0] + own).tolist(), trees.leaves.tolist(), trees.origin, strict=True):
+                    if b.leaves < leaves < a.leaves and loss < best.get(leaves, (b.loss, None))[0]:
+                        best[leaves] = loss, origin.copy()
+            loss = b.loss
+            for leaves in sorted(best):
+                if best[leaves][0] < loss:
+                    loss = best[leaves][0]
+                    found.append(Step(loss, leaves, np.insert(laid(test for test, _ in fronts.nodes(best[leaves][1])), 1, 0, axis=1)))
+            self.filled.add((a.leaves, b.leaves))
+        return ""
+
+    def _front(self, steps: list[Step]) -> Front:
+        """Error and leaves of all trees found, and what no tree can beat."""
+        steps.sort(key=lambda step: step.leaves)
+        last, slope = self.steps[0], Fraction(self.units.p, self.units.q)
+        floor = last.loss + slope * last.leaves if self.floor is None else self.floor
+        lines = [(floor, slope)]  # no tree of k leaves loses less than floor − slope · k
+        for a, b in zip(self.steps, self.steps[1:]):
+            if (a, b) not in self.open:
+                turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
+                lines.append((a.loss + turn * a.leaves, turn))
+        corners, leaves, low = [], 0, math.inf
+        while low > self.own:
+            leaves += 1
+            low = max(self.own, *(math.ceil(value - turn * leaves) for value, turn in lines))
+            if any(few <= leaves < many for many, few in self.filled):
+                low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
+            corners.append((self._loss(low), float(leaves)))
+        return Front(("train_error", "n_leaves"), [FrontPoint((self._loss(s.loss), float(s.leaves)), self._tree(s)) for s in steps], corners)
+
+    def _loss(self, loss: Any) -> float:
+        """Of whole losses, with what every tree has."""
+        return float((loss + self.merged.base) * self.units.loss_value)
+
+    def _tree(self, step: Step) -> Tree:
+        nodes = step.nodes[:, [0, 2, 3]]
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
+        return tree_of(self.problem, self.tests, self.units, nodes)

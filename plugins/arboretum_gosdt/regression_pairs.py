@@ -1,0 +1,260 @@
+"""What the tests of a set of rows, and their pairs, say of the least errors of one and two leaves on every side (numba kernels)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+NEVER = np.int64(1) << 60
+"""The cost of what does not exist."""
+
+
+class Table(NamedTuple):
+    """What is searched, sorted by target.
+
+    outcome : uint8[objects, tests], 0 or 1.   weight, total, square : int64[objects], Σ w, Σ w y, and at least scale · Σ w y² (see above; of
+    absolute errors what the equal rows of an object cost whatever is said, at the first of them).   worst : int64[objects], the most that an object can add to a tree.   rows : int64[objects].
+    keys : int64[objects, 2], random.   numbers : int64, see the names below.   scale : float64[1].
+    """
+
+    outcome: np.ndarray
+    weight: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+    worst: np.ndarray
+    rows: np.ndarray
+    keys: np.ndarray
+    numbers: np.ndarray
+    scale: np.ndarray
+
+
+P, LEAST, ABSOLUTE, SIMILAR, SLACK, SHIFT = range(6)
+"""Price of a leaf; rows that a side needs; 1 for absolute errors; 1 where bounds of similar sets hold; what rounding may add to a bound; by how many
+bits Σ w y is moved where it is counted in one number with Σ w, 0: they do not fit into one."""
+
+
+class Levels(NamedTuple):
+    """The sets on the way from the root, one level a row; sides are that of outcome 1, then the other.
+
+    objects : int64, first : int64[levels + 1], those of each set.   node : int64[levels, N_NODE].   test : int64[levels, tests], those that divide it.
+    low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at least and at most.   child : int64[levels, 2, tests, 2],
+    keys.   weight : int64[levels, 2, tests], ``worst`` of a side.   near : int64[levels, tests²], of what two tests share.   seen : uint8[levels,
+    2, tests], whether intervals were looked at.
+    """
+
+    objects: np.ndarray
+    first: np.ndarray
+    node: np.ndarray
+    test: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    child: np.ndarray
+    weight: np.ndarray
+    near: np.ndarray
+    seen: np.ndarray
+
+
+N_NODE = 13
+WIDTH, BUDGET, BEST, LEAF, DEPTH, LEAVES, CHILD, SIDE, SHARE, KEY_1, KEY_2, FIRST, GIVEN = range(N_NODE)
+"""Tests of a set; what its tree may cost; least cost known; cost of a leaf; remaining depth; leaves, 0: any number; test, side and its leaves that
+are being solved (NEW: nothing was done yet); fingerprint; first test of the best tree (−1: a leaf) and the leaves given to its side of outcome 1."""
+NEW = -2
+
+
+class Scratch(NamedTuple):
+    """Room.   sums : int64[7, tests], whole : int64[7].   both : int64[3, tests²] (weight, total, worst).   mask : int64[tests].   two : float64[2, tests].
+    cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.   prefix : float64[4, objects + 1].   queue : int64[2, objects + 1].
+    """
+
+    sums: np.ndarray
+    whole: np.ndarray
+    both: np.ndarray
+    mask: np.ndarray
+    two: np.ndarray
+    cells: np.ndarray
+    prefix: np.ndarray
+    queue: np.ndarray
+
+
+@jit(inline=True, borrow=True)
+def gain(scale, total, weight):
+    """What a leaf saves of the squares."""
+    return np.rint(scale * total * total / max(weight, 1.0))
+
+
+@jit(borrow=True)
+def leaf_cost(table, objects):
+    """Cost of a leaf of these objects, without its price."""
+    weight, total, square, raw, below = 0.0, 0.0, np.int64(0), 0.0, 0.0
+    for r in objects:
+        weight += table.weight[r]
+        total += table.total[r]
+        square += table.square[r]
+    if table.numbers[ABSOLUTE] == 0:
+        return square - np.int64(gain(table.scale[0], total, weight))
+    for r in objects:
+        w = np.float64(table.weight[r])
+        raw += table.total[r] / w * (w - min(max(weight - 2 * below, 0.0), 2 * w))
+        below += w
+    return np.int64(raw * table.scale[0])
+
+
+@jit(inner=True, borrow=True)
+def count_tests(table, levels, scratch, d):
+    """Sums over each test's objects with outcome 1, and the tests that divide the set; returns how many."""
+    sums, whole, mask, tests = scratch.sums, scratch.whole, scratch.mask, table.outcome.shape[1]
+    sums[:], whole[:] = 0, 0
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        for f in range(tests):
+            mask[f] = -np.int64(table.outcome[r, f])
+        for c in range(7):
+            value = table.rows[r] if c == 6 else table.weight[r]
+            value = table.total[r] if c == 1 else table.square[r] if c == 2 else table.worst[r] if c == 3 else value
+            value = table.keys[r, c - 4] if c == 4 or c == 5 else value
+            whole[c] += value
+            row = sums[c]
+            for f in range(tests):
+                row[f] += value & mask[f]
+    width, least = 0, max(table.numbers[LEAST], 1)
+    for f in range(tests):
+        if least <= sums[6, f] <= whole[6] - least:
+            levels.test[d, width] = f
+            for c in range(7):
+                sums[c, width] = sums[c, f]
+            width += 1
+    return width
+
+
+@jit(inner=True, borrow=True)
+def add(sums, value, mask):
+    """Add a value where the mask is −1."""
+    for j in range(len(mask)):
+        sums[j] += value & mask[j]
+
+
+@jit(inner=True, borrow=True)
+def count_pairs(table, levels, scratch, d, m, deep):
+    """both[c, i, j] : sums over the objects with outcome 1 of both tests.   deep : whether ``worst`` is asked, too."""
+    both, mask, shift, absolute = scratch.both, scratch.mask, table.numbers[SHIFT], table.numbers[ABSOLUTE] != 0
+    two = shift == 0 and not absolute
+    for c in range(3):
+        for k in range(m * m):
+            both[c, k] = 0
+    weight, total, worst = both[0], both[1], both[2]
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        for i in range(m):
+            mask[i] = -np.int64(table.outcome[r, levels.test[d, i]])
+        w, s, v = (table.total[r] << shift) + table.weight[r] if shift > 0 else table.weight[r], table.total[r], table.worst[r]
+        for i in range(m):
+            if mask[i] != 0:
+                add(weight[i * m + i : i * m + m], w, mask[i:m])
+                if two:
+                    add(total[i * m + i : i * m + m], s, mask[i:m])
+                if deep:
+                    add(worst[i * m + i : i * m + m], v, mask[i:m])
+    if shift > 0:
+        for i in range(m):
+            for j in range(i, m):
+                total[i * m + j] = weight[i * m + j] >> shift
+                weight[i * m + j] &= (np.int64(1) << shift) - 1
+    for c in range(3 if deep else 2):
+        for i in range(m):
+            for j in range(i):
+                both[c, i * m + j] = both[c, j * m + i]
+
+
+@jit(inner=True, borrow=True)
+def two_levels(table, levels, scratch, d):
+    """The best tree of two levels, from pairs alone."""
+    node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.numbers[P], table.scale[0]
+    for f in range(tests):
+        levels.test[d, f] = f
+    count_pairs(table, levels, scratch, d, tests, False)
+    sums, whole, two, square = scratch.sums, scratch.whole, scratch.two, np.int64(0)
+    whole[0], whole[1], node[WIDTH], node[FIRST], node[CHILD] = 0, 0, 0, -1, -1
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        whole[0] += table.weight[r]
+        whole[1] += table.total[r]
+        square += table.square[r]
+    for f in range(tests):
+        sums[0, f], sums[1, f] = scratch.both[0, f * tests + f], scratch.both[1, f * tests + f]
+    squared_twos(table, scratch, tests)
+    node[LEAF] = node[BEST] = square - np.int64(gain(scale, np.float64(whole[1]), np.float64(whole[0]))) + p
+    for f in range(tests):
+        if 0 < sums[0, f] < whole[0]:
+            one, rest = gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f])), gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f]))
+            cost = square + 2 * p - max(np.int64(one), np.int64(two[0, f]) - p) - max(np.int64(rest), np.int64(two[1, f]) - p)
+            if cost < node[BEST]:
+                node[BEST], node[FIRST], node[GIVEN] = cost, f, node[LEAVES] // 2
+
+
+@jit(inner=True, borrow=True)
+def squared_twos(table, scratch, m):
+    """two[side, j] : the most that two leaves for a side of test j save."""
+    scale, sums, whole, two = table.scale[0], scratch.sums, scratch.whole, scratch.two
+    weight, total = scratch.both[0], scratch.both[1]
+    all_w, all_s = np.float64(whole[0]), np.float64(whole[1])
+    one, rest = two[0], two[1]
+    for j in range(m):
+        one[j], rest[j] = 0.0, 0.0
+    for i in range(m):
+        w_i, s_i, begin = np.float64(sums[0, i]), np.float64(sums[1, i]), i * m
+        for j in range(m):
+            w, s = np.float64(weight[begin + j]), np.float64(total[begin + j])
+            w_j, s_j = np.float64(sums[0, j]), np.float64(sums[1, j])
+            inside = gain(scale, s, w) + gain(scale, s_j - s, w_j - w)
+            outside = gain(scale, s_i - s, w_i - w) + gain(scale, all_s - s_i - s_j + s, all_w - w_i - w_j + w)
+            one[j] = inside if inside > one[j] else one[j]
+            rest[j] = outside if outside > rest[j] else rest[j]
+
+
+@jit(inner=True, borrow=True)
+def absolute_cells(table, levels, scratch, d, m):
+    """cells[2, i, a, b, j] : Σ w |y − median| of the objects with outcome a of test i and b of test j > i; j = m: of a side alone."""
+    mask, cells = scratch.mask, scratch.cells
+    for c in range(3):
+        for i in range(m):
+            cells[c, i, :, :, : m + 1] = 0.0
+    for turn in range(2):  # weights, then losses
+        for at in range(levels.first[d], levels.first[d + 1]):
+            r = levels.objects[at]
+            w = np.float64(table.weight[r])
+            y = table.total[r] / w
+            for i in range(m):
+                mask[i] = np.int64(table.outcome[r, levels.test[d, i]])
+            mask[m] = 1
+            for i in range(m):
+                for b in range(2):
+                    whole, run, loss = cells[0, i, mask[i], b], cells[1, i, mask[i], b], cells[2, i, mask[i], b]
+                    for j in range(i + 1, m + 1):
+                        mine = np.float64(mask[j] if b == 1 else 1 - mask[j])
+                        if turn == 0:
+                            whole[j] += w * mine
+                        else:
+                            half = whole[j] - 2 * run[j]
+                            half = half if half > 0.0 else 0.0
+                            half = half if half < 2 * w else 2 * w
+                            loss[j] += y * (w - half) * mine
+                            run[j] += w * mine
+
+
+@jit(inner=True, borrow=True)
+def absolute_twos(table, scratch, m):
+    """two[side, j] : the least that two leaves for a side of test j cost."""
+    two, loss, scale = scratch.two, scratch.cells[2], table.scale[0]
+    for side in range(2):
+        for j in range(m):
+            best = np.inf
+            for i in range(m):
+                first, last, other = min(i, j), max(i, j), 1 - side
+                if i < j:
+                    best = min(best, loss[first, 0, other, last] + loss[first, 1, other, last])
+                elif i > j:
+                    best = min(best, loss[first, other, 0, last] + loss[first, other, 1, last])
+            two[side, j] = scale * best if best < np.inf else np.float64(NEVER)

@@ -1,0 +1,104 @@
+"""The regularisation path and the exact front of error and leaves, against every tree of tiny tables."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from arboretum.api import CapabilityError, Context, Limits
+from arboretum_gosdt.objectives import Accuracy, Balanced
+from arboretum_gosdt.path import Path
+from arboretum_gosdt.prepared import all_tests
+from tiny_tables import Held, limited, tiny_problem
+
+
+def least_losses(problem, depth):
+    """Leaves → the least weight of errors of a tree with so many, in fractions."""
+    tests, objects = all_tests(problem), problem.objects
+    everything = np.arange(objects.n_objects)
+    outcomes = [tests.outcome(test, everything) for test in range(len(tests.column))]
+    weight = [Fraction(str(float(one))) for one in objects.weight]
+
+    def trees(rows, depth):
+        held = [sum((weight[r] for r in rows if objects.label[r] == k), Fraction(0)) for k in range(objects.n_classes)]
+        found = {1: sum(held) - max(held)}
+        for outcome in outcomes if depth else ():
+            sides = rows[outcome[rows]], rows[~outcome[rows]]
+            if all(map(len, sides)):
+                for k, a in trees(sides[0], depth - 1).items():
+                    for m, b in trees(sides[1], depth - 1).items():
+                        found[k + m] = min(found.get(k + m, a + b), a + b)
+        return found
+
+    return {k: loss / sum(weight) for k, loss in trees(everything, depth).items()}
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_path_and_the_front_are_those_of_all_trees(seed):
+    lam = [0.01, 0.05, 0.002][seed % 3]
+    problem = tiny_problem(seed, Accuracy(lam=lam), raw=seed % 5 == 0, n_columns=2)
+    depth = 2 if seed % 4 == 0 else 9
+    if depth == 2:
+        problem = limited(problem, stopping=(Held(Limits(max_depth=2)),))
+    least = least_losses(problem, depth)
+    try:
+        found = Path(exact=True).solve(problem, Context())
+    except CapabilityError:
+        assert not len(all_tests(problem).column)
+        return
+    smallest = Fraction(str(lam))
+    starts, leaves = found.details["lambdas"], found.details["leaves"]
+    for i, start in enumerate(starts):  # at every turn, and halfway to the next, the step costs least
+        end = starts[i + 1] if i + 1 < len(starts) else 2.0
+        for lam in (max(Fraction(start), smallest), Fraction(start + end) / 2):
+            best = min(loss + lam * k for k, loss in least.items())
+            assert float(least[leaves[i]] + lam * leaves[i]) == pytest.approx(float(best), abs=1e-12)
+    kept = [k for k in sorted(least) if k <= leaves[0] and least[k] < min((least[j] for j in least if j < k), default=2)]
+    assert [point.values for point in found.front.points] == [pytest.approx((float(least[k]), k)) for k in kept]
+    for k, loss in least.items():  # the bound holds for every tree
+        assert any(error <= float(loss) + 1e-12 and n <= k for error, n in found.front.bound)
+    for error, k in found.front.bound[: leaves[0]]:  # and where the path reaches it is what the trees found show
+        assert error == pytest.approx(float(min(least[j] for j in least if j <= k)))
+
+
+def test_other_losses_have_a_path_and_no_front_of_errors():
+    problem = tiny_problem(5, Balanced(lam=0.01), n_columns=2)
+    found = Path().solve(problem, Context())
+    assert found.front is None and len(found.others) == len(found.details["leaves"]) - 1
+
+
+def test_a_path_that_is_stopped_holds_what_is_proven():
+    problem = tiny_problem(5, Accuracy(lam=0.01), n_columns=2)
+    found = Path().solve(problem, Context(deadline=time.monotonic() - 1))
+    assert not found.finished and found.lower_bound <= found.value
+
+
+def test_what_the_sparse_search_does_not_know_is_refused():
+    with pytest.raises(CapabilityError, match="the smallest λ"):
+        Path().solve(tiny_problem(5, Accuracy(lam=0.0)), Context())
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_ctrl_c_never_proves_anything(after, monkeypatch):
+    from arboretum_gosdt.sparse import SparseSearch
+
+    problem, run, calls = tiny_problem(8, Accuracy(lam=0.01), n_columns=2, n_rows=8), SparseSearch.run, []
+    whole = Path().solve(problem, Context())
+    assert len(whole.details["leaves"]) > 1
+
+    def interrupting(self, *args, **more):
+        calls.append(0)
+        if len(calls) > after:
+            raise KeyboardInterrupt
+        return run(self, *args, **more)
+
+    monkeypatch.setattr(SparseSearch, "run", interrupting)
+    found = Path().solve(problem, Context())
+    assert not found.finished and found.interrupted is not None
+    assert found.lower_bound <= whole.value <= found.value
+    least = least_losses(problem, 9)
+    for k, loss in least.items():
+        assert any(error <= float(loss) + 1e-12 and n <= k for error, n in found.front.bound)

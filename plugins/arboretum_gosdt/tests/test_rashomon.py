@@ -1,0 +1,120 @@
+"""The Rashomon set and the k best trees, against every tree of tiny tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
+from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.prepared import all_tests, merge, units_of
+from arboretum_gosdt.rashomon import Rashomon
+from tiny_tables import Held, least, limited, tiny_problem
+
+
+def every_value(problem, depth):
+    """How many trees have each value, by all trees over the tests that differ; in exact fractions."""
+    objects, objective, units = problem.objects, problem.parts.objective, units_of(problem)
+    merged, tests = merge(problem, all_tests(problem), units), all_tests(problem)
+    everything = np.arange(objects.n_objects)
+    outcomes = [tests.outcome(int(test), everything) for test in merged.tests]
+    prices = [Fraction(units.price_value) * Fraction(str(float(tests.price[test]))) for test in merged.tests]
+
+    def trees(rows, depth):
+        loss = min(sum(int(units.loss[u]) * int(units.cost[objects.label[u], k]) for u in rows) for k in range(len(units.cost)))
+        found = Counter([units.q * loss + units.p])
+        for outcome, price in zip(outcomes, prices, strict=True) if depth else ():
+            sides = rows[outcome[rows]], rows[~outcome[rows]]
+            if all(map(len, sides)):
+                paid = price * int(units.mass[rows].sum())
+                for a, n in trees(sides[0], depth - 1).items():
+                    for b, m in trees(sides[1], depth - 1).items():
+                        found[a + b + paid] += n * m
+        return found
+
+    unit = units.loss_value / units.q
+    assert objective is not None
+    return {cost * unit: n for cost, n in trees(everything, depth).items()}
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_set_is_that_of_all_trees(seed):
+    rng = np.random.default_rng([seed, 77])
+    more = {"lam": float(rng.choice([0.01, 0.05, 0.125])), "mu": float(rng.choice([0.0, 0.0, 0.1]))}
+    objective = [Accuracy(**more), Balanced(**more), CostMatrix(costs=[[0, 1, 2], [1, 0, 1], [3, 1, 0]], **more)][seed % 3]
+    problem = limited(tiny_problem(seed, objective, n_columns=2), objective=objective)
+    depth = 2 if seed % 4 == 0 else None
+    if depth:
+        problem = limited(problem, stopping=(Held(Limits(max_depth=depth)),))
+    epsilon = float(rng.choice([0.0, 0.05, 0.5]))
+    expected = every_value(problem, depth or 9)
+    best = min(expected)
+    if depth is None:
+        assert best == least(problem)
+    kept = {value: n for value, n in expected.items() if value <= best * (1 + Fraction(str(epsilon)))}
+    found = Rashomon(epsilon=epsilon, listed=5).solve(problem, Context())
+    assert found.status is Status.optimal and found.value == pytest.approx(float(best))
+    assert int(found.details["trees"]) == sum(kept.values())
+    assert found.details["most"] == pytest.approx(float(max(kept)))
+    ordered = sorted(value for value, n in kept.items() for _ in range(min(n, 6)))[1:6]
+    assert [objective.value(tree, problem) for tree in found.others] == pytest.approx([float(value) for value in ordered])
+    k = int(rng.integers(1, 30))
+    several = sorted(value for value, n in expected.items() for _ in range(min(n, 30)))
+    last = several[min(k, len(several)) - 1]
+    found = Rashomon(k=k, listed=0, compared=0).solve(problem, Context())
+    assert int(found.details["trees"]) == sum(n for value, n in expected.items() if value <= last)
+
+
+def test_importances_are_means_over_all_pairs_of_rows():
+    tried = 0
+    for seed in range(30):
+        problem = tiny_problem(seed, Accuracy(lam=0.02), n_columns=2)
+        found = Rashomon(epsilon=0.3, listed=200).solve(problem, Context())
+        if not 1 < int(found.details["trees"]) <= 200:
+            continue
+        tried += 1
+        objects, table = problem.objects, problem.objects.table
+        rows = [{one.name: one.values[r] if one.kind is ColumnKind.continuous else one.categories[one.values[r]] for one in table.columns} for r in range(table.n_rows)]
+        weight = objects.weight / objects.weight.sum()
+        for name, told in found.details["columns"].items():
+            lost = []
+            for tree in (found.tree, *found.others):
+                wrong = np.array([[says(tree, row | {name: other[name]}) for other in rows] for row in rows]) != objects.label[:, None]
+                lost.append(weight @ wrong @ weight - weight @ np.diag(wrong))
+            assert (told["importance_from"], told["importance_to"]) == pytest.approx((min(lost), max(lost)), abs=1e-12)
+    assert tried > 5
+
+
+def says(tree, row):
+    at = 0
+    while not tree.is_leaf[at]:
+        outcome = tree.rules[tree.test[at]].outcome_of(row)
+        at = tree.child[tree.child_offset[at] + outcome]
+    return tree.label[at]
+
+
+def test_the_page_needs_no_other_file_and_a_bad_folder_is_named(tmp_path):
+    problem = tiny_problem(4, Accuracy(lam=0.02), n_columns=2)
+    Rashomon(epsilon=0.3, page=str(tmp_path / "set.html")).solve(problem, Context())
+    page = (tmp_path / "set.html").read_text(encoding="utf-8")
+    assert "Rows on which good trees disagree" in page and "src=" not in page and "<svg" in page
+    with pytest.raises(StoreError, match="solver.page="):
+        Rashomon(page=str(tmp_path / "absent" / "set.html")).solve(problem, Context())
+
+
+def test_what_the_set_is_not_known_for_is_refused():
+    problem = tiny_problem(4, Accuracy(lam=0.0))
+    with pytest.raises(CapabilityError, match="objective.lam=0 needs"):
+        Rashomon().solve(problem, Context())
+
+
+def test_too_little_memory_leaves_the_optimum_and_says_so(monkeypatch):
+    problem = tiny_problem(3, Accuracy(lam=0.02), n_columns=2)
+    whole = Rashomon().solve(problem, Context())
+    monkeypatch.setattr("arboretum_gosdt.within.DEFAULT_BYTES", 8)
+    found = Rashomon().solve(problem, Context())
+    assert found.status is Status.optimal and found.value == whole.value and not found.finished
+    assert "the set is not known: the pairs of" in found.notes[0] and "budget.memory_mb" in found.notes[0]

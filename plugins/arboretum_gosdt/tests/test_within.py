@@ -1,0 +1,182 @@
+"""All trees within a budget, against a list of every tree of tiny tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from arboretum.kernels.solving.fingerprints import find
+from arboretum_gosdt.sparse import SparseSearch
+from arboretum_gosdt.sparse_kernel import DEPTH_KEY
+from arboretum_gosdt.sparse_node import UNLIMITED
+from arboretum_gosdt.within import Rows, Within
+
+
+def every_tree(table, p, q, most, depth, least):
+    """(cost, tests in preorder) of every tree that costs at most so much."""
+    total = int(table.mass.sum()) and table.mass
+
+    def trees(rows, depth):
+        found = [(q * int(table.cost[rows].sum(axis=0).min()) + p, (-1,))]
+        for test in range(table.outcome.shape[1]) if depth > 0 else ():
+            mine = table.outcome[rows, test] == 1
+            sides = rows[mine], rows[~mine]
+            if all(len(side) and table.rows[side].sum() >= least for side in sides):
+                paid = int(table.price[test] * total[rows].sum())
+                ones, rests = (trees(side, depth - 1) for side in sides)
+                found += [(a + b + paid, (test, *x, *y)) for a, x in ones for b, y in rests if a + b + paid <= most]
+        return [one for one in found if one[0] <= most]
+
+    return trees(np.arange(len(table.mass)), depth)
+
+
+def random_table(rng, priced):
+    answers = int(rng.integers(2, 4))
+    outcome = np.unique(rng.integers(0, 2, (int(rng.integers(2, 9)), int(rng.integers(1, 5)))), axis=0).astype(np.uint8)
+    n, tests = outcome.shape
+    price = rng.integers(0, 3, tests) if priced else np.zeros(tests, np.int64)
+    return Rows(outcome, rng.integers(0, 4, (n, answers)), rng.integers(1, 4, n), rng.integers(1, 4, n), price)
+
+
+@pytest.mark.parametrize("limits", ["none", "depth", "least", "prices", "all"])
+def test_counts_and_lists_are_those_of_all_trees(limits):
+    rng = np.random.default_rng(len(limits))
+    for _ in range(120):
+        table = random_table(rng, limits in ("prices", "all"))
+        p, q = int(rng.integers(0 if limits == "depth" else 1, 5)), int(rng.integers(1, 3))
+        depth = int(rng.integers(0, 4)) if limits in ("depth", "all") else None
+        least = int(rng.integers(1, 5)) if limits in ("least", "all") else 1
+        limit = 9 if depth is None else depth
+        most = min(cost for cost, _ in every_tree(table, p, q, 1 << 40, limit, least)) + int(rng.integers(0, 9))
+        expected = every_tree(table, p, q, most, limit, least)
+        within = Within(table, p, q, most, depth, least)
+        assert within.run() == ""
+        counted = within.counted()
+        costs, counts = within.costs(counted)
+        assert dict(zip(costs.tolist(), counts, strict=True)) == Counter(cost for cost, _ in expected)
+        listed = [tuple(tree.tolist()) for tree in within.trees(counted)]
+        cost_of = {tree: cost for cost, tree in expected}
+        assert len(listed) == len(expected) == len(set(listed))
+        assert [cost_of[tree] for tree in listed] == sorted(cost for cost, _ in expected)
+
+
+def test_a_budget_below_the_optimum_has_no_tree():
+    table = random_table(np.random.default_rng(3), priced=False)
+    least = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1))
+    within = Within(table, 2, 1, least - 1)
+    assert within.run() == ""
+    assert list(within.trees(within.counted())) == []
+
+
+def test_large_counts_are_exact_by_remainders(monkeypatch):
+    rng = np.random.default_rng(5)
+    outcome = np.unique(rng.integers(0, 2, (9, 5)), axis=0).astype(np.uint8)
+    ones = np.ones(len(outcome), np.int64)
+    within = Within(Rows(outcome, rng.integers(0, 2, (len(outcome), 2)), ones, ones, np.zeros(5, np.int64)), 1, 1, 40)
+    assert within.run() == ""
+    counted = within.counted()
+    _, whole = within.costs(counted)
+    assert max(whole) > 1000
+    monkeypatch.setattr("arboretum_gosdt.within.EXACT", 1.0)
+    monkeypatch.setattr("arboretum_gosdt.within.PRIMES", (101, 103, 107, 109))
+    assert within.costs(counted)[1] == whole
+
+
+def test_what_the_trees_have_in_common_is_counted_without_listing_them():
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        table = random_table(rng, priced=False)
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 6))
+        trees = every_tree(table, 2, 1, most, 9, 1)
+        within = Within(table, 2, 1, most)
+        assert within.run() == ""
+        for test in range(table.outcome.shape[1]):
+            without = np.arange(table.outcome.shape[1]) == test
+            _, counts = within.costs(within.counted(without))
+            assert sum(counts) == sum(test not in tree for _, tree in trees)
+        said = np.zeros_like(table.cost, float)
+        for _, tree in trees:
+            answers(table, iter(tree), np.arange(len(table.cost)), said)
+        assert within.asked(within.counted()) == pytest.approx(said / len(trees))
+
+
+def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        table = random_table(rng, priced=False)
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 8))
+        within = Within(table, 2, 1, most)
+        assert within.run() == ""
+        told = (np.arange(table.cost.shape[1]) == 1) * table.rows[:, None]  # rows that are told class 1
+        fronts = within.fronts(np.stack([table.cost, told], axis=2), equal=(False, True))
+        assert fronts.run() == ""
+        found = {}
+        for trees in fronts.trees():
+            for (loss, yes), leaves in zip(trees.mark[:, :, 0].tolist(), trees.leaves.tolist(), strict=True):
+                found[yes, leaves] = min(loss, found.get((yes, leaves), loss))
+        expected = {}
+        for loss, yes, leaves in labelled(table, np.arange(len(table.cost))):
+            if loss + 2 * leaves <= most:
+                expected[yes, leaves] = min(loss, expected.get((yes, leaves), loss))
+        for (yes, leaves), loss in expected.items():
+            assert min(value for (other, k), value in found.items() if other == yes and k <= leaves) <= loss
+        assert all(expected[key] <= loss for key, loss in found.items())
+
+
+def labelled(table, rows):
+    """(loss, rows told class 1, leaves) of every tree with every answer in its leaves."""
+    found = {(int(table.cost[rows, k].sum()), int(table.rows[rows].sum()) * (k == 1), 1) for k in range(table.cost.shape[1])}
+    for test in range(table.outcome.shape[1]):
+        mine = table.outcome[rows, test] == 1
+        if mine.any() and not mine.all():
+            found |= {tuple(np.add(a, b).tolist()) for a in labelled(table, rows[mine]) for b in labelled(table, rows[~mine])}
+    return found
+
+
+def answers(table, preorder, rows, said):
+    """Add to said[object, answer] what a tree says."""
+    test = next(preorder)
+    if test < 0:
+        said[rows, table.cost[rows].sum(axis=0).argmin()] += 1
+        return
+    mine = table.outcome[rows, test] == 1
+    answers(table, preorder, rows[mine], said)
+    answers(table, preorder, rows[~mine], said)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
+    rng = np.random.default_rng([seed, 8])
+    n, m = int(rng.integers(4, 12)), int(rng.integers(2, 5))
+    table, weights = rng.integers(0, 2, (n, m)).astype(bool), rng.integers(1, 9, n)[:, None] * np.eye(2, dtype=np.int64)[rng.integers(0, 2, n)]
+    p = int(rng.integers(1, 9))
+
+    def least(rows):
+        cost = [int(weights[rows].sum() - weights[rows].sum(axis=0).max()) + p]
+        for f in range(m):
+            sides = rows[table[rows, f]], rows[~table[rows, f]]
+            cost += [sum(map(least, sides))] if all(map(len, sides)) else []
+        return min(cost)
+
+    bits = np.packbits(np.pad(table, ((0, 0), (0, 32 - m))), axis=1, bitorder="little").view(np.uint32)
+    search = SparseSearch(bits, weights, m, p, 1)
+    search.run(None, None, lambda low, up: None)
+    words, slots, lower, upper, first = search.known(int(rng.integers(0, 2 * p)), None, None)
+    for f in range(m):
+        sides = np.flatnonzero(table[:, f]), np.flatnonzero(~table[:, f])
+        if all(map(len, sides)):
+            assert first[f] <= sum(map(least, sides))
+    for rows in {tuple(np.flatnonzero((table[:, tests] == says).all(axis=1))) for tests, says in paths(m)} - {()}:
+        rows = np.array(rows)
+        one, two = words[rows].sum(axis=0, dtype=np.uint64)
+        if (known := find(slots, np.uint64((int(one) + int(DEPTH_KEY) * int(UNLIMITED)) % 2**64), two)) >= 0:
+            assert lower[known] <= least(rows) <= upper[known]
+
+
+def paths(m):
+    for says in itertools.product((0, 1, 2), repeat=m):  # 2: not asked
+        tests = [f for f in range(m) if says[f] < 2]
+        yield tests, np.array([says[f] for f in tests], bool)
