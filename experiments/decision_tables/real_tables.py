@@ -25,7 +25,7 @@ from arboretum.api import ArboretumError
 from arboretum.engine import verify
 from arboretum.engine.certificate import certified
 from arboretum.engine.run import Budget, fit, measure
-from arboretum.model.charts import Grid
+from arboretum_decision_tables.heat_map import Grid
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.report.charts import chart_svg

@@ -23,7 +23,7 @@ import numpy as np
 
 from arboretum.api import Problem, Status, bulk
 from arboretum.engine.run import Budget
-from arboretum.model.charts import Grid
+from arboretum_decision_tables.heat_map import Grid
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.report.charts import chart_svg

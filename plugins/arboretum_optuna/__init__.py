@@ -1,0 +1,1 @@
+"""First-party plugin: adaptive search in place of every combination of a sweep, by Optuna."""

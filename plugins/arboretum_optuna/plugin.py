@@ -1,0 +1,12 @@
+"""Registration; light: Optuna is loaded when a search begins, and nowhere else."""
+
+from __future__ import annotations
+
+from arboretum.api import hookimpl
+from arboretum_optuna.sweeper import Search
+
+
+@hookimpl
+def arboretum_components() -> list[type]:
+    """``hydra/sweeper=arboretum_optuna``."""
+    return [Search]
