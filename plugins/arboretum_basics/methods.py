@@ -55,7 +55,7 @@ class Exact:
     paper = ""
     capabilities = ("classification", "regression", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("solver",)
-    example = "dataset=monk1-full"
+    example = "dataset=play-tennis"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:

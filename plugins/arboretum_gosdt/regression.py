@@ -38,7 +38,7 @@ class SquaredError:
     paper: ClassVar[str] = "Zhang, Xin, Seltzer & Rudin 2023"
     capabilities: ClassVar[tuple] = ("regression", "weights")
     shape: ClassVar[str] = "deviation"
-    example: ClassVar[str] = "dataset=boston-housing method=regression"
+    example: ClassVar[str] = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
 
     lam: float = param(0.01, "λ, what a leaf costs (0.01: a split stays where it explains more than a hundredth of the deviation)", ge=0.0, lt=math.inf)
 
@@ -91,7 +91,7 @@ class Regression:
     needs = ("objective",)
     minimises = ("deviation",)
     limits = ("max_depth", "max_leaves", "min_leaf")
-    example = "dataset=boston-housing encoder=bins method=regression objective.lam=0.03"
+    example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the way out."""

@@ -39,7 +39,7 @@ REFUSED = {
     "cost=table cost.default=nan": "cost.default must be a number; got nan",
     "plugins=null": "plugins must be a list [a, b]; got None",
     "goal=null": "goal must be text; got None",
-    "certifier=nosuch": "certifier: unknown certifier 'nosuch'; known: fronts, gosdt, subtable_dp",
+    "certifier=nosuch": "certifier: unknown certifier 'nosuch'; known: fronts, gosdt,",
     # a parameter without its component
     "max_depth=3": "unknown key 'max_depth': a parameter lives under its component; say stopping.standard.max_depth=VALUE",
     "lam=3 method=ec45": "unknown key 'lam': a parameter lives under its component; say criterion.lam=VALUE",

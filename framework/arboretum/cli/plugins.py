@@ -80,7 +80,8 @@ def command(item: Entry | Preset, registry: Registry) -> str:
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     """Key → value of the example, as on the command line."""
     cls, preset = (item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls), item
-    own = dict(word.split("=", 1) for word in getattr(cls, "example", "").split()) if isinstance(item, Entry) else {}
+    examples = [_words(entry.cls) for entry in (_selected(item, registry) if isinstance(item, Preset) else [item])]
+    own = next((one for one in examples if isinstance(item, Entry) or one.get("method") == item.name), {})
     option = f"[{item.name}]" if item.kind in MANY else item.name
     data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
     chosen = {**data, item.kind: option, **own}
@@ -100,16 +101,27 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
             continue
         chosen[group] = f"[{names[0]}]" if group in MANY else names[0]
         if registry.find_preset(group, names[0]) is None:  # what was added may need parts itself
-            wanted += getattr(registry.get(group, names[0]).cls, "needs", ())
+            added = registry.get(group, names[0]).cls
+            wanted += getattr(added, "needs", ())
+            if item.kind == "method":
+                chosen = {**_words(added), **chosen}
     return chosen
+
+
+def _words(cls: type) -> dict[str, str]:
+    """Key → value of a class's example."""
+    return dict(word.split("=", 1) for word in getattr(cls, "example", "").split())
+
+
+def _selected(preset: Preset, registry: Registry) -> list[Entry]:
+    """The components that a preset is made of."""
+    options = [(kind, name) for kind, o in preset.select.items() for name in (o if isinstance(o, tuple) else (o,))]
+    return [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
 
 
 def _dataset(item: Entry | Preset, registry: Registry) -> str:
     """A data set with a target that the component copes with."""
-    entries = [item]
-    if isinstance(item, Preset):
-        options = [(kind, name) for kind, o in item.select.items() for name in (o if isinstance(o, tuple) else (o,))]
-        entries = [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
+    entries = _selected(item, registry) if isinstance(item, Preset) else [item]
     numbers = (Capability.regression in one.capabilities and Capability.classification not in one.capabilities for one in entries)
     two = (bool(one.capabilities) and Capability.multiclass not in one.capabilities for one in entries)
     return NUMBERS if any(numbers) else TWO_CLASSES if any(two) else CLASSES
