@@ -129,6 +129,9 @@ class Attempt:
         return Solution(tree, value, bound, Status.feasible if ended else Status.optimal, self.sets, not ended, notes, details)
 
     def _search(self) -> str:
+        found = None if self.loss.curves else self.loss.smallest(self.table, self.asked)
+        if found is not None and found[0] < self.value:
+            self.value, self.best, self.leaves = found
         if ended := self._bounding():
             return ended
         room = self.loss.within(self.value)[2]

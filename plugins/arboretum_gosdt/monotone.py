@@ -7,6 +7,7 @@ room, leave little or nothing of the staircases.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,10 +15,12 @@ import attrs
 import numpy as np
 
 from arboretum.api import monotone_losses
+from arboretum_gosdt.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.prepared import SMALL
 
-PARTS = 1000
-"""The weights of a line are rounded to so many parts of the greater: what they bound stays true."""
-CELLS = 20_000
+PARTS, FEWEST = 1000, 30
+"""The weights of a line are rounded to so many parts of the greater: what they bound stays true.  Fewer, but so many, where half a lane then holds all."""
+CELLS, STRIDE = 20_000, 16
 """Steps of all staircases together, at most; false positives within a step count as its end."""
 NEAR = 1e-4
 """Of a class: how far a loss is followed to see how fast it grows."""
@@ -27,6 +30,8 @@ HALVINGS = 40
 """Of the interval in which the bound lies."""
 PATIENT, BETTER = 3, 0.9
 """Lines are added as long as so many of them take a tenth off the room that is left."""
+ENOUGH = 0.1
+"""Of a leaf's price: where trees have less room than that, going through them takes no longer than a line."""
 MOST = 1 << 58
 """All costs together stay below, so that products with small numbers fit into 62 bits."""
 ROUNDING = 1e-9
@@ -87,6 +92,9 @@ class MonotoneLoss:
         self.negatives, self.positives = of_class.sum(axis=0).tolist()
         tried = [np.unique(np.linspace(0, most, TRIED).astype(np.int64)) * unit for most in (self.negatives, self.positives)]
         monotone_losses(objective, *tried, self.positives * unit, self.negatives * unit)
+        self._parts = min(PARTS, SMALL // (self.negatives + self.positives))
+        self._parts = self._parts if self._parts >= FEWEST else PARTS
+        self._seen = 0  # trees of so many leaves have been gone through
         self._lines: dict[Line, int] = {}
         self._stairs: tuple[float, Any] = (math.nan, None)
         self._widest: list[float] = []
@@ -112,16 +120,40 @@ class MonotoneLoss:
         losses = self.loss(fp, self.positives - tp)
         return float(losses.min()) + self.objective.lam * len(leaves), (np.argsort(order) < losses.argmin()).astype(np.int64)
 
+    def smallest(self, table: Any, limits: Any) -> tuple[float, list[tuple[int, int]], np.ndarray] | None:
+        """The best tree of two leaves, or of three where that is quick: its R, its nodes as (test or −1, answer), and its leaves; none else of so many is sought.
+
+        table : :class:`arboretum_gosdt.within.Rows`.   limits : :class:`arboretum_gosdt.searches.Asked`.   None: no tree is allowed, or leaves cost nothing.
+        """
+        most = most_leaves(table.outcome, limits.leaves, limits.depth)
+        if not self.objective.lam or most < 2:
+            return None
+        self._seen, found = most, (math.inf, [], np.empty((0, 2), np.int64))
+        for shape in few_leaves(table.outcome, np.column_stack([self.of_class, table.rows]), most):
+            allowed = np.min([leaf[2] for leaf in shape.leaves], axis=0) >= max(1, limits.least)
+            for says in itertools.product((0, 1), repeat=len(shape.leaves)):
+                if says[shape.last] == says[shape.last + 1]:  # as without the last test
+                    continue
+                fp, fn = (sum(leaf[k] for leaf, one in zip(shape.leaves, says, strict=True) if one != k) for k in range(2))
+                value = np.where(allowed, self.loss(fp, fn), math.inf) + self.objective.lam * len(says)
+                at = np.unravel_index(int(value.argmin()), value.shape)
+                if value[at] < found[0]:
+                    answer = iter(says)
+                    nodes = [(test, -1 if test >= 0 else next(answer)) for test in shape.tests(at)]
+                    found = float(value[at]), nodes, np.array([leaf[(slice(2), *at)] for leaf in shape.leaves]).astype(np.int64)
+        return found
+
     def next(self, best: np.ndarray, value: float) -> Line | None:
         """The line to search next: where trees better than ``value`` have most room; None: there is none, or no other line.   best : leaves of a tree."""
         stairs = self._below(value)
         room = stairs.room(self._lines)
         steps = np.flatnonzero(room.ravel() >= 0)
         self._widest.append(float(room.max(initial=-1.0)))
-        if not len(steps) or len(self._widest) > PATIENT and self._widest[-1] > BETTER * self._widest[-PATIENT]:
+        if self._widest[-1] < ENOUGH or len(self._widest) > PATIENT and self._widest[-1] > BETTER * self._widest[-PATIENT]:
             return None
         if not self._lines:  # in the middle of those of as many leaves as the best tree
-            steps = np.flatnonzero((room >= 0).ravel() & (stairs.leaves == len(best)).repeat(len(stairs.fp))) if len(best) <= len(room) else steps
+            about = max(len(best), self._seen + 1)
+            steps = np.flatnonzero((room >= 0).ravel() & (stairs.leaves == about).repeat(len(stairs.fp))) if about in stairs.leaves else steps
             steps = steps[len(steps) // 2 :][:1] if len(steps) else np.flatnonzero(room.ravel() >= 0)[:1]
         steps = steps[np.argsort(-room.ravel()[steps], kind="stable")]
         for at in steps[np.linspace(0, len(steps) - 1, 5).astype(int)]:
@@ -136,7 +168,7 @@ class MonotoneLoss:
         dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
         grows = (float(self.loss(fp + dx, fn)) - here) / dx, (float(self.loss(fp, fn + dy)) - here) / dy
         grows = grows if min(grows) >= 0 and 0 < max(grows) < math.inf else (1 / self.negatives, 1 / self.positives)
-        scale = PARTS / max(grows)
+        scale = self._parts / max(grows)
         p = min(round(self.objective.lam * scale), MOST // (4 * len(self.of_class)))
         return Line(self.of_class, max(1, round(grows[0] * scale)), max(1, round(grows[1] * scale)), p)
 
@@ -176,13 +208,20 @@ class MonotoneLoss:
         if self._stairs[0] == value:
             return self._stairs[1]
         lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
-        leaves = np.arange(1, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0))[:, None]
-        fp = np.unique(np.linspace(0, self.negatives, min(self.negatives + 1, CELLS // len(leaves) + 1)).astype(np.int64))
-        room = value - ROUNDING - lam * leaves
-        low, high = np.full((len(leaves), len(fp)), -1), np.full((len(leaves), len(fp)), self.positives)  # the most FN lies between
+        leaves = np.arange(1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0))[:, None]
+        fp = np.unique(np.linspace(0, self.negatives, min(self.negatives + 1, CELLS // max(len(leaves), 1) + 1)).astype(np.int64))
+        room, none = value - ROUNDING - lam * leaves, np.full((len(leaves), 1), -1)
+        few = fp[::STRIDE]  # the others are searched between their neighbours here
+        rough = self._most(few, room, np.repeat(none, len(few), axis=1), np.full((len(leaves), len(few)), self.positives))
+        high, low = (np.repeat(one, STRIDE, axis=1)[:, : len(fp)] for one in (rough, np.append(rough[:, 1:], none, axis=1)))
+        low = self._most(fp, room, low, high)
+        self._stairs = value, Stairs(leaves, fp, np.append(fp[1:] - 1, self.negatives), low)
+        return self._stairs[1]
+
+    def _most(self, fp: np.ndarray, room: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """int64[counts, steps]: the most FN with a loss below ``room``, between both; −1: none."""
         while (low < high).any():
             middle = (low + high + 1) // 2
             below = self.loss(np.broadcast_to(fp, low.shape).astype(float), middle.astype(float)) < room
             low, high = np.where(below, middle, low), np.where(below, high, middle - 1)
-        self._stairs = value, Stairs(leaves, fp, np.append(fp[1:] - 1, self.negatives), low)
-        return self._stairs[1]
+        return low

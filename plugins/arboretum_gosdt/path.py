@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -10,12 +11,13 @@ import attrs
 import numpy as np
 
 from arboretum.api import BudgetError, CapabilityError, Context, Front, FrontPoint, Problem, Shape, Solution, Status, Tree, param, shape_of
+from arboretum_gosdt.few_leaves import few_leaves, most_leaves
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked, Which, kind_of
 from arboretum_gosdt.solver import Gosdt
 from arboretum_gosdt.trees import laid, tree_of
-from arboretum_gosdt.within import Rows, Within
+from arboretum_gosdt.within import Rows, Within, outcomes_of
 
 
 @attrs.frozen(eq=False)
@@ -25,6 +27,11 @@ class Step:
     loss: int
     leaves: int
     nodes: np.ndarray
+
+
+def nodes_of(tests: Iterable[int]) -> np.ndarray:
+    """int64[nodes, 4], as a search hands them over, of tests in order, outcome 1 first, −1: a leaf."""
+    return np.insert(laid(tests), 1, 0, axis=1)
 
 
 @attrs.frozen
@@ -121,11 +128,18 @@ class _Search:
             self.steps = [first] if first.leaves == 1 else [first, self.leaf]
             return ended
         self.steps, self.open = [first, self.leaf] if first.leaves > 1 else [first], [(first, self.leaf)] * (first.leaves > 1)
+        seen, few = 1, []
         while self.open:
             a, b = self.open[-1]
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
             cost = turn.denominator * a.loss + turn.numerator * a.leaves
-            found, ended = self._best(turn.numerator, turn.denominator, a)
+            if seen == 1 and a.leaves - b.leaves > 1:
+                seen, few = self._few()
+            if a.leaves - max(b.leaves, seen) > 1:
+                found, ended = self._best(turn.numerator, turn.denominator, a)
+            else:  # a tree of more leaves than a, or fewer than b, would be better where these are best
+                between = [a, *(step for step in few if b.leaves < step.leaves < a.leaves)]
+                found, ended = min(between, key=lambda step: turn.denominator * step.loss + turn.numerator * step.leaves), ""  # noqa: B023
             if ended:
                 return ended
             self.open.pop()
@@ -133,6 +147,18 @@ class _Search:
                 self.steps.insert(self.steps.index(b), found)
                 self.open += [(a, found), (found, b)]
         return ""
+
+    def _few(self) -> tuple[int, list[Step]]:
+        """Up to how many leaves all trees were gone through, and the best of two and of three leaves."""
+        outcome, weights = outcomes_of(self.merged), self.merged.weights
+        most, best = most_leaves(outcome, None, self.asked.depth), {}
+        for shape in few_leaves(outcome, weights, most):
+            saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
+            at = np.unravel_index(int(saved.argmax()), saved.shape)
+            loss, leaves = int(weights.sum() - saved[at]), len(shape.leaves)
+            if leaves not in best or loss < best[leaves].loss:
+                best[leaves] = Step(loss, leaves, nodes_of(shape.tests(at)))
+        return most, list(best.values())
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
@@ -185,7 +211,7 @@ class _Search:
             for leaves in sorted(best):
                 if best[leaves][0] < loss:
                     loss = best[leaves][0]
-                    found.append(Step(loss, leaves, np.insert(laid(test for test, _ in fronts.nodes(best[leaves][1])), 1, 0, axis=1)))
+                    found.append(Step(loss, leaves, nodes_of(test for test, _ in fronts.nodes(best[leaves][1]))))
             self.filled.add((a.leaves, b.leaves))
         return ""
 

@@ -26,6 +26,8 @@ MOST = 1 << 58
 """All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62 bits."""
 FINE = 34
 """Bits of the mean loss, or of 1/q, where something has to be rounded."""
+SMALL = 65_534
+"""Greatest weight of all objects together for lanes of 16 bits."""
 THRESHOLDS = 1
 """Family of a column whose test k has outcome 1 where code > k, as in arboretum.kernels.solving.rows; any other: where code ≠ k."""
 

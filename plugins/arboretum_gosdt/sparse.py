@@ -14,6 +14,7 @@ from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.incumbent import Asked, first_tree
+from arboretum_gosdt.prepared import SMALL
 from arboretum_gosdt.sparse_kernel import BEYOND, DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
@@ -44,8 +45,6 @@ EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
-SMALL = 65_534
-"""Greatest total weight for lanes of 16 bits."""
 
 
 def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
