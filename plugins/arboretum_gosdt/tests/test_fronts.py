@@ -11,6 +11,7 @@ import pytest
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum_gosdt.fronts import Attempt, NonDominated
+from arboretum_gosdt.monotone import MonotoneLoss
 from arboretum_gosdt.objectives import exact_weights
 from arboretum_gosdt.prepared import all_tests
 from arboretum_gosdt.ranked import Auc, Confusion, FScore, PartialAuc
@@ -142,6 +143,18 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                 tried += 1
         assert searched
     assert tried > 300
+
+
+@pytest.mark.parametrize("kind", [0, 1, 5, 6])
+@pytest.mark.parametrize("value", [0.9, 0.41, 0.2])
+def test_stairs_end_where_the_loss_reaches_the_value(kind, value):
+    of_class = np.random.default_rng(kind).integers(0, 30, (9, 2))
+    loss = MonotoneLoss(OBJECTIVES[kind](lam=0.07), of_class, 0.5, 9)
+    stairs, (n, p) = loss._below(value), of_class.sum(axis=0)
+    assert stairs.fp.tolist() == stairs.end.tolist() == list(range(n + 1))
+    losses = loss.loss(*np.broadcast_arrays(np.arange(n + 1.0)[:, None], np.arange(p + 1.0)))
+    for leaves, most in zip(stairs.leaves[:, 0], stairs.fn, strict=True):
+        assert most.tolist() == ((losses + 0.07 * leaves < value - 1e-9).sum(axis=1) - 1).tolist()
 
 
 @pytest.mark.parametrize("kind", [0, 2])
