@@ -151,5 +151,6 @@ def three_leaves(data, levels, scratch, d, i, side, most):
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
                 scratch.some[k] = with_f if without == 1 else of_i - with_f
             rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
-            most = min(most, q * (loss + rest) + paid - 1)
+            if rest != never:  # which times q may not fit
+                most = min(most, q * (loss + rest) + paid - 1)
     return most + 1 if priced else (most // q + 1) * q

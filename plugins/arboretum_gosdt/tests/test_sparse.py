@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from arboretum_gosdt.incumbent import Asked, first_tree
+from arboretum_gosdt.prepared import MOST
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
 from arboretum_gosdt.sparse_team import SparseTeam
 
@@ -109,6 +110,22 @@ def test_least_cost_with_every_setting_of_the_bounds(without):
         check(seed, without)
     for seed in range(60):
         check(seed, without, priced=True)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_numbers_as_large_as_units_may_be(seed):
+    draw = np.random.default_rng(seed)
+    has, weights = draw.random((45, 10)) < 0.4, np.zeros((45, 3), np.int64)
+    bits = np.packbits(np.pad(has, ((0, 0), (0, 22))), axis=1, bitorder="little").view(np.uint32)
+    weights[np.arange(45), draw.integers(0, 3, 45)] = draw.integers(1, 6, 45)
+    p, q = int(draw.integers(4, 40)), 4
+    largest, costs = (MOST - 1) // (q * (int(weights.sum()) + 1)), []
+    for scale in (1, largest):
+        search = SparseSearch(bits, weights, 10, scale * p, scale * q)
+        assert search.run(None, None, lambda low, value: None) == "" and search.lower == search.upper
+        assert cost_of(search.tree(), has, weights, scale * p, scale * q)[0] == search.upper
+        costs.append(search.upper)
+    assert costs[1] == largest * costs[0]
 
 
 @pytest.mark.slow
