@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from arboretum_gosdt.trees import laid
 
 PAIRS = 1 << 28
 """Of tests, times objects, up to which there are trees of three leaves."""
@@ -48,3 +50,16 @@ def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[S
     yield Shape((0, 1, -1, -1, -1), (both, one[:, :, None] - both, np.broadcast_to(rest[:, :, None], wide)), 0)
     other = one[:, None, :] - both
     yield Shape((0, -1, 1, -1, -1), (np.broadcast_to(one[:, :, None], wide), other, rest[:, :, None] - other), 1)
+
+
+def best_of_few(outcome: np.ndarray, weights: np.ndarray, depth: int | None = None) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Least loss, leaves, and nodes as a search hands them over, of every shape.   weights : int64[objects, classes]."""
+    for shape in few_leaves(outcome, weights, most_leaves(outcome, None, depth)):
+        saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
+        at = np.unravel_index(int(saved.argmax()), saved.shape)
+        yield int(weights.sum() - saved[at]), len(shape.leaves), nodes_of(shape.tests(at))
+
+
+def nodes_of(tests: Iterable[int]) -> np.ndarray:
+    """int64[nodes, 4], as a search hands them over, of tests in order, outcome 1 first, −1: a leaf."""
+    return np.insert(laid(tests), 1, 0, axis=1)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from arboretum.api import BudgetError, CapabilityError, Context, Front, FrontPoint, Problem, Shape, Solution, Status, Tree, param, shape_of
-from arboretum_gosdt.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.few_leaves import best_of_few, most_leaves, nodes_of
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked, Which, kind_of
 from arboretum_gosdt.solver import Gosdt
-from arboretum_gosdt.trees import laid, tree_of
+from arboretum_gosdt.trees import tree_of
 from arboretum_gosdt.within import Rows, Within, outcomes_of
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.sparse import SparseSearch
 
 
 @attrs.frozen(eq=False)
@@ -27,11 +29,6 @@ class Step:
     loss: int
     leaves: int
     nodes: np.ndarray
-
-
-def nodes_of(tests: Iterable[int]) -> np.ndarray:
-    """int64[nodes, 4], as a search hands them over, of tests in order, outcome 1 first, −1: a leaf."""
-    return np.insert(laid(tests), 1, 0, axis=1)
 
 
 @attrs.frozen
@@ -87,8 +84,11 @@ class _Search:
         self.steps: list[Step] = []  # most leaves first
         self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
         self.filled: set[tuple[int, int]] = set()  # numbers of leaves between which every best tree is known
+        self.lines = [(units.p, units.q, self.own * units.q + units.p)]  # p, q, least: all trees have q · loss + p · leaves ≥ least
+        self.searches: list[SparseSearch] = []
         # of the value at the smallest λ, as long as that is not solved
         self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
+        self.trees: dict[int, Tree] = {}
         self.stopped: dict[str, Any] = {}
         self.sets = 0
 
@@ -102,8 +102,8 @@ class _Search:
         except KeyboardInterrupt as error:
             ended, self.stopped = "interrupt", interrupted(error)
         self.steps = self.steps or [self.leaf]
-        best = self.steps[0]
-        value = float(self.problem.parts.objective.value(self._tree(best), self.problem))
+        tree = self._tree(self.steps[0])
+        value = float(self.problem.parts.objective.value(tree, self.problem))
         bound = value if self.floor is None else min(value, self._loss(self.floor))
         front = self._front([*self.steps, *between]) if self.problem.parts.objective.name == "accuracy" else None
         what = f"the path has gaps: the search was stopped ({ended}) after {self.sets:,} sets of objects"
@@ -114,7 +114,7 @@ class _Search:
         others = () if front else tuple(map(self._tree, self.steps[1:]))
         status = Status.optimal if self.floor is None else Status.feasible
         notes = (what,) if ended else ()
-        return Solution(self._tree(best), value, bound, status, self.sets, not ended, notes, {**told, **self.stopped}, others, front=front)
+        return Solution(tree, value, bound, status, self.sets, not ended, notes, {**told, **self.stopped}, others, front=front)
 
     def lambdas(self) -> list[Fraction]:
         """From which λ on each step is best, in losses; the first: the smallest asked for."""
@@ -131,34 +131,30 @@ class _Search:
         seen, few = 1, []
         while self.open:
             a, b = self.open[-1]
-            turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
-            cost = turn.denominator * a.loss + turn.numerator * a.leaves
+            p, q = Fraction(b.loss - a.loss, a.leaves - b.leaves).as_integer_ratio()
+            cost = lambda step: q * step.loss + p * step.leaves  # noqa: B023, E731
             if seen == 1 and a.leaves - b.leaves > 1:
                 seen, few = self._few()
-            if a.leaves - max(b.leaves, seen) > 1:
-                found, ended = self._best(turn.numerator, turn.denominator, a)
-            else:  # a tree of more leaves than a, or fewer than b, would be better where these are best
-                between = [a, *(step for step in few if b.leaves < step.leaves < a.leaves)]
-                found, ended = min(between, key=lambda step: turn.denominator * step.loss + turn.numerator * step.leaves), ""  # noqa: B023
+            found, ended = min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost), ""
+            if any(q * self._least(k) + p * k < cost(found) for k in range(max(b.leaves, seen) + 1, a.leaves)):
+                found, ended = self._best(p, q, a)
             if ended:
                 return ended
             self.open.pop()
-            if turn.denominator * found.loss + turn.numerator * found.leaves < cost:
+            self.lines.append((p, q, cost(found)))
+            if found is not a:
                 self.steps.insert(self.steps.index(b), found)
                 self.open += [(a, found), (found, b)]
         return ""
 
+    def _least(self, leaves: int) -> int:
+        """No tree of so many leaves loses less: losses are whole, and no tree lies below a line."""
+        return max(self.own, *(-((p * leaves - least) // q) for p, q, least in self.lines))
+
     def _few(self) -> tuple[int, list[Step]]:
         """Up to how many leaves all trees were gone through, and the best of two and of three leaves."""
-        outcome, weights = outcomes_of(self.merged), self.merged.weights
-        most, best = most_leaves(outcome, None, self.asked.depth), {}
-        for shape in few_leaves(outcome, weights, most):
-            saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
-            at = np.unravel_index(int(saved.argmax()), saved.shape)
-            loss, leaves = int(weights.sum() - saved[at]), len(shape.leaves)
-            if leaves not in best or loss < best[leaves].loss:
-                best[leaves] = Step(loss, leaves, nodes_of(shape.tests(at)))
-        return most, list(best.values())
+        outcome = outcomes_of(self.merged)
+        return most_leaves(outcome, None, self.asked.depth), [Step(*one) for one in best_of_few(outcome, self.merged.weights, self.asked.depth)]
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
@@ -170,16 +166,23 @@ class _Search:
             self.floor = None
             return self.leaf, ""
         search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+        if not first:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
+            search.below(q * known.loss + p * known.leaves)
+            by_price = sorted([*self.searches, search], key=lambda one: Fraction(one.asked.p, one.asked.q))
+            at = by_price.index(search)
+            if at:
+                search.start_between(by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None)
         told = lambda low, up: self.context.progress(0, None, f"{len(self.steps)} trees of the path")  # noqa: E731
+        memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
         try:
-            ended = search.run(self.context.deadline, self.context.memory_bytes, told, slices=1)
-            if ended == "slices":
-                if known.leaves > 1:
-                    search.start_from(known.nodes)
-                ended = search.run(self.context.deadline, self.context.memory_bytes, told)
+            ended = search.run(self.context.deadline, memory and memory - held, told)
         except KeyboardInterrupt as error:
             ended, self.stopped = "interrupt", interrupted(error)
         self.sets += search.subproblems
+        self.lines.append((p, q, search.lower))
+        self.searches = [*self.searches, search] if memory is None or 2 * (held + search.bytes_used) < memory else []
+        if not first and search.upper >= q * known.loss + p * known.leaves:
+            return known, ended
         nodes = search.tree()
         leaves = int((nodes[:, 0] < 0).sum())
         if first:
@@ -218,17 +221,10 @@ class _Search:
     def _front(self, steps: list[Step]) -> Front:
         """Error and leaves of all trees found, and what no tree can beat."""
         steps.sort(key=lambda step: step.leaves)
-        last, slope = self.steps[0], Fraction(self.units.p, self.units.q)
-        floor = last.loss + slope * last.leaves if self.floor is None else self.floor
-        lines = [(floor, slope)]  # no tree of k leaves loses less than floor − slope · k
-        for a, b in zip(self.steps, self.steps[1:]):
-            if (a, b) not in self.open:
-                turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
-                lines.append((a.loss + turn * a.leaves, turn))
         corners, leaves, low = [], 0, math.inf
         while low > self.own:
             leaves += 1
-            low = max(self.own, *(math.ceil(value - turn * leaves) for value, turn in lines))
+            low = self._least(leaves)
             if any(few <= leaves < many for many, few in self.filled):
                 low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
             corners.append((self._loss(low), float(leaves)))
@@ -239,7 +235,9 @@ class _Search:
         return float((loss + self.merged.base) * self.units.loss_value)
 
     def _tree(self, step: Step) -> Tree:
+        if id(step) in self.trees:
+            return self.trees[id(step)]
         nodes = step.nodes[:, [0, 2, 3]]
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
-        return tree_of(self.problem, self.tests, self.units, nodes)
+        return self.trees.setdefault(id(step), tree_of(self.problem, self.tests, self.units, nodes))

@@ -22,7 +22,7 @@ from arboretum_gosdt.sparse_node import (
     STRIDE, SUPERSET, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import BITS, count_groups, lay_rows
-from arboretum_gosdt.sparse_tree import best_tree, enter_records
+from arboretum_gosdt.sparse_tree import best_tree, enter_records, inherit
 
 
 SUPPORT_BOUND = 1 << 8
@@ -225,7 +225,7 @@ class SparseSearch:
         node = self._levels["node"][0]
         self.upper = int(node[BEST]) + self._lost
         bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
-        self.lower = self.upper if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
+        self.lower = min(self.upper, int(node[BUDGET]) + 1 + self._lost) if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
 
     def start_from(self, nodes: np.ndarray) -> None:
         """Go on with a tree that was found otherwise, where it is better than the best one so far."""
@@ -267,6 +267,20 @@ class SparseSearch:
         solved, seen = (side[0, asked] + side[0, stride + asked] for side in (levels.low, levels.upper))
         first[levels.features[0, asked]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)  # ``pair`` is of trees that were not seen
         return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
+
+    def below(self, cost: int) -> None:
+        """Seek only trees that cost less, before any work; where there are none, the bound is ``cost`` at the end, and no tree is known."""
+        self._levels["node"][0, BUDGET] = cost - 1 - self._lost
+
+    def start_between(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
+        """Take bounds from searches of the same table, with a lower and a higher price of a leaf, before any work."""
+        sides = [one for one in (cheap, dear) if one is not None]
+        known, none = sum(int(one._state[KNOWN]) for one in sides), (np.zeros((1, 2), np.uint64), np.empty(0, np.int64))
+        prices = np.array([(one.asked.p, one.asked.q) for one in (cheap, dear or self, self)])
+        if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
+            self._memo.make_room({"slots": 2 * known, "lower": known, "upper": known, "test": known}, None)
+            held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
+            self._state[KNOWN] = inherit(held[0], held[1], prices, self._memo.values())
 
     def path(self) -> list[tuple[int, int]]:
         """The literals (feature, outcome) from the root to where the search stands."""

@@ -8,25 +8,29 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
 from arboretum_gosdt.incumbent import Asked
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY, below, keyed
-from arboretum_gosdt.sparse_node import UNLIMITED
+from arboretum_gosdt.sparse_node import NEVER, UNLIMITED
 
 ALL = 1 << 62
 """Slices, as many as it takes."""
+QUICK = 1 << 26
+"""Rows times pairs of features, up to which all trees of two levels are gone through where the memo knows nothing."""
+NO_TREE = -2
+"""Test of a set of which only a bound is known."""
 LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 """Places of a set that waits: its rows in ``order``, remaining depth, node above and place of the child there."""
 
 
 @jit(borrow=True)
 def quick_tree(table, prices, sums, memo, order, waiting, counts, question, nodes):
-    """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or two leaves.
+    """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or two levels.
 
     table : bits (uint32[rows, words]) and weights (int64[rows, classes]).   prices : mass and price, int64, of rows and features.
     sums : uint64[rows, 2], random words of the rows, added up.   memo : its slots, upper and test.   order : int64[rows].
     waiting : int64[2 · rows + 1, 5].   counts : int64[classes, features + 1].   question : int64, p, q, depth, test and cost of the
-    root.   Returns (nodes, cost).
+    root, levels.   Returns (nodes, cost).
     """
     (bits, weights), (mass, price), (slots, upper, test) = table, prices, memo
     n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
@@ -58,10 +62,10 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
         asked = question[3]
         if at > 0:
             number = find(slots, keyed(one, depth), two)
-            if number >= 0:
+            if number >= 0 and test[number] != NO_TREE:
                 asked = np.int64(test[number])
             else:
-                asked = stump(bits, weights, price, here, order, low, high, counts, p, q, leaf) if depth > 0 else np.int64(-1)
+                asked = first_test(bits, weights, mass, price, order[low:high], counts, p, q, min(depth, question[5]))
         for c in range(4):
             nodes[at, c] = -1 if c != 1 else 0
         if asked < 0:
@@ -82,29 +86,52 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
     return made, cost
 
 
-@jit(inner=True, borrow=True)
-def stump(bits, weights, price, mass, order, low, high, counts, p, q, leaf):
-    """The feature whose two leaves cost less than one, and least; −1 where there is none."""
-    classes, features, best, found = counts.shape[0], counts.shape[1] - 1, leaf, np.int64(-1)
-    for k in range(classes):
-        for f in range(features):
-            counts[k, f] = 0
-    for c in range(low, high):
-        r = order[c]
-        for k in range(classes):
-            weight = weights[r, k]
-            if weight != 0:
-                for f in range(features):
-                    counts[k, f] += weight * np.int64(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1))
-    for f in range(features):
-        loss, with_f, without_f = np.int64(0), np.int64(0), np.int64(0)
-        for k in range(classes):
-            loss += counts[k, features]
-            with_f, without_f = max(with_f, counts[k, f]), max(without_f, counts[k, features] - counts[k, f])
-        cost = q * (loss - with_f - without_f) + 2 * p + price[f] * mass
+@jit(borrow=True)
+def first_test(bits, weights, mass, price, order, counts, p, q, levels):
+    """The first test of the best tree of up to two levels; −1 where it is a leaf."""
+    best, found = two_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
+    if levels < 2 or best <= 2 * p:
+        return found if levels > 0 else np.int64(-1)
+    here = np.int64(0)
+    for c in range(order.shape[0]):
+        here += mass[order[c]]
+    for f in range(price.shape[0]):
+        cost = price[f] * here
+        for side in range(2):
+            cost += two_leaves(bits, weights, mass, price, order, counts, p, q, f, side)[0]
         if cost < best:
             best, found = cost, np.int64(f)
     return found
+
+
+@jit(borrow=True)
+def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
+    """Least cost of up to two leaves for the rows with a side of feature ``of`` (−1: all), and their test, −1: a leaf."""
+    classes, features, here, found = counts.shape[0], counts.shape[1] - 1, np.int64(0), np.int64(-1)
+    counts[:] = 0
+    for c in range(order.shape[0]):
+        r = order[c]
+        if of >= 0 and np.int64(bits[r, of >> 5] >> np.uint32(of & 31) & np.uint32(1)) != side:
+            continue
+        here += mass[r]
+        for k in range(classes):
+            weight = weights[r, k]
+            if weight != 0:
+                counts[k, features] += weight
+                for f in range(features):
+                    counts[k, f] += weight * np.int64(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1))
+    total, best = np.int64(0), np.int64(0)
+    for k in range(classes):
+        total, best = total + counts[k, features], max(best, counts[k, features])
+    best = q * (total - best) + p
+    for f in range(features):
+        with_f, without_f = np.int64(0), np.int64(0)
+        for k in range(classes):
+            with_f, without_f = max(with_f, counts[k, f]), max(without_f, counts[k, features] - counts[k, f])
+        cost = q * (total - with_f - without_f) + 2 * p + price[f] * here
+        if cost < best:
+            best, found = cost, np.int64(f)
+    return best, found
 
 
 @jit(borrow=True)
@@ -138,6 +165,36 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
     return known
 
 
+@jit(borrow=True)
+def inherit(cheap, dear, prices, memo):
+    """Enter bounds for one price of a leaf from those for a lower and for a higher one into an empty memo; returns how many sets it knows then.
+
+    Without its own loss, what the best tree of a set costs is a concave function of the price t, at least 0 at t = 0, and grows at least by the
+    price: so its bound is at least that of the lower price, and between two bounds at least what lies on the line from one to the other.
+    cheap, dear : slots and lower of a memo.   prices : int64[3, 2], p and q of the lower, the higher and this price.   memo : slots, lower, upper, test.
+    """
+    (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
+    (slots, lower, upper, test), known = memo, np.int64(0)
+    from_0, from_1, both = p_1 * q - p * q_1, p * q_0 - p_0 * q, p_1 * q_0 - p_0 * q_1
+    for turn in range(2):
+        own, other = cheap if turn == 0 else dear, dear if turn == 0 else cheap
+        for at in range(own[0].shape[0]):
+            one, two = own[0][at, 0], own[0][at, 1]
+            if two == FREE:
+                continue
+            least, again = own[1][np.int64(two & LOWER) - 1], find(other[0], one, two)
+            bound = -((-q * least - from_1) // q_0) if turn == 0 else -(-p * least // p_1)
+            if again >= 0:
+                more = other[1][again]
+                bound = max(bound, -(-(from_0 * least + from_1 * more if turn == 0 else from_0 * more + from_1 * least) // both))
+            if bound > 2 * p:
+                number = find_or_enter(slots, one, two, known)
+                if number == known:
+                    known, lower[number], upper[number], test[number] = known + 1, bound, NEVER, NO_TREE
+                lower[number] = max(lower[number], bound)
+    return known
+
+
 def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int], search: Callable) -> np.ndarray:
     """int64[nodes, 4], see ``SparseSearch.tree``.
 
@@ -146,13 +203,15 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
     """
     n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
-    nodes, question = np.empty((2 * n + 1, 4), np.int64), np.array([asked.p, asked.q, asked.depth, root[1], root[0]])
-    made, cost = quick_tree(
-        (asked.bits, asked.weights), asked.prices(), sums, (memo["slots"], memo["upper"], memo["test"]), np.empty(n, np.int64),
-        np.empty((2 * n + 1, 5), np.int64), np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64), question, nodes,
-    )  # fmt: skip
-    if cost <= root[0]:
-        return nodes[:made].copy()
+    nodes, question = np.empty((2 * n + 1, 4), np.int64), [asked.p, asked.q, asked.depth, root[1], root[0]]
+    for levels in (1, 2) if n * asked.n_features**2 <= QUICK else (1,):
+        made, cost = quick_tree(
+            (asked.bits, asked.weights), asked.prices(), sums, (memo["slots"], memo["upper"], memo["test"]), np.empty(n, np.int64),
+            np.empty((2 * n + 1, 5), np.int64), np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64),
+            np.array([*question, levels]), nodes,
+        )  # fmt: skip
+        if cost <= root[0]:
+            return nodes[:made].copy()
     tree, has = asked.hang(nodes), asked.has()
     for node in [*tree.leaves(), *tree.inner()]:
         asked.exchange(node, has, search, 2, ALL)

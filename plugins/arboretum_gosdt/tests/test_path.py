@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
+import attrs
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from arboretum.api import CapabilityError, Context, Limits
 from arboretum_gosdt.objectives import Accuracy, Balanced
 from arboretum_gosdt.path import Path
 from arboretum_gosdt.prepared import all_tests
+from arboretum_gosdt.solver import Gosdt
 from tiny_tables import Held, limited, tiny_problem
 
 
@@ -103,3 +105,38 @@ def test_ctrl_c_never_proves_anything(after, monkeypatch):
     least = least_losses(problem, 9)
     for k, loss in least.items():
         assert any(error <= float(loss) + 1e-12 and n <= k for error, n in found.front.bound)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 5, 6, 9, 12, 13, 15, 16, 18, 20, 21])
+def test_larger_paths_are_those_of_one_search_for_each_price(seed):
+    rng = np.random.default_rng(seed)
+    problem = tiny_problem(seed + 100, Accuracy(lam=0.003), n_rows=int(rng.integers(30, 70)), n_columns=int(rng.integers(4, 6)))
+    found = Path().solve(problem, Context())
+    starts, leaves, losses = (found.details[key] for key in ("lambdas", "leaves", "losses"))
+    assert found.finished and leaves[0] > 4  # trees of fewer are found without another search
+    for lam in np.geomspace(0.003, 0.4, 15).tolist():
+        at = max(i for i, start in enumerate(starts) if start <= lam)
+        alone = Gosdt().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(lam=lam))), Context())
+        assert losses[at] + lam * leaves[at] == pytest.approx(alone.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_inherited_bound_is_above_what_a_set_costs(seed):
+    from arboretum_gosdt.sparse import SparseSearch
+    from test_sparse import cost_of, drawn
+
+    has, bits, weights, p, q, depth, _, _ = drawn(seed)
+    alone = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
+    assert alone.run(None, None, lambda low, up: None) == ""
+    sides = [SparseSearch(bits, weights, has.shape[1], times * p, q, depth) for times in (1, 3)]
+    for one in sides:
+        one.run(None, None, lambda low, up: None)
+    for dear in (None, sides[1]):
+        middle = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
+        middle.start_between(sides[0], dear)
+        assert middle.run(None, None, lambda low, up: None) == "" and middle.upper == middle.lower == alone.upper
+        assert cost_of(middle.tree(), has, weights, 2 * p, q)[0] == alone.upper
+        below = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
+        below.below(alone.upper)  # there is no such tree
+        below.start_between(sides[0], dear)
+        assert below.run(None, None, lambda low, up: None) == "" and below.lower == alone.upper <= below.upper
