@@ -85,7 +85,8 @@ class _Search:
         self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
         self.filled: set[tuple[int, int]] = set()  # numbers of leaves between which every best tree is known
         self.lines = [(units.p, units.q, self.own * units.q + units.p)]  # p, q, least: all trees have q · loss + p · leaves ≥ least
-        self.searches: list[SparseSearch] = []
+        self.search: SparseSearch | None = None  # the last one
+        self.searches: list[SparseSearch] = []  # from which bounds are taken
         # of the value at the smallest λ, as long as that is not solved
         self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
         self.trees: dict[int, Tree] = {}
@@ -144,7 +145,7 @@ class _Search:
             self.lines.append((p, q, cost(found)))
             if found is not a:
                 self.steps.insert(self.steps.index(b), found)
-                self.open += [(a, found), (found, b)]
+                self.open += [(found, b), (a, found)]
         return ""
 
     def _least(self, leaves: int) -> int:
@@ -165,7 +166,10 @@ class _Search:
         if not len(prepared.weights) or not len(prepared.tests):
             self.floor = None
             return self.leaf, ""
-        search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+        if self.search is None:
+            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+        else:
+            search = self.search.again(p, q)
         if not first:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search.below(q * known.loss + p * known.leaves)
             by_price = sorted([*self.searches, search], key=lambda one: Fraction(one.asked.p, one.asked.q))
@@ -179,6 +183,7 @@ class _Search:
         except KeyboardInterrupt as error:
             ended, self.stopped = "interrupt", interrupted(error)
         self.sets += search.subproblems
+        self.search = search
         self.lines.append((p, q, search.lower))
         self.searches = [*self.searches, search] if memory is None or 2 * (held + search.bytes_used) < memory else []
         if not first and search.upper >= q * known.loss + p * known.leaves:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
+from copy import copy
 from functools import partial
 from typing import Any
 
+import attrs
 import numpy as np
 
 from arboretum.kernels.solving.arrays import Arrays
@@ -18,9 +20,10 @@ from arboretum_gosdt.prepared import SMALL
 from arboretum_gosdt.sparse_kernel import BEYOND, DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAST, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE, SIMILAR,
-    STRIDE, SUPERSET, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
+    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAF, LEAST, LOSS, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE,
+    SIMILAR, STRIDE, SUPERSET, SUPPORT, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
+from arboretum_gosdt.sparse_node import BOUNDS as USED
 from arboretum_gosdt.sparse_rows import BITS, count_groups, lay_rows
 from arboretum_gosdt.sparse_tree import best_tree, enter_records, inherit
 
@@ -96,7 +99,6 @@ class SparseSearch:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
         planes, summed, own = planes_of(weights, mass)
-        self._lost = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         price = np.empty(0, np.int8) if price is None else price
         self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
         kind = np.uint16 if self.word == 16 else np.uint32
@@ -107,24 +109,17 @@ class SparseSearch:
         count_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
-        self._greedy, self._timed, self._slices, self._pace, self._given = greedy, True, 0, SLICE / SLICE_SECONDS, np.empty((0, 4), np.int64)
-        support = p // q + 1 if "support" not in without else 1
+        self._greedy, self._timed, self._pace = greedy, True, SLICE / SLICE_SECONDS
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         n_planes = planes.shape[1]
         of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
-        saving = np.array([min(support, np.iinfo(kind).max)], kind)
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array([classes, n_planes, word_bits, q, p, support, positions, lanes, own, use, summed], np.int64)
+        numbers = np.array([classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
-        self._data = Data(of_class, shared[group_class] << shifts, saving, price, dearest, numbers)
+        self._data = Data(of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers)
         self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
-        self._log = np.empty((0, 3), np.uint64)
-        self._memo = Arrays({
-            "slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64),
-            "test": np.empty(1024, np.int32),
-        })  # fmt: skip
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
             np.empty(n_words, kind), np.empty(n_words, kind), np.empty(n_planes, kind), np.empty(2, kind), np.empty(stride, kind),
@@ -143,11 +138,30 @@ class SparseSearch:
         level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
         lay_rows(bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual)
         levels.totals[0] = totals
-        levels.node[0], levels.node_key[0] = 0, 0
-        levels.node[0, N_FEATURES], levels.node[0, STRIDE] = n_features if len(price) else stride, stride
-        levels.node[0, WEIGHT], levels.node[0, BUDGET], levels.node[0, DEPTH] = total, NEVER, self.asked.depth
-        self._state = np.zeros(N_STATE, np.int64)
+        self._begin(p, q)
+
+    def _begin(self, p: int, q: int) -> None:
+        """Forget all work, and let a leaf cost p and a loss q."""
+        (weights, n_features), data, stride = (self.asked.weights, self.asked.n_features), self._data, self._levels["features"].shape[1]
+        total, numbers, node, use = int(weights.max(axis=1).sum()), data.numbers.copy(), self._levels["node"], int(data.numbers[USED])
+        numbers[[LOSS, LEAF, SUPPORT]] = q, p, p // q + 1 if use & SUPPORT_BOUND else 1
+        self._data = data._replace(numbers=numbers, saving=np.minimum(numbers[[SUPPORT]], self._scratch.never[0]).astype(data.saving.dtype))
+        self._slices, self._given, self._log = 0, np.empty((0, 4), np.int64), np.empty((0, 3), np.uint64)
+        self._memo = Arrays({
+            "slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64),
+            "test": np.empty(1024, np.int32),
+        })  # fmt: skip
+        node[0], self._levels["node_key"][0], self._state = 0, 0, np.zeros(N_STATE, np.int64)
+        node[0, [N_FEATURES, STRIDE, WEIGHT, BUDGET, DEPTH]] = n_features if len(data.price) else stride, stride, total, NEVER, self.asked.depth
+        self._lost = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         self.lower, self.upper = self._lost, self._lost + q * (total - int(weights.sum(axis=0).max())) + p
+
+    def again(self, p: int, q: int) -> SparseSearch:
+        """A search of the same table at another price, before any work; this one keeps what it found, and cannot go on."""
+        other = copy(self)
+        other.asked = attrs.evolve(self.asked, p=p, q=q)
+        other._begin(p, q)
+        return other
 
     @property
     def subproblems(self) -> int:

@@ -42,6 +42,8 @@ tests may cost that are solved."""
 N_STATE = 6
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
+NO_TREE = -3
+"""Test of a set of which only a bound of its trees of three leaves and more is known."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -106,15 +108,16 @@ def look_up(data, levels, scratch, memo, d, i):
         if number >= 0:
             lower = memo.lower[number] - lost(data, levels, d, i, side)
             learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
-            spread_bound(data, levels, scratch, d, i, side, lower)
+            spread_bound(data, levels, scratch, d, i, side, min(lower, levels.upper[d, side * levels.node[d, STRIDE] + i]))
 
 
 @jit(inner=True, borrow=True)
 def keep(memo, state, one, two, lower, upper, test):
     """Enter what is known of a set; returns its number."""
     number = find_or_enter(memo.slots, one, two, state[KNOWN])
-    if number == state[KNOWN]:
-        state[KNOWN] += 1
+    known = number < state[KNOWN]
+    state[KNOWN] += 0 if known else 1
+    if not known or memo.test[number] == NO_TREE:
         memo.lower[number], memo.upper[number], memo.test[number] = lower, upper, test
     else:
         memo.lower[number] = max(memo.lower[number], lower)

@@ -10,15 +10,13 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
 from arboretum_gosdt.incumbent import Asked
-from arboretum_gosdt.sparse_kernel import DEPTH_KEY, below, keyed
+from arboretum_gosdt.sparse_kernel import DEPTH_KEY, NO_TREE, below, keyed
 from arboretum_gosdt.sparse_node import NEVER, UNLIMITED
 
 ALL = 1 << 62
 """Slices, as many as it takes."""
 QUICK = 1 << 26
 """Rows times pairs of features, up to which all trees of two levels are gone through where the memo knows nothing."""
-NO_TREE = -2
-"""Test of a set of which only a bound is known."""
 LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 """Places of a set that waits: its rows in ``order``, remaining depth, node above and place of the child there."""
 
@@ -169,8 +167,9 @@ def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, 
 def inherit(cheap, dear, prices, memo):
     """Enter bounds for one price of a leaf from those for a lower and for a higher one into an empty memo; returns how many sets it knows then.
 
-    Without its own loss, what the best tree of a set costs is a concave function of the price t, at least 0 at t = 0, and grows at least by the
-    price: so its bound is at least that of the lower price, and between two bounds at least what lies on the line from one to the other.
+    Of trees of three leaves and more, as the least cost of fewer is known wherever the memo is asked.  What the best of them costs is a
+    concave function of the price t, at least 0 at t = 0, and grows by at least 3 t: a bound for a lower price is one for this with three
+    leaves more, and between two bounds lies no less than the line from one to the other.
     cheap, dear : slots and lower of a memo.   prices : int64[3, 2], p and q of the lower, the higher and this price.   memo : slots, lower, upper, test.
     """
     (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
@@ -183,11 +182,11 @@ def inherit(cheap, dear, prices, memo):
             if two == FREE:
                 continue
             least, again = own[1][np.int64(two & LOWER) - 1], find(other[0], one, two)
-            bound = -((-q * least - from_1) // q_0) if turn == 0 else -(-p * least // p_1)
+            bound = -((-q * least - 3 * from_1) // q_0) if turn == 0 else -(-p * least // p_1)
             if again >= 0:
                 more = other[1][again]
                 bound = max(bound, -(-(from_0 * least + from_1 * more if turn == 0 else from_0 * more + from_1 * least) // both))
-            if bound > 2 * p:
+            if bound > 3 * p:
                 number = find_or_enter(slots, one, two, known)
                 if number == known:
                     known, lower[number], upper[number], test[number] = known + 1, bound, NEVER, NO_TREE
