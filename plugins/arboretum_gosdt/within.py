@@ -78,8 +78,8 @@ class Within:
         planes = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
         excess = np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind)
         similar = least <= 1 and not table.price.any()
-        numbers = np.array([p, q, least, similar], kind)
-        plain = (np.ascontiguousarray(one, kind) for one in (table.mass, table.rows, table.price))
+        numbers = np.array([p, q, least if least > 1 else 0, similar], kind)
+        plain = (np.ascontiguousarray(one, kind) for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price))
         self._table = kernels.Table(table.outcome, planes, excess, keys, *plain, numbers, np.zeros(tests, kind) if known is None else known[-1])
         most = int(UNLIMITED) if depth is None else depth
         levels = min(n, most, max(budget, 0) // p if p else n) + 3
@@ -94,9 +94,10 @@ class Within:
         self._levels = kernels.Levels(
             np.empty(n * (levels + 1) + 64, kind), np.empty(levels + 1, kind), level(words, of=np.uint64), level(kernels.N_NODE),
             level(tests), level(tests), level(tests), level(tests), level(2, tests), level(2, tests), level(2, tests, 2), level(2, tests), level(tests * tests),
+            level(tests),
         )  # fmt: skip
         pairs = np.empty((answers + 1) * tests * tests, kind)
-        self._scratch = kernels.Scratch(np.empty((answers + 4, tests), kind), pairs, np.empty(tests, kind), np.empty(answers + 4, kind))
+        self._scratch = kernels.Scratch(np.empty((answers + 5, tests), kind), pairs, np.empty(tests, kind), np.empty(answers + 5, kind))
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]}})
         self._graph = Arrays({
             "bits": np.zeros((1024, words), np.uint64), "set": np.empty((1024, kernels.N_SET), kind), "waiting": np.full(n + 1, -1),

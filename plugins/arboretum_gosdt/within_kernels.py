@@ -29,7 +29,7 @@ class Table(NamedTuple):
 
     outcome : uint8[objects, tests], 0 or 1.   planes : uint64[tests, words], the same as bits of objects.   excess :
     int64[objects, answers], what an answer costs more than the best one.   keys : int64[objects, 2], random.   mass : int64[objects].
-    rows : int64[objects].   price : int64[tests], of a unit of mass.   numbers : int64, p, q, rows that a side needs, 1 where bounds of
+    rows : int64[objects].   price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.   numbers : int64, p, q, rows that a side needs, 1 where bounds of
     similar sets hold.   first : int64[tests], what trees cost at least that ask them first.
     """
 
@@ -54,7 +54,8 @@ class Levels(NamedTuple):
     test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there, at least with the trees below, and
     what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.   child : int64[levels, 2, tests, 2], keys.
-    weight : int64[levels, 2, tests], the most that wrong answers cost on a side.   near : int64[levels, tests²], on what two tests share.
+    weight : int64[levels, 2, tests], the most that wrong answers cost on a side.   near : int64[levels, tests²], on what two tests share, the
+    first of them one of ``open`` (int64[levels, tests]), those that may be asked first and of which a side is not solved.
     """
 
     objects: np.ndarray
@@ -70,11 +71,12 @@ class Levels(NamedTuple):
     child: np.ndarray
     weight: np.ndarray
     near: np.ndarray
+    open: np.ndarray
 
 
-N_NODE = 9
-WIDTH, BUDGET, BEST, LEAF, DEPTH, CHILD, SIDE, KEY_1, KEY_2 = range(N_NODE)
-"""Tests of a set, what its trees may cost, least cost known, cost of a leaf, remaining depth, test and side that are being solved (NEW:
+N_NODE = 10
+WIDTH, OPEN, BUDGET, BEST, LEAF, DEPTH, CHILD, SIDE, KEY_1, KEY_2 = range(N_NODE)
+"""Tests of a set, those of ``open``, what its trees may cost, least cost known, cost of a leaf, remaining depth, test and side that are being solved (NEW:
 nothing was done yet), fingerprint."""
 NEW = -2
 
@@ -109,7 +111,7 @@ MOST, ALONE, REST_DEPTH, NEXT, WORD_1, WORD_2, FROM, TO = range(N_SET)
 
 
 class Scratch(NamedTuple):
-    """Room.   sums : int64[answers + 4, tests].   both : int64[answers + 1, tests²].   mask : int64[tests].   price : int64[tests]."""
+    """Room.   sums : int64[answers + 5, tests].   both : int64[answers + 1, tests²].   mask : int64[tests].   price : int64[tests]."""
 
     sums: np.ndarray
     both: np.ndarray
@@ -124,24 +126,29 @@ LEVEL, KNOWN, SETS, TAKEN, EDGES, SIZE = range(N_STATE)
 
 @jit(inner=True, borrow=True)
 def count_tests(table, levels, scratch, d):
-    """Sums of each test's objects with outcome 1 (answers, mass, rows, keys), and the tests that divide the set; returns how many."""
-    outcome, excess, sums, n_answers = table.outcome, table.excess, scratch.sums, table.excess.shape[1]
+    """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer), and the tests that divide the set; returns how many."""
+    outcome, excess, sums, n_answers, mask = table.outcome, table.excess, scratch.sums, table.excess.shape[1], scratch.mask
     sums[:] = 0
     last, objects = outcome.shape[1], levels.objects[levels.first[d] : levels.first[d + 1]]
     for r in objects:
-        mine = outcome[r]
-        for c in range(n_answers + 4):
+        for f in range(last):
+            mask[f] = -np.int64(outcome[r, f])
+        most = np.int64(0)
+        for c in range(n_answers + 5):
             value = excess[r, c] if c < n_answers else table.keys[r, c - n_answers] if c < n_answers + 2 else table.mass[r]
-            value = table.rows[r] if c == n_answers + 3 else value
+            value = table.rows[r] if c == n_answers + 3 else most if c == n_answers + 4 else value
+            most = max(most, value) if c < n_answers else most
             if value != 0:
-                row = sums[c]
                 for f in range(last):
-                    row[f] += value * mine[f]
+                    sums[c, f] += value & mask[f]
     total, width = scratch.side, 0
-    total[: n_answers + 4] = 0
+    total[: n_answers + 5] = 0
     for r in objects:
+        most = np.int64(0)
         for c in range(n_answers):
             total[c] += excess[r, c]
+            most = max(most, excess[r, c])
+        total[n_answers + 4] += most
         total[n_answers + 2] += table.mass[r]
         total[n_answers + 3] += table.rows[r]
     words, least = table.planes.shape[1], table.numbers[LEAST]
@@ -152,16 +159,27 @@ def count_tests(table, levels, scratch, d):
             rest |= levels.bits[d, w] & ~table.planes[f, w]
         if one != 0 and rest != 0 and rows >= least and total[n_answers + 3] - rows >= least:
             levels.test[d, width] = f
+            for c in range(n_answers + 5):
+                sums[c, width] = sums[c, f]  # of the tests kept, in their order
             width += 1
     return width
 
 
 @jit(inner=True, borrow=True)
-def count_pairs(table, levels, scratch, d, m):
-    """both[c, i, j], i ≤ j : sum of ``excess[r, c]`` over the objects of the set with both tests; both[answers] : of the greatest excess."""
-    outcome, excess, n_answers, mask = table.outcome, table.excess, table.excess.shape[1], scratch.mask
-    both, square = scratch.both, m * m
-    both[: (n_answers + 1) * square] = 0
+def count_pairs(table, levels, scratch, d, m, limit):
+    """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests; both[answers] : of the greatest excess.
+
+    For the tests i that may be asked first within the limit, of which a side is not solved, and all j.
+    """
+    outcome, excess, n_answers, open_tests, bound = table.outcome, table.excess, table.excess.shape[1], levels.open[d], levels.bound[d]
+    both, square, mask, n_open = scratch.both, m * m, scratch.mask, 0
+    for i in range(m):
+        if bound[i] <= limit and (levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]):
+            open_tests[n_open] = i
+            n_open += 1
+            for c in range(n_answers + 1):
+                both[c * square + i * m : c * square + i * m + m] = 0
+    levels.node[d, OPEN] = n_open
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         for i in range(m):
@@ -171,26 +189,25 @@ def count_pairs(table, levels, scratch, d, m):
             value = excess[r, c] if c < n_answers else most
             most = max(most, value)
             if value != 0 and (c < n_answers or n_answers > 2):
-                for i in range(m):
+                for k in range(n_open):
+                    i = open_tests[k]
                     if mask[i] != 0:
                         begin = c * square + i * m
-                        for j in range(i, m):
+                        for j in range(m):
                             both[begin + j] += value & mask[j]
     if n_answers <= 2:  # one of two excesses is 0
-        for c in range(n_answers):
-            for k in range(square):
-                both[n_answers * square + k] += both[c * square + k]
-    for c in range(n_answers + 1):
-        for i in range(m):
-            for j in range(i):
-                both[c * square + i * m + j] = both[c * square + j * m + i]
+        for k in range(n_open):
+            begin = open_tests[k] * m
+            for c in range(n_answers):
+                for j in range(begin, begin + m):
+                    both[n_answers * square + j] += both[c * square + j]
 
 
 @jit(borrow=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
     node, n_answers, p, q = levels.node[d], table.excess.shape[1], table.numbers[P], table.numbers[Q]
-    node[CHILD], node[WIDTH] = -1, 0
+    node[CHILD], node[WIDTH], node[OPEN] = -1, 0, 0
     m = count_tests(table, levels, scratch, d)
     sums, total = scratch.sums, scratch.side
     least = total[0]
@@ -200,51 +217,61 @@ def expand(table, levels, scratch, memo, d):
     if m == 0 or node[DEPTH] < 1:
         return
     node[WIDTH] = m
-    count_pairs(table, levels, scratch, d, m)
-    both, near, square = scratch.both, levels.near[d], m * m
-    for k in range(square):
-        near[k] = both[n_answers * square + k]
     depth, mass = below(node[DEPTH]), total[n_answers + 2]
     whole_table = levels.first[d + 1] - levels.first[d] == table.outcome.shape[0]
     for i in range(m):
         f = levels.test[d, i]
         levels.paid[d, i] = table.price[f] * mass
         levels.told[d, i] = table.first[f] if whole_table else 0
-        levels.weight[d, 0, i] = near[i * m + i]
+        levels.weight[d, 0, i], levels.weight[d, 1, i] = sums[n_answers + 4, i], total[n_answers + 4] - sums[n_answers + 4, i]
         for word in range(2):
-            levels.child[d, 0, i, word] = sums[n_answers + word, f]
-            levels.child[d, 1, i, word] = node[KEY_1 + word] - sums[n_answers + word, f]
-    whole = most_of(table, levels, d)
-    for i in range(m):
-        f = levels.test[d, i]
-        levels.weight[d, 1, i] = whole - levels.weight[d, 0, i]
+            levels.child[d, 0, i, word] = sums[n_answers + word, i]
+            levels.child[d, 1, i, word] = node[KEY_1 + word] - sums[n_answers + word, i]
         for side in range(2):
-            leaf, two, three = NEVER, NEVER, NEVER
+            leaf = NEVER
             for c in range(n_answers):
-                leaf = min(leaf, sums[c, f] if side == 0 else total[c] - sums[c, f])
+                leaf = min(leaf, sums[c, i] if side == 0 else total[c] - sums[c, i])
             leaf = q * leaf + p
-            here = sums[n_answers + 2, f] if side == 0 else mass - sums[n_answers + 2, f]
-            if depth >= 1 and leaf > 2 * p:
-                for j in range(m):
-                    one, rest = NEVER, NEVER
-                    for c in range(n_answers):
-                        x = both[c * square + i * m + j]
-                        loss = sums[c, f] if side == 0 else total[c] - sums[c, f]
-                        x = x if side == 0 else sums[c, levels.test[d, j]] - x
-                        one, rest = min(one, x), min(rest, loss - x)
-                    paid = table.price[levels.test[d, j]] * here
-                    two = min(two, q * (one + rest) + 2 * p + paid)
-                    three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + paid)
-                if depth < 2:
-                    three = NEVER
-            # a second test that leaves the side whole costs more than a leaf; one that leaves too few rows is a bound, and no tree
-            low, high = min(leaf, min(two, three)), min(leaf, two) if table.numbers[LEAST] <= 1 else leaf
+            low, high = leaf if depth < 1 else min(leaf, 2 * p), leaf
             if low < high:
                 known = find(memo.slots, keyed(np.uint64(levels.child[d, side, i, 0]), depth), np.uint64(levels.child[d, side, i, 1]))
                 if known >= 0:
                     low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
             levels.low[d, side, i], levels.high[d, side, i] = low, high
+        refresh(levels, d, i)
+    count_pairs(table, levels, scratch, d, m, limit_of(node, d))
+    both, near, square, priced = scratch.both, levels.near[d], m * m, False
     for i in range(m):
+        priced |= table.price[levels.test[d, i]] != 0
+    for k in range(node[OPEN]):
+        i = levels.open[d, k]
+        f = levels.test[d, i]
+        for j in range(i * m, i * m + m):
+            near[j] = both[n_answers * square + j]
+        for side in range(2):
+            two, three, high = NEVER, NEVER, levels.high[d, side, i]
+            if levels.low[d, side, i] == high:
+                continue
+            here = sums[n_answers + 2, i] if side == 0 else mass - sums[n_answers + 2, i]
+            if n_answers == 2 and not priced:
+                one, rest = both[i * m : i * m + m], both[square + i * m : square + i * m + m]
+                two, three = two_and_three(one, rest, sums[0, :m], sums[1, :m], sums[0, i], sums[1, i], total[0], total[1], side)
+                two, three = q * two + 2 * p, min(q * three + 3 * p, 4 * p)
+            for j in range(m if n_answers != 2 or priced else 0):
+                one, rest = NEVER, NEVER
+                for c in range(n_answers):
+                    x = both[c * square + i * m + j]
+                    loss = sums[c, i] if side == 0 else total[c] - sums[c, i]
+                    x = x if side == 0 else sums[c, j] - x
+                    one, rest = min(one, x), min(rest, loss - x)
+                paid = table.price[levels.test[d, j]] * here
+                two = min(two, q * (one + rest) + 2 * p + paid)
+                three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + paid)
+            if depth < 2:
+                three = NEVER
+            # a second test that leaves the side whole costs more than a leaf; one that leaves too few rows is a bound, and no tree
+            low, high = min(high, min(two, three)), min(high, two) if table.numbers[LEAST] <= 1 else high
+            levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
         refresh(levels, d, i)
     if table.numbers[SIMILAR] != 0:
         for i in range(m):
@@ -253,15 +280,30 @@ def expand(table, levels, scratch, memo, d):
 
 
 @jit(inner=True, borrow=True)
-def most_of(table, levels, d):
-    """What wrong answers cost at most on a set."""
-    found = np.int64(0)
-    for at in range(levels.first[d], levels.first[d + 1]):
-        r, most = levels.objects[at], np.int64(0)
-        for c in range(table.excess.shape[1]):
-            most = max(most, table.excess[r, c])
-        found += most
-    return found
+def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side):
+    """Least loss of two leaves on a side of a test, and of one of them, by the second test, for two answers.
+
+    one, other : int64[tests], of both answers on what the two tests share.   first, second : on all with the second test, with_1, with_2 : with
+    the first, all_1, all_2 : of the set.
+    """
+    two, three = NEVER, NEVER
+    if side == 0:
+        for j in range(one.shape[0]):
+            a, b = min(one[j], other[j]), min(with_1 - one[j], with_2 - other[j])
+            two, three = min(two, a + b), min(three, min(a, b))
+    else:
+        rest_1, rest_2 = all_1 - with_1, all_2 - with_2
+        for j in range(one.shape[0]):
+            x, y = first[j] - one[j], second[j] - other[j]
+            a, b = min(x, y), min(rest_1 - x, rest_2 - y)
+            two, three = min(two, a + b), min(three, min(a, b))
+    return two, three
+
+
+@jit(inline=True, borrow=True)
+def limit_of(node, d):
+    """What trees may cost by a test that is still asked."""
+    return node[BUDGET] if d == 0 else min(node[BUDGET], node[BEST] - 1)
 
 
 @jit(inline=True, borrow=True)
@@ -279,8 +321,9 @@ def spread(table, levels, d, i, side):
     if low <= 2 * table.numbers[P]:
         return
     whole = levels.weight[d, side, i]
-    for j in range(m):
-        near = levels.near[d, i * m + j]
+    for k in range(levels.node[d, OPEN]):
+        j = levels.open[d, k]
+        near = levels.near[d, j * m + i]
         common = near if side == 0 else levels.weight[d, 0, j] - near
         one, rest = low - q * (whole - common), low - q * common
         if one > levels.low[d, 0, j] or rest > levels.low[d, 1, j]:
@@ -310,7 +353,8 @@ def enter(table, levels, d, i, side, budget):
 def next_open(levels, d, limit):
     """The most balanced test within the limit of which a side is not solved; −1: none."""
     found, most = np.int64(-1), np.int64(-1)
-    for i in range(levels.node[d, WIDTH]):
+    for k in range(levels.node[d, OPEN]):
+        i = levels.open[d, k]
         if levels.bound[d, i] <= limit and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most:
             if levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]:
                 found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
@@ -411,7 +455,7 @@ def search(table, levels, scratch, memo, graph, state, work):
                 return PAUSED
             work -= 1000 + (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
             expand(table, levels, scratch, memo, d)
-        limit = node[BUDGET] if d == 0 else min(node[BUDGET], node[BEST] - 1)
+        limit = limit_of(node, d)
         i = next_open(levels, d, limit)
         if i >= 0:
             open_1, open_0 = levels.low[d, 0, i] < levels.high[d, 0, i], levels.low[d, 1, i] < levels.high[d, 1, i]
