@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Context, Problem, Solution, Status, Task, Tree, param
+from arboretum.api import BudgetError, CapabilityError, Context, Problem, Solution, Status, Task, Tree, param, two_way_order, two_way_tree
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.objectives import decimal, exact_weights
 from arboretum_gosdt.prepared import alike, all_tests, pack
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked
-from arboretum_gosdt.trees import framed, preorder
 
 DEFAULT_BYTES = 4_000_000_000
 """Where the run sets no budget.memory_mb."""
@@ -351,7 +350,7 @@ class Attempt:
         nodes = laid(preorder_tests)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
-        nodes = preorder(nodes)
+        nodes = two_way_order(nodes)
         weights, counts, value, at = np.zeros((len(nodes), 3)), np.zeros(len(nodes)), np.zeros(len(nodes)), {0: np.arange(objects.n_objects)}
         for v, (test, one, rest) in enumerate(nodes.tolist()):
             rows = at.pop(v)
@@ -360,7 +359,7 @@ class Attempt:
             if test >= 0:
                 mine = self.tests.outcome(test, rows)
                 at[one], at[rest] = rows[mine], rows[~mine]
-        return framed(objects, self.tests, nodes, (weights, counts, np.zeros(len(nodes), np.int64), value))
+        return two_way_tree(objects, nodes, self.tests.rule, self.tests.price, (weights, counts, np.zeros(len(nodes), np.int64), value))
 
 
 def whole_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:

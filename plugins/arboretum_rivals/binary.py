@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Choice, Context, Encoded, Family, Problem, Solution, Status, Tree, assemble, refuse_unfit
+from arboretum.api import BudgetError, CapabilityError, Context, Encoded, Family, Problem, Solution, Status, Tree, refuse_unfit, two_way_order, two_way_tree
 
 DEFAULT_BYTES = 4_000_000_000
 """Of a solver's own, where the run sets no budget.memory_mb."""
@@ -61,21 +61,22 @@ class Binary:
         nodes : int64[nodes, 3], (test or −1 for a leaf, node of outcome 0, node of outcome 1), root first.
         """
         problem, objects = self.problem, self.problem.objects
-
-        def choose(place: tuple[int, np.ndarray]) -> Choice:
-            node, held = place
-            weights, count = np.bincount(objects.label[held], objects.weight[held], objects.n_classes), int(objects.count[held].sum())
-            test = int(nodes[node, 0])
-            if test < 0:
-                return Choice(weights, count)
-            outcome, number = self.outcome[test, self.group[held]], int(self.tests[test])
-            below = [(0, (int(nodes[node, 1]), held[~outcome])), (1, (int(nodes[node, 2]), held[outcome]))]
-            return Choice(weights, count, objects.rule(number), float(problem.prices.tests[number]), below)
-
-        tree = assemble(objects, problem.parts.impurity, (0, np.arange(objects.n_objects)), choose)
-        if not hasattr(problem.parts.objective, "label_costs"):
-            return tree
-        return attrs.evolve(tree, label=problem.parts.objective.label_costs(tree.weights, problem).argmin(axis=1))
+        nodes, at, moved = two_way_order(nodes[:, [0, 2, 1]]), np.zeros(objects.n_objects, np.int64), np.arange(objects.n_objects)
+        n, classes = len(nodes), objects.n_classes
+        weights, counts = np.zeros((n, classes)), np.zeros(n)
+        while len(moved):  # one level down
+            here = at[moved]
+            weights += np.bincount(here * classes + objects.label[moved], objects.weight[moved], n * classes).reshape(n, classes)
+            counts += np.bincount(here, objects.count[moved], n)
+            inner = nodes[here, 0] >= 0
+            moved, here = moved[inner], here[inner]
+            at[moved] = np.where(self.outcome[nodes[here, 0], self.group[moved]], nodes[here, 1], nodes[here, 2])
+        costs = getattr(problem.parts.objective, "label_costs", None)
+        label = weights.argmax(axis=1) if costs is None else costs(weights, problem).argmin(axis=1)
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.tests[nodes[inner, 0]]
+        tree = two_way_tree(objects, nodes, objects.rule, problem.prices.tests, (weights, counts, label, np.full(n, np.nan)))
+        return tree if problem.parts.impurity is None else attrs.evolve(tree, impurity=problem.parts.impurity.value(tree.weights))
 
     def solution(self, tree: Tree, lower: float, stopped: str, steps: tuple[int, str], details: dict[str, Any]) -> Solution:
         """The answer of a search.
@@ -111,8 +112,9 @@ def read(problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs
             ways = "encoder=onehot (a test per value), or encoder=midpoints"
             raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {feature.n_bins} branches; use {ways}")
     outcome, tests = _tests(objects)
-    _, first, group = np.unique(np.packbits(outcome, axis=0), axis=1, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
+    seen: dict[bytes, int] = {}
+    group = np.array([seen.setdefault(key, len(seen)) for key in map(bytes, np.packbits(outcome.T, axis=1))], np.int64)
+    first = np.unique(group, return_index=True)[1]
     loss, leaf, unit = (costs or _costs)(problem, solver)
     cost = np.zeros((len(first), objects.n_classes), np.int64)
     np.add.at(cost, group, loss)
@@ -136,8 +138,9 @@ def _tests(objects: Encoded) -> tuple[np.ndarray, np.ndarray]:
 def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
     """int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the decimals that were written down."""
     objects, objective, classes = problem.objects, problem.parts.objective, problem.objects.n_classes
-    kinds, member = np.unique(np.stack([objects.weight, objects.label.astype(float)]), axis=1, return_inverse=True)
-    weight, label, number = [decimal(one) for one in kinds[0]], kinds[1].astype(int).tolist(), np.bincount(member.reshape(-1)).tolist()
+    values, which = np.unique(objects.weight, return_inverse=True)
+    kinds, member = np.unique(which.reshape(-1) * classes + objects.label, return_inverse=True)
+    weight, label, number = [decimal(one) for one in values[kinds // classes]], (kinds % classes).tolist(), np.bincount(member.reshape(-1)).tolist()
     total = [sum((w * n for w, y, n in zip(weight, label, number, strict=True) if y == k), Fraction(0)) for k in range(classes)]
     factor, errors, lam = objective.factors(total), objective.errors(classes), decimal(objective.lam)
     loss = [[w * factor[y] * one for one in errors[y]] for w, y in zip(weight, label, strict=True)]

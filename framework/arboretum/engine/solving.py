@@ -11,7 +11,7 @@ from arboretum.errors import CapabilityError, DataError
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
-from arboretum.model.tree import MISSING_STOPS, Tree
+from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
 
 
 def refuse_unfit(solver: str, objects: Encoded, prices: Prices) -> None:
@@ -70,3 +70,49 @@ def assemble(objects: Encoded, impurity: Any, root: Any, choose: Callable[[Any],
             above.children[outcome] = node
     tree = to_tree(top, objects, Statistics.of(objects))
     return tree if impurity is None else attrs.evolve(tree, impurity=impurity.value(tree.weights))
+
+
+def two_way_order(nodes: np.ndarray) -> np.ndarray:
+    """The same tree, numbered depth first, the branch of outcome 0 before that of outcome 1.
+
+    nodes : int64[nodes, 3], (test or −1 at a leaf, node of outcome 1, node of outcome 0), root first; what a leaf says there stays.
+    """
+    listed, found, waiting = nodes.tolist(), [], [(0, -1, 0)]
+    while waiting:
+        old, above, side = waiting.pop()
+        if above >= 0:
+            found[above][side] = len(found)
+        test, one, rest = listed[old]
+        if test >= 0:
+            waiting += [(one, len(found), 1), (rest, len(found), 2)]
+        found.append([test, -1, -1] if test >= 0 else [test, one, rest])
+    return np.array(found, np.int64)
+
+
+def two_way_tree(objects: Encoded, nodes: np.ndarray, rule: Callable[[int], TestRule], price: np.ndarray, held: tuple[np.ndarray, ...]) -> Tree:
+    """The tree of two-way tests.
+
+    nodes : as :func:`two_way_order` gives them.   rule : of a test.   price : float64[tests].   held : weights, counts, label and value, as in Tree.
+    """
+    n, inner, (weights, counts, label, value) = len(nodes), nodes[:, 0] >= 0, held
+    rule_of: dict[int, int] = {}
+    test = [rule_of.setdefault(one, len(rule_of)) if one >= 0 else -1 for one in nodes[:, 0].tolist()]
+    paid, nothing = np.zeros(n), np.full(n, np.nan)
+    paid[inner] = price[nodes[inner, 0]]
+    return Tree(
+        task=objects.task,
+        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
+        classes=objects.table.target.classes,
+        rules=tuple(map(rule, rule_of)),
+        test=test,
+        child_offset=np.concatenate([[0], np.cumsum(2 * inner)]),
+        child=nodes[inner][:, [2, 1]].ravel(),
+        missing_child=np.full(n, MISSING_STOPS),
+        weights=weights,
+        counts=counts,
+        label=label,
+        value=value,
+        price=paid,
+        impurity=nothing,
+        score=nothing,
+    )
