@@ -100,7 +100,7 @@ class Subtrees:
             if not self.is_leaf[node]:
                 below, count = sum(total[son] for son in sons[node]), 1 + sum(splits[son] for son in sons[node])
                 for son in sorted(sons[node], key=complexity.__getitem__):
-                    if (risk[node] - below) / count > complexity[son]:
+                    if (risk[node] - below) / count > complexity[son] + slack[node]:
                         below, count = below + risk[son] - total[son], count - splits[son]
                 complexity[node] = (risk[node] - below) / count
                 if complexity[node] <= alpha + slack[node]:

@@ -375,6 +375,15 @@ def test_on_a_chain_both_ways_to_compare_agree():
     assert len(standing_leaves(resting, resting.son_by_son(0.2))) == 3 and len(standing_leaves(resting, resting.minimal(0.2))) == 1
 
 
+@pytest.mark.parametrize("rows", [29, 30, 39, 58, 268])
+def test_a_son_of_equal_complexity_stands_as_in_rpart(rows):
+    """15 errors of so many; a chain below gains 0, 0, 2 and 2 of them, so that the last two links tie: rpart's complexity of the root is 1 error."""
+    parent, errors = np.array([-1, 0, 1, 2, 2, 4, 4, 1, 0]), np.array([15, 15, 15, 2, 11, 1, 8, 0, 0])
+    leaves, is_leaf = np.array([5, 4, 3, 1, 2, 1, 1, 1, 1]), np.isin(np.arange(9), [3, 5, 6, 7, 8])
+    chain = Subtrees(parent, is_leaf, errors / rows, np.zeros(9), leaves, np.full(9, 1e-15))
+    assert not len(chain.son_by_son(0.9 / rows)) and 0 in chain.son_by_son(1.1 / rows)
+
+
 def standing_leaves(subtrees, cuts) -> set[int]:
     """Leaves that stand once ``cuts`` are made."""
     marked, found = set(cuts.tolist()), set()
