@@ -104,12 +104,12 @@ class C45:
         }
 
     def in_average(self, levels: np.ndarray, total_mass: float) -> np.ndarray:
-        """bool[columns]: whether the gain of each counts in the average: not that of many values, unless all have so many.
+        """bool[columns]: whether the gain of each counts in the average: not that of many values, unless all have so many, constant ones included.
 
         levels : of ``Tables``.   total_mass : weight of the training rows.
         """
         few = levels < self.many_values * total_mass - TOLERANCE
-        return few | (not few[levels >= 0].any())
+        return few | (not few.any())
 
     def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
         """float64[tests]: the ratio of the tests that compete, −inf for the others; none above the first of the best."""

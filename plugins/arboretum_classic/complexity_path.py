@@ -93,6 +93,10 @@ class Subtrees:
         """int64[…]: where rpart cuts.  A node's complexity is the gain of its subtree per split, in which sons whose own complexity is lower
         are leaves; it becomes a leaf where that is at most α.  Where the weakest link lies deeper than at a son it is not the book's, nor where
         rows rest at the node, which lose nothing there."""
+        return self._by_sons(alpha)[1]
+
+    def _by_sons(self, alpha: float) -> tuple[list[float], np.ndarray]:
+        """(complexity of each node, 0 of a leaf; where it is at most α)."""
         risk, slack, parent = self.risk.tolist(), self.slack.tolist(), self.parent.tolist()
         total, splits, complexity, cuts = list(risk), [0] * len(risk), [0.0] * len(risk), []
         sons: list[list[int]] = [[] for _ in risk]
@@ -100,7 +104,7 @@ class Subtrees:
             if not self.is_leaf[node]:
                 below, count = sum(total[son] for son in sons[node]), 1 + sum(splits[son] for son in sons[node])
                 for son in sorted(sons[node], key=complexity.__getitem__):
-                    if (risk[node] - below) / count > complexity[son]:
+                    if (risk[node] - below) / count > complexity[son] + slack[node]:
                         below, count = below + risk[son] - total[son], count - splits[son]
                 complexity[node] = (risk[node] - below) / count
                 if complexity[node] <= alpha + slack[node]:
@@ -109,7 +113,21 @@ class Subtrees:
                     total[node], splits[node] = below, count
             if node:
                 sons[parent[node]].append(node)
-        return np.array(cuts, np.int64)
+        return complexity, np.array(cuts, np.int64)
+
+    def path_by_sons(self) -> Path:
+        """The sequence that rpart tells: a node becomes a leaf at its complexity (see :meth:`son_by_son`), or with the first node above it."""
+        found, cuts = self._by_sons(0.0)
+        complexity = np.where(self.is_leaf | np.isin(np.arange(len(found)), cuts), 0.0, found)
+        for node, above in enumerate(self.parent.tolist()):
+            complexity[node] = min(complexity[node], complexity[above]) if node else complexity[node]
+        alpha = np.unique(complexity)
+        alpha = alpha[np.diff(alpha, prepend=-np.inf) > self.slack[0]]
+        step = np.searchsorted(alpha, complexity + self.slack[0], side="right") - 1
+        above = np.append(NEVER, step[self.parent[1:]])
+        ends = [(step <= k) & (above > k) for k in range(len(alpha))]
+        sizes = np.array([end.sum() for end in ends], np.int64)
+        return Path(alpha, np.array([self.risk[end].sum() for end in ends]), sizes, np.where(self.is_leaf, NEVER, step), float(self.risk[0]))
 
     def _rounding(self, alpha: float) -> np.ndarray:
         """float64[n_nodes]: rounding of a sum of L times α."""

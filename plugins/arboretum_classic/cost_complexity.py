@@ -96,7 +96,8 @@ class CostComplexity:
         Where α is given as a share nothing is chosen, and the note tells the path.  In each fold the tree of the other objects is cut at √(α_k α_k+1), the middle of the range in which T(α_k) is the cheapest.
         """
         if self.alpha is not None and self.relative and self.direction != "top_down":
-            return Selection({}, notes=(cp_table(Subtrees.of(tree, self.risk, costs).path()),))
+            subtrees = Subtrees.of(tree, self.risk, costs)
+            return Selection({}, notes=(cp_table(subtrees.path_by_sons() if self.direction == "rpart" else subtrees.path()),))
         if self.alpha is not None or not self.folds:
             return None
         path = Subtrees.of(tree, self.risk, costs).path()
@@ -189,10 +190,12 @@ class PathTable:
     suffix: ClassVar[str] = ".csv"
 
     risk: str = param("error", "R, as of pruner=cost_complexity", choices=("impurity", "error", "gini", "entropy", "variance"))
+    direction: str = param("bottom_up", "bottom_up: the weakest links; rpart: the complexities of that program", choices=("bottom_up", "rpart"))
 
     def write(self, tree: Tree) -> str:
         """One line per step.  Raises CapabilityError for a tree without the impurity that is asked for."""
-        path = Subtrees.of(tree, self.risk).path()
+        subtrees = Subtrees.of(tree, self.risk)
+        path = subtrees.path_by_sons() if self.direction == "rpart" else subtrees.path()
         steps = zip(path.alpha.tolist(), path.n_leaves.tolist(), path.risk.tolist(), path.cp_table()[::-1], strict=True)
         lines = [",".join(map(repr, (alpha, leaves, risk, *row))) for alpha, leaves, risk, row in steps]
         return "\n".join(["alpha,leaves,risk,CP,nsplit,rel_error", *lines, ""])

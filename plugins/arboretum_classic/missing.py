@@ -95,7 +95,8 @@ class Surrogates(_Rule):
     The agreement of a test is the weight of the rows that it sends where the chosen one sends them, over that of all rows whose outcome
     is known (``style`` 0) or of those that have both values (1).  A column brings its best test if that agrees better than sending every
     row down the heavier branch.  Thresholds lie between neighbouring values of the node, with two rows on either side, and may
-    point either way; a category goes where most of its weight does.
+    point either way; a category goes where most of its weight does, where both sides have as much to the heavier branch, and of branches that
+    weigh the same to that of the higher mean (of the classes' numbers), which is rpart's right one.
     """
 
     name: ClassVar[str] = "surrogates"
@@ -146,7 +147,10 @@ class Surrogates(_Rule):
             middle = cut[f, 0] / 2.0 + cut[f, 1] / 2.0
             threshold = float(middle if middle < cut[f, 1] else cut[f, 0])
             yield raw[f].column, raw[f].rule(threshold), tuple(sides[f].tolist()), both[f], float(agree[f])
-        whole, seen = [], set()
+        whole, seen, who = [], set(), objects.object_of_row[rows[goes >= 0]]
+        share = weight[goes >= 0] if objects.label is None else objects.weight[who]  # priors count in the mean alone
+        total = np.bincount(goes[goes >= 0], share, arity)
+        mean = np.bincount(goes[goes >= 0], share * (objects.y if objects.label is None else objects.label)[who], arity) / np.where(total > 0, total, 1.0)
         for other in others:
             if not isinstance(other, Equals) or other.category is None or other.missing_is_other:
                 whole.append(other)
@@ -160,7 +164,7 @@ class Surrogates(_Rule):
             both = np.flatnonzero((says != NO_OUTCOME) & (goes != NO_OUTCOME))
             mass = np.bincount(says[both] * arity + goes[both], weight[both], other.arity * arity).reshape(other.arity, arity)
             if len(both):
-                heavy = mass.sum(axis=0).argmax()  # where a category goes whose rows are equally many
+                heavy = max(range(arity), key=list(zip(mass.sum(axis=0), mean, strict=True)).__getitem__)  # for a category whose rows are equally many
                 to = np.where(mass[:, heavy] == mass.max(axis=1), heavy, mass.argmax(axis=1))
                 to = np.where(mass.any(axis=1), to, NO_OUTCOME)
                 if np.count_nonzero(to[says[both]] != goes[both]) >= self.errors:

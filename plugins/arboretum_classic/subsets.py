@@ -121,13 +121,16 @@ class Subset:
 
 def parts_of(table: np.ndarray, exhaustive: int) -> np.ndarray:
     """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose beginnings are tried, int64[1, b], or every set
-    that is, bool[2^(b−1) − 1, b]: as in rpart also where but two of the run's classes are left, since a beginning may hold too few rows."""
+    that is, bool[2^(b−1) − 1, b], in the order of a Gray code: as in rpart also where but two of the run's classes are left, since a
+    beginning may hold too few rows.  For the same reason it counts which of the categories alike in class 0 is the first: as in rpart."""
     n, several, table = len(table), table.shape[1] > 2, table[:, table.any(axis=0)]
     share = table / table.sum(axis=1, keepdims=True)
     if table.shape[1] <= 2 and not (several and n <= exhaustive):
-        return np.argsort(share[:, -1], kind="stable")[None]
+        return np.argsort(share[:, 0], kind="stable")[None]
     if n <= exhaustive:
-        return np.arange(2, 1 << n, 2)[:, None] >> np.arange(n) & 1 == 0  # the first category is always in
+        step = np.arange(1, 1 << n - 1)[:, None]
+        moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
+        return moved == moved[:, :1]  # the first category is always in
     mass = table.sum(axis=1, keepdims=True)
     centred = (share - (share * mass).sum(axis=0) / mass.sum()) * np.sqrt(mass)
     first = np.linalg.svd(centred, full_matrices=False)[2][0]

@@ -181,7 +181,8 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                 left_c[k] = runs.before[r, q, k]
                 left += left_c[k]
         if plain:
-            scan_units(f, run, (start, stop, known), (left_c, all_c), inner, min_leaf, reach, close, price, block, ask)
+            rows = max(min_leaf, np.int64(np.ceil(min_weight)))
+            scan_units(f, run, (start, stop, known), (left_c, all_c), inner, rows, reach, close, price, block, ask)
             continue
         for j in range(start, stop):
             entry, after = run[j], run[j + 1]

@@ -133,13 +133,12 @@ class Encoded:
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where they are thresholds, −1 without any."""
-        found = np.full(len(self.table.columns), -1)
-        found[[feature.position for feature in self.raw_features]] = 0
+        """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where they are thresholds; without any, those it declares."""
+        told = dict.fromkeys((feature.position for feature in self.raw_features), 0)
         for feature in self.features:  # of a column in several features, each sets one value apart from the rest
             named = feature.family is not Family.thresholds or self.table.columns[feature.position].kind is ColumnKind.categorical
-            found[feature.position] = max(found[feature.position], 1) + feature.n_bins - 1 if named else 0
-        return frozen_array(found, np.int64)
+            told[feature.position] = max(told.get(feature.position, 0), 1) + feature.n_bins - 1 if named else 0
+        return frozen_array([told.get(position, len(column.categories)) for position, column in enumerate(self.table.columns)], np.int64)
 
     @cached_property
     def cuts(self) -> tuple[int, int]:
@@ -230,7 +229,7 @@ class Tables:
         for objects that are covered at the node; f is the disjunction of the run's coverages (Zhang & Gionis, the term E).
         None unless the run has coverages and the criterion declares ``needs_gain``.
     column : int64[tests], position in the raw table of the column that a test reads.   levels : int64[columns], of each column the values
-        that its tests tell apart, 0 where they are thresholds, −1 where it has none.   None where a predicate makes the tests.
+        that its tests tell apart, 0 where they are thresholds, those it declares where it has none.   None where a predicate makes the tests.
     outcome_price : float64[tests, outcomes], what each outcome costs (``price`` is the most); None unless the criterion declares
         ``needs_outcome_prices``.
 

@@ -149,3 +149,12 @@ def test_laplace_adds_one_to_each_class():
 def test_what_saves_no_error_is_collapsed_unless_it_is_said():
     """Weka's numbers of leaves of the unpruned trees, with and without collapsing."""
     assert [grown(votes(), {"method.collapse": c}, pruner="none").n_leaves for c in (True, False)] == [10, 16]
+
+
+@pytest.mark.parametrize("useless", [None, np.full(12, 3.0), np.full(12, np.nan)])
+def test_a_column_of_one_value_keeps_those_of_many_values_out_of_the_average(useless):
+    """Four values among twelve rows are many: without a column of fewer J48 asks for them, beside one no gain is in the average, and it stops."""
+    word, label = np.repeat(np.arange(4), 3), np.repeat([0, 1], 6).astype(np.int32)
+    columns = (column("word", word, ("p", "q", "r", "s")), *([] if useless is None else [column("useless", useless)]))
+    tree = grown(Table("t", columns, Target("class", Task.classification, label, ("a", "b"))))
+    assert tree.n_nodes == (5 if useless is None else 1)

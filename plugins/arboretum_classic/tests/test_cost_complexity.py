@@ -300,7 +300,23 @@ RPART = {
 @pytest.mark.parametrize("name", RPART)
 def test_the_path_by_errors_is_the_table_that_rpart_prints(name):
     tree = arboretum.run([f"dataset={name}", "method=cart", "split=none", "tracker=none"]).tree
-    assert np.array(Subtrees.of(tree, "error").path().cp_table()) == pytest.approx(np.array(RPART[name]), abs=1e-6)
+    subtrees = Subtrees.of(tree, "error")
+    for path in (subtrees.path(), subtrees.path_by_sons()):
+        assert np.array(path.cp_table()) == pytest.approx(np.array(RPART[name]), abs=1e-6)
+
+
+def test_a_table_whose_weakest_links_are_not_rparts_complexities():
+    """The cp table of rpart 4.1 with cp=0, minsplit=5, minbucket=2: its complexity 1.5/39 is 1.75/39 as a weakest link."""
+    random = np.random.default_rng(15)
+    x = random.integers(0, 20, (3, 80))
+    y = random.normal(size=80) + x[0] / 10 - x[1] * x[2] / 100 > 0
+    limits = {"stopping__rpart__minsplit": 5, "stopping__rpart__minbucket": 2, "pruner__alpha": 0.0}
+    tree = TreeClassifier(method="rpart", **limits).fit(x.T.astype(float), y).tree_
+    theirs = [(18, 0, 39), (3, 1, 21), (1.5, 2, 18), (1, 6, 11), (2 / 3, 9, 8), (0, 12, 6)]
+    for direction, third in (("rpart", 1.5), ("bottom_up", 1.75)):
+        lines = PathTable(direction=direction).write(tree).splitlines()[:0:-1]
+        told = np.array([[float(cell) for cell in line.split(",")[3:]] for line in lines]) * [39, 1, 39]
+        assert told == pytest.approx(np.array([*theirs[:2], (third, 2, 18), *theirs[3:]]))
 
 
 FOLDS = {"iris": [0.12, 0.1, 0.11, 0.1, 0.5, 1.0], "wine": [0.1589, 0.1776, 0.1589, 0.1776, 0.2617, 0.4299, 1.0]}
@@ -373,6 +389,15 @@ def test_on_a_chain_both_ways_to_compare_agree():
     assert len(standing_leaves(chain, chain.son_by_son(0.15))) == 3 and len(standing_leaves(chain, chain.son_by_son(0.26))) == 1
     resting = attrs.evolve(chain, resting=np.array([0.1, 0.0, 0.1, 0.0, 0.1, 0.0, 0.0]))  # rpart loses nothing there
     assert len(standing_leaves(resting, resting.son_by_son(0.2))) == 3 and len(standing_leaves(resting, resting.minimal(0.2))) == 1
+
+
+@pytest.mark.parametrize("rows", [29, 30, 39, 58, 268])
+def test_a_son_of_equal_complexity_stands_as_in_rpart(rows):
+    """15 errors of so many; a chain below gains 0, 0, 2 and 2 of them, so that the last two links tie: rpart's complexity of the root is 1 error."""
+    parent, errors = np.array([-1, 0, 1, 2, 2, 4, 4, 1, 0]), np.array([15, 15, 15, 2, 11, 1, 8, 0, 0])
+    leaves, is_leaf = np.array([5, 4, 3, 1, 2, 1, 1, 1, 1]), np.isin(np.arange(9), [3, 5, 6, 7, 8])
+    chain = Subtrees(parent, is_leaf, errors / rows, np.zeros(9), leaves, np.full(9, 1e-15))
+    assert not len(chain.son_by_son(0.9 / rows)) and 0 in chain.son_by_son(1.1 / rows)
 
 
 def standing_leaves(subtrees, cuts) -> set[int]:

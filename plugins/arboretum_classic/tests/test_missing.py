@@ -158,6 +158,16 @@ def test_rpart_takes_no_factor_that_disagrees_on_fewer_than_two_rows(rows, stand
     assert bool(Surrogates().surrogates(*told)) is (rows != (1, 0, 2, 2))
 
 
+@pytest.mark.parametrize(("classes", "rows"), [("ny", [7, 7]), ("yn", [8, 6])])
+def test_a_category_between_equal_branches_goes_to_the_higher_mean(classes, rows):
+    """Where rpart 4.1 sends the last two rows: u stands for x = 1, and w, with two rows on either side, for the branch of the later class."""
+    x, c = [1] * 6 + [2] * 6 + [None] * 2, [*"uuuvwwuvvvwwwu"]
+    limits = {f"stopping__rpart__{name}": k for name, k in (("minsplit", 2), ("minbucket", 1), ("maxdepth", 1))}
+    y = np.array([classes.index("n")] * 6 + [classes.index("y")] * 8)
+    tree = TreeClassifier(method="rpart", pruner="none", **limits).fit(pandas.DataFrame({"x": x, "c": pandas.Categorical(c)}), y).tree_
+    assert tree.rule(0).columns == ("x",) and tree.counts[tree.children(0)].tolist() == rows
+
+
 def test_a_category_stands_for_the_branch_of_most_of_its_weight():
     table = toy_table(2, n_rows=60, kind=TreeParts(missing=True))
     objects = problem_of(table, Parts(method=None), multiway=False).objects

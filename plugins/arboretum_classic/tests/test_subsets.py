@@ -70,6 +70,21 @@ def test_numbers_need_the_order_of_their_means(data):
     assert max(of_tests) == pytest.approx(best, abs=1e-9)
 
 
+OF_RPART = [
+    ({"a": "nnnnnnnn", "b": "nnnnnnnnnn", "c": "nyyy", "d": "n"}, 5, {"a", "c"}),
+    ({"a": "pp", "b": "qq", "c": "rr", "d": "ss"}, 4, {"a", "b"}),
+]
+"""The classes of each category's rows, the least rows of a branch, and the categories that rpart 4.1 sends together (cp = -1)."""
+
+
+@pytest.mark.parametrize(("rows", "least", "together"), OF_RPART)
+def test_of_categories_alike_and_of_equal_ways_the_first_is_rparts(rows, least, together):
+    words, classes = [word for word, own in rows.items() for _ in own], [*"".join(rows.values())]
+    limits = {"stopping__rpart__minsplit": 2, "stopping__rpart__minbucket": least, "stopping__rpart__maxdepth": 1}
+    tree = TreeClassifier(method="rpart", pruner="none", **limits).fit(pd.DataFrame({"x": pd.Categorical(words)}), classes).tree_
+    assert together in ({*tree.rule(0).categories}, {*tree.rule(0).others})
+
+
 def mixed(n=200, seed=0):
     """A table whose target asks for a set of categories, and for a threshold: neither does alone."""
     generator = np.random.default_rng(seed)

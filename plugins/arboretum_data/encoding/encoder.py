@@ -90,9 +90,10 @@ class TestsEncoder:
         for position, column in enumerate(table.columns):
             origin = source.columns[position]
             choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
-            if reason := self._reason_to_leave_out(column, origin):
+            uncoded = choice == "raw" or (choice == "auto" and raw_thresholds)
+            if reason := self._reason_to_leave_out(column, origin, uncoded):
                 notes.append(f"column {column.name!r} is left out: {reason}")
-            elif choice == "raw" or (choice == "auto" and raw_thresholds):
+            elif uncoded:
                 raw.append(_raw(column, position))
             else:
                 found = self._code(column, origin, position, source, guessed.get(position))
@@ -103,8 +104,8 @@ class TestsEncoder:
             raise DataError(f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})")
         return self._assemble(table, coded, raw, notes)
 
-    def _reason_to_leave_out(self, column: Column, origin: Column) -> str:
-        """Why a column offers no test; "" when it does."""
+    def _reason_to_leave_out(self, column: Column, origin: Column, uncoded: bool) -> str:
+        """Why a column offers no test; "" when it does.   uncoded : of such a column it is a test whether the value is known."""
         missing = bool(column.missing.any() or origin.missing.any())
         if missing and self.missing is Missing.drop_columns:
             return "it has missing values"
@@ -112,7 +113,7 @@ class TestsEncoder:
         if not len(known):
             return "every value is missing"
         constant = bool(np.all(known == known[0]))
-        if constant and not (missing and self.missing is Missing.category):
+        if constant and not (missing and (uncoded or self.missing is Missing.category)):
             return "it is constant"
         if column.kind is ColumnKind.categorical:
             levels = len(np.unique(known))

@@ -185,6 +185,11 @@ class TestColumnsThatAreLeftOut:
         (note,) = objects.notes
         assert column.name in note and why in note
 
+    @pytest.mark.parametrize(("raw", "kept"), [(True, ["x", "z"]), (False, [])])
+    def test_of_a_raw_column_of_one_value_and_gaps_whether_it_is_known_is_a_test(self, raw, kept):
+        table = table_of(numbers(np.arange(30.0)), numbers([np.nan, 5.0] * 15, "z"))
+        assert [f.column for f in encode(AutoEncoder(), table, raw=raw).raw_features] == kept
+
     def test_an_identifier_is_kept_on_demand(self):
         table = table_of(words([f"id{i:02}" for i in range(30)]))
         assert encode(MultiwayEncoder(keep_identifiers=True), table).features[0].n_bins == 30

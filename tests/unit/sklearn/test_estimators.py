@@ -60,6 +60,26 @@ def test_leaves_are_as_heavy_as_scikit_learns_trees_leave_them(share, weighted):
     assert ours.predict(X) == pytest.approx(theirs.predict(X))
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_a_share_of_weight_holds_for_two_classes_of_rows_that_weigh_one(gaps):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
+    X[rng.random(X.shape) < gaps] = np.nan
+    tree = TreeClassifier(min_weight_fraction_leaf=0.062).fit(X, y).tree_
+    theirs = DecisionTreeClassifier(min_weight_fraction_leaf=0.062, random_state=0).fit(X, y).tree_
+    assert tree.mass.min() >= 12.4
+    assert sorted(tree.mass[tree.is_leaf]) == sorted(theirs.n_node_samples[theirs.children_left < 0])
+
+
+def test_whether_a_column_of_one_value_is_known_divides_as_in_scikit_learn():
+    rng = np.random.default_rng(0)
+    lost = rng.random(60) < 0.4
+    X, y = np.column_stack([rng.normal(size=60), np.where(lost, np.nan, 3.0)]), lost ^ (rng.random(60) < 0.1)
+    tree, theirs = TreeClassifier(max_depth=1).fit(X, y).tree_, DecisionTreeClassifier(max_depth=1).fit(X, y).tree_
+    assert (theirs.feature[0], theirs.threshold[0]) == (1, np.inf) and tree.rule(0).describe() == "x1 is known"
+    assert tree.counts.tolist() == theirs.n_node_samples.tolist()
+
+
 def test_a_share_of_weight_that_two_leaves_cannot_have_is_refused(iris):
     with pytest.raises(ConfigError, match="stopping.standard.min_mass must be ≥ 0 and ≤ 0.5; got 0.7"):
         TreeClassifier(min_weight_fraction_leaf=0.7).fit(*iris)
