@@ -16,7 +16,7 @@ PAGE = Template("""<!doctype html>
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1000px; padding: 0 1rem }
 svg { max-width: 100%; height: auto } table { border-collapse: collapse; margin: .7rem 0 } td, th { padding: .1rem .8rem .1rem 0; text-align: left }
-td.n, th.n { text-align: right } details { margin: .5rem 0 } summary { cursor: pointer }
+td.n, th.n { text-align: right } td > span { white-space: nowrap } details { margin: .5rem 0 } summary { cursor: pointer }
 .scale { display: block; width: 22rem; background: #f0f2f4 } .scale span { display: block; height: .8rem; min-width: 2px; background: #14508c }
 </style>
 <h1>$title</h1>
@@ -24,7 +24,8 @@ td.n, th.n { text-align: right } details { margin: .5rem 0 } summary { cursor: p
 <h2>How many trees, up to which value</h2>$counts
 <h2>What good trees need</h2>
 <p>Importance: by how much the loss grows, on the mean over all pairs of rows, where a row has another row's value in that column. The bars go from
-the least to the most among the best $compared trees; what begins at 0 is a column that some of them do without.</p>$columns
+the least to the most among the best $compared trees: a column that some of them do without begins at 0 at most, and what is below 0 are trees
+that another row's value serves better.</p>$columns
 <h2>Rows on which good trees disagree</h2>$rows
 <h2>The best trees</h2>$trees
 </html>
@@ -79,13 +80,13 @@ def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> s
         return "<p>They agree on every row.</p>"
     lines = []
     for rows, shares, held in doubts:
-        answers = ", ".join(f"{escape(answer)} {share:.0%}" for answer, share in sorted(shares.items(), key=lambda pair: -pair[1]))
+        answers = ", ".join(f"<span>{escape(answer)}: {share:.0%}</span>" for answer, share in sorted(shares.items(), key=lambda pair: -pair[1]))
         lines.append(f"<tr><td class=n>{rows}</td><td>{answers}</td><td>{escape(', '.join(held))}</td></tr>")
     return "<table><tr><th class=n>rows</th><th>share of trees that say</th><th>what holds for them</th></tr>" + "".join(lines) + "</table>"
 
 
 def _tree(number: int, tree: Tree, problem: Problem) -> str:
     value = problem.parts.objective.value(tree, problem)
-    title = f"Tree {number}: value {value:g}, {tree.n_leaves} leaves"
+    title = f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"
     opened = " open" if number == 1 else ""
     return f"<details{opened}><summary>{title}</summary>{tree.to_svg(max_leaves=LEAVES)}</details>"

@@ -98,10 +98,11 @@ def says(tree, row):
 
 
 def test_the_page_needs_no_other_file_and_a_bad_folder_is_named(tmp_path):
-    problem = tiny_problem(4, Accuracy(lam=0.02), n_columns=2)
-    Rashomon(epsilon=0.3, page=str(tmp_path / "set.html")).solve(problem, Context())
+    problem = tiny_problem(8, Accuracy(lam=0.02), n_columns=2)
+    Rashomon(epsilon=2.0, page=str(tmp_path / "set.html")).solve(problem, Context())
     page = (tmp_path / "set.html").read_text(encoding="utf-8")
     assert "Rows on which good trees disagree" in page and "src=" not in page and "<svg" in page
+    assert "%</span>" in page and ", 1 leaf<" in page
     with pytest.raises(StoreError, match="solver.page="):
         Rashomon(page=str(tmp_path / "absent" / "set.html")).solve(problem, Context())
 
