@@ -81,7 +81,8 @@ class Rashomon:
         except BudgetError as error:
             return attrs.evolve(solution, finished=False, notes=(f"the set is not known: {error}",))
         if ended:
-            note = f"the set is not known: the budget of {ended} ran out after {found.within.taken:,} sets of objects; lower solver.epsilon"
+            ways = f"lower solver.{'k' if self.k else 'epsilon'}, or raise budget.{'seconds' if ended == 'seconds' else 'memory_mb'}"
+            note = f"the set is not known: the budget of {ended} ran out after {found.within.taken:,} sets of objects; {ways}"
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
         if self.page:
             from arboretum_gosdt.rashomon_page import page_of
