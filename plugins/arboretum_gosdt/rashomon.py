@@ -246,8 +246,7 @@ class TreeSet:
         loss = weights.max(axis=1, keepdims=True) - weights
         patterns = {name: np.unique(outcome[:, mask], axis=0, return_inverse=True) for name, mask in columns.items()}
         shares = {name: np.bincount(inverse.ravel(), mass) / mass.sum() for name, (_, inverse) in patterns.items()}
-        unit, found = float(self.units.loss_value), {name: (0.0, 0.0) for name in columns} if not compared else {}
-        trees = 0
+        unit, found, trees = float(self.units.loss_value), {}, 0
         for trees, preorder in enumerate(self.first(compared), 1):
             tests, labels = preorder.tolist(), {}
             asked = {name for name, mask in columns.items() if mask[[test for test in tests if test >= 0]].any()}
@@ -270,16 +269,22 @@ class TreeSet:
         return [
             (
                 int(self.merged.rows[u]), {str(classes[k]): float(x) for k, x in enumerate(self.said[u]) if x > 0},
-                _told([(rule.subject, rule.outcome_label(int(one))) for rule, one in zip(rules, outcome[u], strict=True)]),
+                _told([(rule.subject, rule.outcome_label(int(one)), rule.cuts) for rule, one in zip(rules, outcome[u], strict=True)]),
             )
             for u in np.argsort(-doubt, kind="stable")[:DISAGREED].tolist() if doubt[u] > 1e-12
         ]  # fmt: skip
 
 
-def _told(facts: list[tuple[str, str]]) -> list[str]:
-    """What holds, without what a column is not where something says what it is."""
-    named = {subject for subject, label in facts if label.startswith("=")}
-    return [f"{subject} {label}" for subject, label in facts if subject not in named or label.startswith("=")]
+def _told(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
+    """What holds, without what a column is not where something says what it is; of its thresholds the nearest on each side."""
+    named = {subject for subject, label, _ in facts if label.startswith("=")}
+    near: dict[tuple[str, str], float] = {}
+    for subject, label, cuts in facts:
+        if cuts:
+            side = subject, label[0]
+            near[side] = (min if label.startswith("≤") else max)(cuts[0], near.get(side, cuts[0]))
+    said = [one[:2] for one in facts if not one[2] or near[one[0], one[1][0]] == one[2][0]]
+    return [f"{subject} {label}" for subject, label in said if subject not in named or label.startswith("=")]
 
 
 def _said(tests: list[int], outcome: np.ndarray, other: tuple[np.ndarray, np.ndarray] | None, loss: np.ndarray, labels: dict[int, int]) -> np.ndarray:

@@ -103,6 +103,14 @@ def test_the_page_needs_no_other_file_and_a_bad_folder_is_named(tmp_path):
     page = (tmp_path / "set.html").read_text(encoding="utf-8")
     assert "Rows on which good trees disagree" in page and "src=" not in page and "<svg" in page
     assert "%</span>" in page and ", 1 leaf<" in page
+    assert "Importance:" in page
+    raw = limited(tiny_problem(8, n_rows=30, n_columns=2, raw=True), objective=Accuracy(lam=0.02))
+    Rashomon(epsilon=0.5, compared=0, page=str(tmp_path / "set.html")).solve(raw, Context())
+    page = (tmp_path / "set.html").read_text(encoding="utf-8")
+    held = [line.split("<td>")[2].split("</td>")[0] for line in page.split("<h2>Rows on")[1].split("<tr>")[2:]]
+    assert held and "Importance:" not in page
+    for line in held:  # of several thresholds of a column the nearest
+        assert max(line.count(f"{name} {side}") for name in ("x0", "x1") for side in ("≤", "&gt;")) == 1
     with pytest.raises(StoreError, match="solver.page="):
         Rashomon(page=str(tmp_path / "absent" / "set.html")).solve(problem, Context())
 
