@@ -142,7 +142,7 @@ class Weighted(Additive):
     omega: float = param(2.0, "ω, what a missed positive costs against a false alarm", gt=0.0, lt=math.inf)
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
-        each = [Fraction(1), decimal(self.omega)]
+        each = [Fraction(1), decimal(self.omega)][: len(weights)]  # rows of an estimator may have one class
         total = sum(factor * weight for factor, weight in zip(each, weights, strict=True))
         return [factor / total for factor in each]
 

@@ -28,8 +28,10 @@ class OfTwoClasses:
     def classes_of(self, problem: Problem) -> tuple[float, float]:
         """Weight of the positives and of the negatives.  Raises CapabilityError unless both have some."""
         objects = problem.objects
-        if objects.n_classes != 2:
+        if objects.n_classes > 2:
             raise CapabilityError(f"objective {self.name} knows two classes, and there are {objects.n_classes}; use accuracy, balanced or cost_matrix")
+        if objects.n_classes < 2:
+            raise CapabilityError(f"objective {self.name} is undefined with one class; choose rows of both classes")
         negatives, positives = np.bincount(objects.label, objects.weight, 2).tolist()
         if not positives or not negatives:
             missing = "positive" if not positives else "negative"

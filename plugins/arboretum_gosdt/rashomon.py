@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -72,22 +74,25 @@ class Rashomon:
             return attrs.evolve(solution, notes=(*solution.notes, "the set is not known, as the optimum is not"))
         try:
             ended = found.widen(self)
+            trees = [] if ended else [found.tree(nodes) for nodes in found.first(self.listed + 1)]
             details = {} if ended else found.details(self.compared)
         except KeyboardInterrupt as error:
             return attrs.evolve(solution, finished=False, details=interrupted(error), notes=("the set is not known: it was interrupted",))
         except BudgetError as error:
             return attrs.evolve(solution, finished=False, notes=(f"the set is not known: {error}",))
         if ended:
-            note = f"the set is not known: the budget of {ended} ran out after {found.within.taken:,} sets of objects; lower solver.epsilon"
+            ways = f"lower solver.{'k' if self.k else 'epsilon'}, or raise budget.{'seconds' if ended == 'seconds' else 'memory_mb'}"
+            note = f"the set is not known: the budget of {ended} ran out after {found.within.taken:,} sets of objects; {ways}"
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
-        trees = [found.tree(nodes) for nodes in itertools.islice(found.preorders(), self.listed + 1)]
         if self.page:
             from arboretum_gosdt.rashomon_page import page_of
 
             Path(self.page).write_text(page_of(details, found.values(COSTS_ON_PAGE), found.disagreed(), trees, problem), encoding="utf-8")
         count = int(details["trees"])
-        note = f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to {details['most']:g}"
-        return attrs.evolve(solution, details=details, others=tuple(trees[1:]), subproblems=found.within.taken, notes=(*solution.notes, note))
+        left = f", {count - len(trees):,} of them not listed (solver.listed)" if count > len(trees) else ""
+        note = f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to {details['most']:g}{left}"
+        told = {"details": details, "subproblems": found.within.taken, "notes": (*solution.notes, note)}
+        return attrs.evolve(solution, tree=trees[0], others=tuple(trees[1:]), **told)  # the search's may be another of the best
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -122,8 +127,8 @@ class TreeSet:
             raise CapabilityError(f"solver {solver} knows expected prices, and not those of the dearest path; leave objective.price=max out")
         if units.slack or units.slack_per_leaf:
             raise CapabilityError("weights, costs or objective.lam have more digits than the set can be exact with; round them to fewer")
-        if not units.p and asked.depth is None:
-            raise CapabilityError("objective.lam=0 needs stopping.standard.max_depth, or trees grow without end")
+        if not units.p and asked.depth is None and asked.least < 2:
+            raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth or min_leaf")
         chosen = choose(problem, asked, tests, units, Which.auto, context.memory_bytes)
         return TreeSet(problem, context, asked, tests, units, merge(problem, tests, units, context.memory_bytes), chosen)
 
@@ -184,6 +189,14 @@ class TreeSet:
         """The trees, best first, by their tests in preorder."""
         return self.within.trees(self.counted)
 
+    def first(self, most: int) -> Iterator[np.ndarray]:
+        """So many of them, or fewer when the time is over: one at least."""
+        deadline = math.inf if self.context.deadline is None else self.context.deadline
+        for at, preorder in enumerate(itertools.islice(self.preorders(), most)):
+            if at and time.monotonic() > deadline:
+                return
+            yield preorder
+
     def tree(self, preorder: Sequence[int]) -> Any:
         """As it predicts."""
         nodes = laid(np.asarray(preorder).tolist())
@@ -199,11 +212,12 @@ class TreeSet:
         for name, mask in columns.items():
             _, counts = self.within.costs(self.within.counted(mask))
             usage[name] = {"asked": 1 - sum(counts) / total, "by_all": sum(counts) == 0}
-        for name, (low, high) in self._reliance(columns, compared).items():
+        trees, reliance = self._reliance(columns, compared)
+        for name, (low, high) in reliance.items():
             usage[name] |= {"importance_from": low, "importance_to": high}
         return {
             "trees": str(total), "least": self.value(int(self.costs[0])), "most": self.value(int(self.costs[-1])),
-            "values": {f"{value:g}": str(trees) for value, trees in self.values(COSTS)}, "columns": usage, "compared": min(total, compared),
+            "values": {f"{value:g}": str(trees) for value, trees in self.values(COSTS)}, "columns": usage, "compared": trees,
             "rows_in_doubt": int(self.merged.rows[self.said.max(axis=1) < SURE].sum()),
         }  # fmt: skip
 
@@ -223,8 +237,8 @@ class TreeSet:
         names = [self.tests.rule(int(test)).columns[0] for test in self.merged.tests]
         return {name: np.array([one == name for one in names]) for name in dict.fromkeys(names)}
 
-    def _reliance(self, columns: dict[str, np.ndarray], compared: int) -> dict[str, tuple[float, float]]:
-        """By how much the loss of the best trees grows, least and most, where a column's values are those of any object instead of its own.
+    def _reliance(self, columns: dict[str, np.ndarray], compared: int) -> tuple[int, dict[str, tuple[float, float]]]:
+        """(trees, by how much their loss grows, least and most), of the best trees where a column's values are those of any object instead of its own.
 
         The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici 2019), no shuffle.
         """
@@ -232,8 +246,8 @@ class TreeSet:
         loss = weights.max(axis=1, keepdims=True) - weights
         patterns = {name: np.unique(outcome[:, mask], axis=0, return_inverse=True) for name, mask in columns.items()}
         shares = {name: np.bincount(inverse.ravel(), mass) / mass.sum() for name, (_, inverse) in patterns.items()}
-        unit, found = float(self.units.loss_value), {name: (0.0, 0.0) for name in columns} if not compared else {}
-        for preorder in itertools.islice(self.preorders(), compared):
+        unit, found, trees = float(self.units.loss_value), {}, 0
+        for trees, preorder in enumerate(self.first(compared), 1):
             tests, labels = preorder.tolist(), {}
             asked = {name for name, mask in columns.items() if mask[[test for test in tests if test >= 0]].any()}
             plain = _said(tests, outcome[:, None, :], None, loss, labels)[:, 0]
@@ -245,7 +259,7 @@ class TreeSet:
                     grown = (float((np.take_along_axis(loss, said, axis=1) @ shares[name]).sum()) - own) * unit
                 low, high = found.get(name, (grown, grown))
                 found[name] = min(low, grown), max(high, grown)
-        return found
+        return trees, found
 
     def disagreed(self) -> list[tuple[int, dict[str, float], list[str]]]:
         """The groups of equal rows on which the trees disagree most: their rows, the share of trees by what they say, and what holds for them."""
@@ -255,16 +269,22 @@ class TreeSet:
         return [
             (
                 int(self.merged.rows[u]), {str(classes[k]): float(x) for k, x in enumerate(self.said[u]) if x > 0},
-                _told([(rule.subject, rule.outcome_label(int(one))) for rule, one in zip(rules, outcome[u], strict=True)]),
+                _told([(rule.subject, rule.outcome_label(int(one)), rule.cuts) for rule, one in zip(rules, outcome[u], strict=True)]),
             )
             for u in np.argsort(-doubt, kind="stable")[:DISAGREED].tolist() if doubt[u] > 1e-12
         ]  # fmt: skip
 
 
-def _told(facts: list[tuple[str, str]]) -> list[str]:
-    """What holds, without what a column is not where something says what it is."""
-    named = {subject for subject, label in facts if label.startswith("=")}
-    return [f"{subject} {label}" for subject, label in facts if subject not in named or label.startswith("=")]
+def _told(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
+    """What holds, without what a column is not where something says what it is; of its thresholds the nearest on each side."""
+    named = {subject for subject, label, _ in facts if label.startswith("=")}
+    near: dict[tuple[str, str], float] = {}
+    for subject, label, cuts in facts:
+        if cuts:
+            side = subject, label[0]
+            near[side] = (min if label.startswith("≤") else max)(cuts[0], near.get(side, cuts[0]))
+    said = [one[:2] for one in facts if not one[2] or near[one[0], one[1][0]] == one[2][0]]
+    return [f"{subject} {label}" for subject, label in said if subject not in named or label.startswith("=")]
 
 
 def _said(tests: list[int], outcome: np.ndarray, other: tuple[np.ndarray, np.ndarray] | None, loss: np.ndarray, labels: dict[int, int]) -> np.ndarray:

@@ -9,6 +9,9 @@ from typing import Any
 
 from arboretum.api import Axis, Line, LineChart, Problem, Tree, charts
 
+IMPORTANCE = """<p>Importance: by how much the loss grows, on the mean over all pairs of rows, where a row has another row's value in that column.
+The bars go from the least to the most among the best {:,} trees: a column that some of them do without begins at 0 at most, and what is below 0 are
+trees that another row's value serves better.</p>"""
 LEAVES = 40
 """Leaves that a tree on the page shows."""
 PAGE = Template("""<!doctype html>
@@ -16,15 +19,13 @@ PAGE = Template("""<!doctype html>
 <style>
 body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1000px; padding: 0 1rem }
 svg { max-width: 100%; height: auto } table { border-collapse: collapse; margin: .7rem 0 } td, th { padding: .1rem .8rem .1rem 0; text-align: left }
-td.n, th.n { text-align: right } details { margin: .5rem 0 } summary { cursor: pointer }
+td.n, th.n { text-align: right } td > span { white-space: nowrap } details { margin: .5rem 0 } summary { cursor: pointer }
 .scale { display: block; width: 22rem; background: #f0f2f4 } .scale span { display: block; height: .8rem; min-width: 2px; background: #14508c }
 </style>
 <h1>$title</h1>
 <p>$summary</p>
 <h2>How many trees, up to which value</h2>$counts
-<h2>What good trees need</h2>
-<p>Importance: by how much the loss grows, on the mean over all pairs of rows, where a row has another row's value in that column. The bars go from
-the least to the most among the best $compared trees; what begins at 0 is a column that some of them do without.</p>$columns
+<h2>What good trees need</h2>$columns
 <h2>Rows on which good trees disagree</h2>$rows
 <h2>The best trees</h2>$trees
 </html>
@@ -46,7 +47,7 @@ def page_of(
     summary += f"All of them ask {', '.join(needed)}." if needed else "No column is asked by all of them."
     title = f"Good trees for {name}"
     return PAGE.substitute(
-        title=escape(title), summary=escape(summary), compared=f"{details['compared']:,}", counts=_counts(values, name), columns=_columns(details),
+        title=escape(title), summary=escape(summary), counts=_counts(values, name), columns=_columns(details),
         rows=_rows(doubts), trees="".join(_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
     )  # fmt: skip
 
@@ -61,17 +62,21 @@ def _counts(values: Sequence[tuple[float, int]], name: str) -> str:
 
 def _columns(details: Mapping[str, Any]) -> str:
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
-    low = min((one["importance_from"] for one in used.values()), default=0.0)
-    width = max((one["importance_to"] for one in used.values()), default=0.0) - low or 1.0
+    spans = {column: (one["importance_from"], one["importance_to"]) for column, one in used.items() if details["compared"]}
+    low = min((least for least, _ in spans.values()), default=0.0)
+    width = max((most for _, most in spans.values()), default=0.0) - low or 1.0
     lines = []
-    for column, one in sorted(used.items(), key=lambda pair: (-pair[1]["asked"], -pair[1]["importance_to"])):
-        least, most = one["importance_from"], one["importance_to"]
-        bar = f'<span style="margin-left:{(least - low) / width:.1%};width:{(most - least) / width:.1%}"></span>'
-        cells = f"<td>{escape(column)}</td><td class=n>{one['asked']:.1%}</td><td class=n>{least:.4f}</td><td class=n>{most:.4f}</td>"
-        lines.append(f"<tr>{cells}<td><span class=scale>{bar}</span></td></tr>")
-    head = "<tr><th>column</th><th class=n>trees that ask it</th><th class=n>importance from</th><th class=n>to</th><th></th></tr>"
+    for column, one in sorted(used.items(), key=lambda pair: (-pair[1]["asked"], -spans.get(pair[0], (0.0, 0.0))[1])):
+        cells = f"<td>{escape(column)}</td><td class=n>{one['asked']:.1%}</td>"
+        if spans:
+            least, most = spans[column]
+            bar = f'<span style="margin-left:{(least - low) / width:.1%};width:{(most - least) / width:.1%}"></span>'
+            cells += f"<td class=n>{least:.4f}</td><td class=n>{most:.4f}</td><td><span class=scale>{bar}</span></td>"
+        lines.append(f"<tr>{cells}</tr>")
+    told, more = (IMPORTANCE.format(details["compared"]), "<th class=n>importance from</th><th class=n>to</th><th></th>") if spans else ("", "")
+    head = f"<tr><th>column</th><th class=n>trees that ask it</th>{more}</tr>"
     unused = [column for column in details["columns"] if column not in used]
-    return f"<table>{head}{''.join(lines)}</table>" + (f"<p>Asked by none: {escape(', '.join(unused))}.</p>" if unused else "")
+    return f"{told}<table>{head}{''.join(lines)}</table>" + (f"<p>Asked by none: {escape(', '.join(unused))}.</p>" if unused else "")
 
 
 def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> str:
@@ -79,13 +84,18 @@ def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> s
         return "<p>They agree on every row.</p>"
     lines = []
     for rows, shares, held in doubts:
-        answers = ", ".join(f"{escape(answer)} {share:.0%}" for answer, share in sorted(shares.items(), key=lambda pair: -pair[1]))
+        answers = ", ".join(f"<span>{escape(answer)}: {_share(share)}</span>" for answer, share in sorted(shares.items(), key=lambda pair: -pair[1]))
         lines.append(f"<tr><td class=n>{rows}</td><td>{answers}</td><td>{escape(', '.join(held))}</td></tr>")
     return "<table><tr><th class=n>rows</th><th>share of trees that say</th><th>what holds for them</th></tr>" + "".join(lines) + "</table>"
 
 
+def _share(share: float) -> str:
+    """Per cent, and no 0 or 100 of what is neither."""
+    return "&lt; 1%" if share < 0.005 else "&gt; 99%" if 0.995 <= share < 1 else f"{share:.0%}"
+
+
 def _tree(number: int, tree: Tree, problem: Problem) -> str:
     value = problem.parts.objective.value(tree, problem)
-    title = f"Tree {number}: value {value:g}, {tree.n_leaves} leaves"
+    title = f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"
     opened = " open" if number == 1 else ""
     return f"<details{opened}><summary>{title}</summary>{tree.to_svg(max_leaves=LEAVES)}</details>"

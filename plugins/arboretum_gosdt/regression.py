@@ -279,8 +279,8 @@ class Attempt:
         asked = Asked.of(problem, Regression.limits)
         if asked.split > 2 or asked.light or asked.members > 2:
             raise CapabilityError("solver regression knows max_depth, max_leaves and min_leaf; leave other leaf rules out")
-        if not objective.lam and asked.depth is None and asked.leaves is None:
-            raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth or max_leaves")
+        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
+            raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth, max_leaves or min_leaf")
         self.problem, self.context, self.tests = problem, context, all_tests(problem, Task.regression)
         mass, _, error = exact_weights(objects.weight)
         if error or mass.sum() >= MOST_WEIGHT:

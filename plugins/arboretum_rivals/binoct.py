@@ -95,25 +95,28 @@ class Program:
         if self.lower == self.upper or not self._depth:
             self.lower = self.upper
             return "", {}
-        constraints, seconds = self._constraints(), 1.0
+        constraints, seconds, presolve = self._constraints(), 1.0, True
         context.progress(0, None, f"a program of {self.width:,} variables and {self.height:,} constraints")
         try:
             while True:
                 left = math.inf if context.deadline is None else context.deadline - time.monotonic()
                 if left <= 0:
                     return "seconds", {}
-                answer = self._round(constraints, min(seconds, left))
+                answer = self._round(constraints, min(seconds, left), presolve)
                 self._take(answer)
                 context.proven(self._found.value(self.lower), self._found.value(self.upper))
                 if self.lower == self.upper:
                     return "", {}
-                if answer.status != OUT_OF_TIME:
-                    return f"digits of HiGHS ({answer.message})", {}
-                seconds *= 2
+                if answer.status == OUT_OF_TIME:
+                    seconds *= 2
+                elif presolve:  # what it says is optimal of the smaller program may miss the constraints of this one
+                    presolve = False
+                else:
+                    return f"digits of HiGHS {answer.message}", {}
         except KeyboardInterrupt as error:
             return "interrupt", {"interrupted": (*error.args, True)[0]}
 
-    def _round(self, constraints: Any, seconds: float) -> Any:
+    def _round(self, constraints: Any, seconds: float, presolve: bool) -> Any:
         """What milp answers."""
         from scipy.optimize import Bounds, milp
 
@@ -122,7 +125,7 @@ class Program:
 
         def work() -> None:
             objective, whole = (place >= self._at[3]).astype(float), place < self._at[2]
-            options = {"mip_rel_gap": 0.0, "time_limit": seconds}
+            options = {"mip_rel_gap": 0.0, "time_limit": seconds, "presolve": presolve}
             answers.append(milp(objective, integrality=whole, bounds=Bounds(0, high), constraints=constraints, options=options))
 
         thread = threading.Thread(target=work, daemon=True)

@@ -44,7 +44,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     table = released(house, name)
     held = {"stopping.standard.max_depth": DATA[name], "objective.lam": 0.0}
     found = run(house, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
-    title = f"{CALLED[method]}: {name}, {found.leaves} leaves, {found.errors} of {table.n_rows} rows wrong"
+    title = f"{CALLED[method]}: {name}, {found.errors} of {table.n_rows} rows wrong"
     told = {"errors": found.errors, "rows": table.n_rows, "leaves": found.leaves, "proven": found.finished, "svg": found.tree.to_svg(title=title)}
     if name.startswith("monk"):
         told |= _against_concept(found.tree, loaded(house, f"{name}-full"))

@@ -45,3 +45,11 @@ def test_importances_have_a_row_per_column_and_the_seed_fixes_them(call, run):
     first, again = call("importances", *run), call("importances", *run)
     assert first.out == again.out and "lost when shuffled (test rows)" in first.out
     assert {line.split()[0] for line in first.out.splitlines()[2:]} <= {"a", "b"}
+
+
+def test_an_area_of_rows_of_one_class_is_undefined_and_said_so(call, here):
+    (here / "sorted.csv").write_text("a,y\n" + "".join(f"{k % 2},{'p' if k < 6 else 'n'}\n" for k in range(10)))
+    rows = ("dataset=file", "dataset.path=sorted.csv", "dataset.target=y", "tracker=none", "split=contiguous", "split.folds=2")
+    result = call("run", *rows, "method=cart")
+    assert result.status == 0 and "roc_auc is undefined of the test rows, which show one class" in result.out
+    assert "undefined" not in call("run", *rows, "method=cart", "split=none").out

@@ -176,6 +176,8 @@ def numbers_of(record: Record) -> str:
     found = {part: {name: metrics.get(f"{part}_{name}") for name in names} for part in ("train", "valid", "test")}
     if quality := [{"rows": part, **values} for part, values in found.items() if any(value is not None for value in values.values())]:
         lines.append(text_table(quality, width=terminal.width()))
+    if alone := [part for part, values in found.items() if values.get("roc_auc") is not None and math.isnan(values["roc_auc"])]:
+        lines += [f"roc_auc is undefined of the {' and '.join(alone)} rows, which show one class", ""]
     shape = [f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}" for name in SHAPE if name in metrics]
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:

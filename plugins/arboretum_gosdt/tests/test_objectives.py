@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from arboretum import TreeClassifier
 from arboretum.api import CapabilityError, Column, ColumnKind, Parts, Problem, Table, Target, Task
 from arboretum.testing import ObjectiveSuite
 from arboretum.testing.oracles import build_tree
@@ -64,6 +65,14 @@ def test_three_classes_and_one_that_is_absent():
     assert value(Balanced(lam=0.0), None, three, labels=[2]) == pytest.approx(1.0)
     with pytest.raises(CapabilityError, match="table for 2 classes, but there are 3; give it a row per class"):
         value(CostMatrix(costs=[[0, 1], [1, 0]]), None, three)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "balanced", "weighted", "cost_matrix"])
+def test_an_estimator_that_is_given_one_class_learns_a_leaf(name):
+    grown = TreeClassifier(method="gosdt", objective=name).fit([[0], [1], [1]], [1, 1, 1])
+    assert grown.tree_.n_leaves == 1 and grown.predict([[0]]) == [1]
+    with pytest.raises(CapabilityError, match="objective auc is undefined with one class"):
+        TreeClassifier(method="fronts", objective="auc").fit([[0], [1], [1]], [1, 1, 1])
 
 
 @pytest.mark.parametrize(("price", "paid"), [(Price.expected, 3.0), (Price.max, 3.0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from fractions import Fraction
 
@@ -97,18 +98,49 @@ def says(tree, row):
 
 
 def test_the_page_needs_no_other_file_and_a_bad_folder_is_named(tmp_path):
-    problem = tiny_problem(4, Accuracy(lam=0.02), n_columns=2)
-    Rashomon(epsilon=0.3, page=str(tmp_path / "set.html")).solve(problem, Context())
+    problem = tiny_problem(8, Accuracy(lam=0.02), n_columns=2)
+    Rashomon(epsilon=2.0, page=str(tmp_path / "set.html")).solve(problem, Context())
     page = (tmp_path / "set.html").read_text(encoding="utf-8")
     assert "Rows on which good trees disagree" in page and "src=" not in page and "<svg" in page
+    assert "%</span>" in page and ", 1 leaf<" in page
+    assert "Importance:" in page
+    raw = limited(tiny_problem(8, n_rows=30, n_columns=2, raw=True), objective=Accuracy(lam=0.02))
+    Rashomon(epsilon=0.5, compared=0, page=str(tmp_path / "set.html")).solve(raw, Context())
+    page = (tmp_path / "set.html").read_text(encoding="utf-8")
+    held = [line.split("<td>")[2].split("</td>")[0] for line in page.split("<h2>Rows on")[1].split("<tr>")[2:]]
+    assert held and "Importance:" not in page
+    for line in held:  # of several thresholds of a column the nearest
+        assert max(line.count(f"{name} {side}") for name in ("x0", "x1") for side in ("≤", "&gt;")) == 1
     with pytest.raises(StoreError, match="solver.page="):
         Rashomon(page=str(tmp_path / "absent" / "set.html")).solve(problem, Context())
 
 
-def test_what_the_set_is_not_known_for_is_refused():
-    problem = tiny_problem(4, Accuracy(lam=0.0))
-    with pytest.raises(CapabilityError, match="objective.lam=0 needs"):
+def test_every_tree_is_listed_once_whichever_of_the_best_the_search_found():
+    tied = 0
+    for seed in range(60):
+        problem = limited(tiny_problem(seed, n_rows=9, n_columns=3), objective=Accuracy(lam=0.03))
+        found = Rashomon(epsilon=0.1, listed=3000, compared=0).solve(problem, Context())
+        trees = [str([(one.test[v] >= 0 and one.rules[one.test[v]], one.child.tolist()) for v in range(one.n_nodes)]) for one in (found.tree, *found.others)]
+        assert len(set(trees)) == len(trees) == int(found.details["trees"])
+        tied += len([one for one in found.others if problem.parts.objective.value(one, problem) == found.value]) > 0
+    assert tied > 5
+
+
+def test_trees_that_would_take_too_long_to_list_are_counted_and_left():
+    problem = limited(tiny_problem(5, n_rows=200, n_columns=3, raw=True), objective=Accuracy(lam=0.001))
+    whole = Rashomon(epsilon=1.0, listed=3).solve(problem, Context())
+    left = int(whole.details["trees"]) - 4
+    assert left > 1000 and f", {left:,} of them not listed" in whole.notes[-1]
+    found = Rashomon(epsilon=1.0, listed=10**9, compared=10**9).solve(problem, Context(deadline=time.monotonic() + 1.0))
+    assert found.details["trees"] == whole.details["trees"] and 0 < len(found.others) < left and 0 < found.details["compared"] < left
+
+
+def test_without_a_price_of_a_leaf_the_rows_in_it_may_limit_trees():
+    problem = limited(tiny_problem(4, n_columns=2), objective=Accuracy(lam=0.0))
+    with pytest.raises(CapabilityError, match="objective.lam=0 needs a limit"):
         Rashomon().solve(problem, Context())
+    wide = [limited(problem, stopping=(Held(Limits(max_depth=depth, min_leaf=2)),)) for depth in (None, 9)]
+    assert Rashomon().solve(wide[0], Context()).details == Rashomon().solve(wide[1], Context()).details
 
 
 def test_too_little_memory_leaves_the_optimum_and_says_so(monkeypatch):

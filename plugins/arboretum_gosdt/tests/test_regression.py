@@ -98,8 +98,9 @@ def test_the_optimum_is_that_of_all_trees(kind, seeds):
     for seed in seeds:
         rng = np.random.default_rng([seed, 7])
         lam = float(rng.choice([0.0, 0.005, 0.02, 0.1, 0.4]))
-        depth = None if lam and seed % 3 else int(rng.integers(1, 5))
-        limits = Limits(max_depth=depth, max_leaves=int(rng.integers(1, 6)) if seed % 5 == 1 else None, min_leaf=int(rng.integers(1, 4)) if seed % 7 == 2 else 1)
+        fewest = int(rng.integers(1, 4)) if seed % 7 == 2 else 1
+        depth = None if (lam or fewest > 1) and seed % 3 else int(rng.integers(1, 5))
+        limits = Limits(max_depth=depth, max_leaves=int(rng.integers(1, 6)) if seed % 5 == 1 else None, min_leaf=fewest)
         problem = numbers(seed, kind(lam=lam), limits, raw=seed % 6 == 0)
         found = Regression().solve(problem, Context())
         assert found.status is Status.optimal, seed
