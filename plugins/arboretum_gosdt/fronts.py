@@ -92,8 +92,8 @@ class Attempt:
         mass, unit, error = exact_weights(problem.objects.weight)
         if error or mass.sum() >= WEIGHTS:
             raise CapabilityError("solver fronts counts weights exactly, and these have too many digits; round them to fewer")
-        if not objective.lam and asked.depth is None and asked.leaves is None:
-            raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth or max_leaves")
+        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
+            raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth, max_leaves or min_leaf")
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
         self.tests: Tests = all_tests(problem)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +111,7 @@ class _Search:
             "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()], "leaves": [step.leaves for step in self.steps],
             "losses": [self._loss(step.loss) for step in self.steps],
         }  # fmt: skip
-        others = () if front else tuple(map(self._tree, self.steps[1:]))
+        others = () if front else tuple(map(self._tree, sorted([*self.steps[1:], *between], key=lambda step: -step.leaves)))
         status = Status.optimal if self.floor is None else Status.feasible
         notes = (what,) if ended else ()
         return Solution(tree, value, bound, status, self.sets, not ended, notes, {**told, **self.stopped}, others, front=front)
@@ -226,13 +225,16 @@ class _Search:
     def _front(self, steps: list[Step]) -> Front:
         """Error and leaves of all trees found, and what no tree can beat."""
         steps.sort(key=lambda step: step.leaves)
-        corners, leaves, low = [], 0, math.inf
-        while low > self.own:
-            leaves += 1
+        most = max(1, len(self.merged.weights))  # a leaf for every group of rows
+        most = most if self.asked.depth is None or self.asked.depth >= most.bit_length() else 1 << self.asked.depth
+        corners: list[tuple[float, float]] = []
+        for leaves in range(1, most + 1):
             low = self._least(leaves)
             if any(few <= leaves < many for many, few in self.filled):
                 low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
             corners.append((self._loss(low), float(leaves)))
+            if low <= self.own:
+                break
         return Front(("train_error", "n_leaves"), [FrontPoint((self._loss(s.loss), float(s.leaves)), self._tree(s)) for s in steps], corners)
 
     def _loss(self, loss: Any) -> float:

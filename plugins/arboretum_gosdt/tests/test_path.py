@@ -73,6 +73,25 @@ def test_other_losses_have_a_path_and_no_front_of_errors():
     assert found.front is None and len(found.others) == len(found.details["leaves"]) - 1
 
 
+def test_other_losses_have_the_trees_between_among_the_others():
+    for seed in (5, 21, 38):
+        problem = tiny_problem(seed, Balanced(lam=0.01), n_columns=3, n_rows=16)
+        plain, exact = (Path(exact=one).solve(problem, Context()) for one in (False, True))
+        leaves = [tree.n_leaves for tree in exact.others]
+        assert leaves == sorted(leaves, reverse=True) and {tree.n_leaves for tree in plain.others} <= set(leaves)
+        for k in range(1, plain.tree.n_leaves):  # as good as every solver's best tree of so many leaves
+            best = Gosdt().solve(limited(problem, stopping=(Held(Limits(max_leaves=k)),)), Context())
+            own = min(problem.parts.objective.value(tree, problem) for tree in exact.others if tree.n_leaves <= k)
+            assert own == pytest.approx(best.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 2, None])
+def test_the_bound_ends_with_the_most_leaves_that_a_tree_may_have(depth):
+    problem = tiny_problem(5, Accuracy(lam=1e-9), n_columns=3, n_rows=14)
+    found = Path().solve(problem if depth is None else limited(problem, stopping=(Held(Limits(max_depth=depth)),)), Context())
+    assert max(leaves for _, leaves in found.front.bound) <= (14 if depth is None else 1 << depth)
+
+
 def test_a_path_that_is_stopped_holds_what_is_proven():
     problem = tiny_problem(5, Accuracy(lam=0.01), n_columns=2)
     found = Path().solve(problem, Context(deadline=time.monotonic() - 1))
