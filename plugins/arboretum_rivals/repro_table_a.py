@@ -16,7 +16,7 @@ from arboretum_rivals.repro_buckets import random_table
 from arboretum_rivals.repro_study import choices_of, loaded, published, run, there
 
 NA, YES, NO = "N/A", "Yes", "No"
-ABSENT = "not installed"
+ABSENT, UNTRIED = "not installed", "not tried"
 LAM = 0.05
 TRIED = 40
 """Random tables on which thresholds that are left out may be missed."""
@@ -254,8 +254,8 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     for row, printed in paper["rows"].items():
         told, unlike, missing = [], [], []
         for column, words in zip(paper["columns"], printed, strict=True):
-            ours, why = found.get(column, {}).get(row, [ABSENT, ""])
-            verdict = "OPEN" if ours == ABSENT else "PASS" if ours == words or (words, ours) in COMPATIBLE else "KNOWN" if row in REASONS else "FAIL"
+            ours, why = found.get(column, {}).get(row, [UNTRIED, ""])
+            verdict = "OPEN" if ours in (ABSENT, UNTRIED) else "PASS" if ours == words or (words, ours) in COMPATIBLE else "KNOWN" if row in REASONS else "FAIL"
             lines.append([row, column, words, ours, verdict, why])
             same += verdict == "PASS"
             (missing if verdict == "OPEN" else unlike if verdict != "PASS" else told).append(f"{column} {ours}" + f" (printed: {words}; {why})" * (verdict in ("KNOWN", "FAIL")))

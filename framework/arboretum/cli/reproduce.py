@@ -100,7 +100,7 @@ def main(argv: list[str]) -> int:
     """Reproduce; returns 0 (nothing fails), 1 (something does), 3 (all is kept, but the tracker failed), 130 (Ctrl-C)."""
     parser = Parser("reproduce", DESCRIPTION, plugin="a one-file plugin, too")
     parser.add_argument("words", nargs="*", metavar="PAPER tracker.…", help="what to reproduce; tracker=none, tracker.uri=URI")
-    parser.add_argument("--fraction", type=float, default=1.0, metavar="F", help="of the planned work, cheapest first (default 1)")
+    parser.add_argument("--fraction", type=float, default=1.0, metavar="F", help="of the planned work, of every chapter its cheapest pieces (default 1)")
     parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything drawn at random (default 0)")
     parser.add_argument("--out", metavar="FOLDER", help="where results are kept (default outputs/reproduce/PAPER)")

@@ -193,11 +193,14 @@ class Chaptered:
         raise NotImplementedError
 
     def pieces(self, fraction: float) -> Sequence[Any]:
-        """Those of all chapters, cheapest first, ``fraction`` of them; raises ConfigError where the fields leave none."""
-        found = sorted((piece for part in self.parts().values() for piece in part.pieces(self)), key=lambda piece: piece.cost)
+        """Of every chapter ``fraction``, its cheapest, and at least one; all cheapest first.  Raises ConfigError where the fields leave none."""
+        found = []
+        for part in self.parts().values():
+            own = sorted(part.pieces(self), key=lambda piece: piece.cost)
+            found += own[: max(1, round(fraction * len(own)))]
         if not found:
             raise ConfigError(f"nothing to do: these fields leave no piece of {', '.join(self.parts())}; choose others")
-        return found[: max(1, round(fraction * len(found)))]
+        return sorted(found, key=lambda piece: piece.cost)
 
     def work(self, key: Mapping[str, Any], seed: int, house: Any) -> Any:
         """What the chapter of the piece does."""
