@@ -29,6 +29,7 @@ from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, Capability
 from arboretum.interfaces.method import Parts
 from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
+from arboretum.model.record import Solution
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
@@ -152,9 +153,10 @@ class _BaseTree(BaseEstimator):
         check.check_parts(parts)
         check.check_table(parts, table)
         if all(is_constant(column) for column in table.columns):
-            self.tree_ = single_leaf(table)
+            self.tree_, self.solution_ = single_leaf(table), None
             return self
         fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), sealed=self.verify)
+        self.solution_: Solution | None = fitted.solution
         self.tree_: Tree = fitted.solution.tree
         if self.verify:  # replayed over its training objects by the slow reference
             from arboretum.engine.verify import verify
@@ -285,7 +287,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed,
     budget) are refused.
 
-    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
+    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``solution_`` (:class:`arboretum.api.Solution`: value, proven bound, and the other trees or the front
+    of a solver that gives them; None where all columns are constant), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
 
     Weights count as they are given; only a row of weight 0 is left out.  A fully grown tree therefore gives the lightest
     row a leaf of its own; ``min_weight_fraction_leaf`` keeps leaves from being light.

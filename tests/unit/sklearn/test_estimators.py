@@ -376,6 +376,18 @@ def test_a_verified_fit_is_the_same_fit(iris):
     assert TreeClassifier(verify=True).fit(*iris).tree_.to_json() == TreeClassifier().fit(*iris).tree_.to_json()
 
 
+def test_what_a_solver_proves_and_its_other_trees_are_kept():
+    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5)
+    y = X[:, 0] ^ X[:, 1]
+    path = TreeClassifier("path", objective__lam=0.01).fit(X, y).solution_
+    assert path.lower_bound == path.value == pytest.approx(0.04)
+    assert [(point.values, point.tree.n_leaves) for point in path.front.points] == [((0.5, 1.0), 1), ((0.0, 4.0), 4)]
+    good = TreeClassifier("rashomon", objective__lam=0.01).fit(X, y)
+    assert good.solution_.tree is good.tree_ and int(good.solution_.details["trees"]) == 2
+    assert pickle.loads(pickle.dumps(good)).solution_.tree == good.tree_
+    assert TreeClassifier().fit(np.zeros((4, 2)), [0, 1, 1, 1]).solution_ is None
+
+
 def test_they_work_inside_other_estimators(iris):
     X, y = iris
     assert cross_val_score(make_pipeline(StandardScaler(), TreeClassifier(max_depth=3)), X, y, cv=3).mean() > 0.9
