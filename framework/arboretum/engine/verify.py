@@ -53,7 +53,7 @@ def verify(
     best = not getattr(parts.solver, "constrains_labels", False)  # else a leaf may have to say what is not best for itself
     tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None)
     check_prices(tree, objects, problem.prices)
-    at_every_node("no path pays more than max_cost", tree.price_to <= parts.limits().most_paid(tree.depth_of), tree.price_to)
+    check_limits(tree, problem)
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
     if "covering_cost" in metrics:
         known["covering_cost"] = covering_cost(tree, problem, arrived)
@@ -72,6 +72,27 @@ def verify(
         "value": check_solution(tree, problem, solution),
         **({"front": check_front(solution.front, problem, train)} if solution.front else {}),
     }
+
+
+def check_limits(tree: Tree, problem: Problem) -> None:
+    """What the stopping rules limit holds.  Rows and weight of a branch are not asked for where a pruner may have moved rows, nor weight that an
+    objective changed.
+    """
+    parts, limits = problem.parts, problem.parts.limits()
+    at_every_node("no path pays more than max_cost", tree.price_to <= limits.most_paid(tree.depth_of), tree.price_to)
+    if limits.max_depth is not None:
+        at_every_node(f"max_depth is {limits.max_depth}: depth", tree.depth_of <= limits.max_depth, tree.depth_of)
+    if limits.max_leaves is not None and tree.n_leaves > limits.max_leaves:
+        fail(f"max_leaves is {limits.max_leaves}: the tree has {tree.n_leaves}", limits.max_leaves)
+    if parts.pruner is not None:
+        return
+    below, slack = np.arange(tree.n_nodes) > 0, (tree.n_nodes + problem.objects.n_objects) * EPS
+    if limits.min_leaf > 1:
+        at_every_node(f"min_leaf is {limits.min_leaf}: rows", ~below | (tree.counts >= limits.min_leaf * (1 - slack)), tree.counts)
+    if limits.min_mass > 0 and not hasattr(parts.objective, "weigh"):
+        mass = tree.weights.sum(axis=1) if tree.task is Task.classification else tree.weights[:, 0]
+        least = limits.min_weight(float(problem.objects.weight.sum()), problem.objects.n_objects)
+        at_every_node(f"min_mass is {limits.min_mass:g}: weight", ~below | (mass >= least - slack * mass[0]), mass)
 
 
 def check_front(front: Front, problem: Problem, train: Table) -> str:

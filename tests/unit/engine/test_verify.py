@@ -11,6 +11,7 @@ import pytest
 from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts, Problem
+from arboretum.interfaces.stopping import Limits
 from arboretum.measure import complexities, evaluate
 from arboretum.model.encoded import Encoded, Prices, RawFeature
 from arboretum.model.record import Solution, Status
@@ -155,6 +156,31 @@ def test_rows_merged_into_one_object_must_share_their_path(tree, objects):
     )  # fmt: skip
     with pytest.raises(VerificationError, match="share their path"):
         check(tree, merged)
+
+
+@pytest.mark.parametrize(
+    ("holds", "refused", "complaint"),
+    [
+        ({"max_depth": 2}, {"max_depth": 1}, "node 3: max_depth is 1: depth: reported 2"),
+        ({"max_leaves": 3}, {"max_leaves": 2}, "max_leaves is 2: the tree has 3"),
+        ({"min_leaf": 2}, {"min_leaf": 3}, "node 1: min_leaf is 3: rows: reported 2.0"),
+        ({"min_mass": 1 / 3}, {"min_mass": 0.34}, "node 1: min_mass is 0.34: weight: reported 2.0"),
+        ({"max_cost": 4}, {"max_cost": 3.9}, "node 3: no path pays more than max_cost"),
+    ],
+)
+def test_a_tree_beyond_a_limit_is_refused(tree, objects, holds, refused, complaint):
+    class Limiting:
+        kind = "stopping"
+
+        def __init__(self, **limits):
+            self._limits = Limits(**limits)
+
+        def limits(self):
+            return self._limits
+
+    check(tree, objects, parts=Parts(method=None, stopping=(Limiting(**holds),)))
+    with pytest.raises(VerificationError, match=complaint):
+        check(tree, objects, parts=Parts(method=None, stopping=(Limiting(**refused),)))
 
 
 class Claims:
