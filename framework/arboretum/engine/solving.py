@@ -29,9 +29,9 @@ def refuse_unfit(solver: str, objects: Encoded, prices: Prices) -> None:
             raise CapabilityError(f"{needs}; use encoder.missing=category (or drop_rows)")
     if not prices.fixed:
         raise CapabilityError(f"solver {solver} knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
-    columns = [feature.column for feature in objects.features if feature.n_tests]
-    several = [f.column for f in objects.features if f.n_tests > 1 or columns.count(f.column) > 1]
-    if prices.once_per_column and several:
+    columns = [feature.column for feature in objects.features if feature.n_tests] if prices.once_per_column else []
+    several = [f.column for f in objects.features if columns and (f.n_tests > 1 or columns.count(f.column) > 1)]
+    if several:
         paid = f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for several tests"
         raise CapabilityError(f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)")
 
