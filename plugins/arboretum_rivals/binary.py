@@ -112,8 +112,9 @@ def read(problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs
             ways = "encoder=onehot (a test per value), or encoder=midpoints"
             raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {feature.n_bins} branches; use {ways}")
     outcome, tests = _tests(objects)
-    seen: dict[bytes, int] = {}
-    group = np.array([seen.setdefault(key, len(seen)) for key in map(bytes, np.packbits(outcome.T, axis=1))], np.int64)
+    keys = list(map(bytes, np.packbits(outcome.T, axis=1)))
+    place = {key: k for k, key in enumerate(sorted(set(keys)))}
+    group = np.array([place[key] for key in keys], np.int64)
     first = np.unique(group, return_index=True)[1]
     loss, leaf, unit = (costs or _costs)(problem, solver)
     cost = np.zeros((len(first), objects.n_classes), np.int64)
