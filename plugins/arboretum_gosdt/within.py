@@ -96,8 +96,9 @@ class Within:
             level(tests), level(tests), level(tests), level(tests), level(2, tests), level(2, tests), level(2, tests, 2), level(2, tests), level(tests * tests),
             level(tests),
         )  # fmt: skip
-        pairs = np.empty((answers + 1) * tests * tests, kind)
-        self._scratch = kernels.Scratch(np.empty((answers + 5, tests), kind), pairs, np.empty(tests, kind), np.empty(answers + 5, kind))
+        lane = np.int32 if excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
+        pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)
+        self._scratch = kernels.Scratch(np.empty((answers + 5, tests), kind), pairs, np.empty(tests, kind), narrow, np.empty(answers + 5, kind))
         self._memo = Arrays({"slots": np.zeros((2048, 2), np.uint64), **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]}})
         self._graph = Arrays({
             "bits": np.zeros((1024, words), np.uint64), "set": np.empty((1024, kernels.N_SET), kind), "waiting": np.full(n + 1, -1),

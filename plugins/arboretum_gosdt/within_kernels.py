@@ -111,11 +111,13 @@ MOST, ALONE, REST_DEPTH, NEXT, WORD_1, WORD_2, FROM, TO = range(N_SET)
 
 
 class Scratch(NamedTuple):
-    """Room.   sums : int64[answers + 5, tests].   both : int64[answers + 1, tests²].   mask : int64[tests].   price : int64[tests]."""
+    """Room.   sums : int64[answers + 5, tests].   both : [answers + 1, tests²] and narrow : [tests], int32 where all costs together fit, else int64.
+    mask, side : int64[tests]."""
 
     sums: np.ndarray
     both: np.ndarray
     mask: np.ndarray
+    narrow: np.ndarray
     side: np.ndarray
 
 
@@ -165,6 +167,14 @@ def count_tests(table, levels, scratch, d):
     return width
 
 
+@jit(inline=True, borrow=True)
+def add_masked(into, value, mask):
+    """Add the value where the mask is −1, in the type of the lanes."""
+    lane = into.dtype.type(value)
+    for j in range(into.shape[0]):
+        into[j] += lane & mask[j]
+
+
 @jit(inner=True, borrow=True)
 def count_pairs(table, levels, scratch, d, m, limit):
     """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests; both[answers] : of the greatest excess.
@@ -172,7 +182,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
     For the tests i that may be asked first within the limit, of which a side is not solved, and all j.
     """
     outcome, excess, n_answers, open_tests, bound = table.outcome, table.excess, table.excess.shape[1], levels.open[d], levels.bound[d]
-    both, square, mask, n_open = scratch.both, m * m, scratch.mask, 0
+    both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
     for i in range(m):
         if bound[i] <= limit and (levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]):
             open_tests[n_open] = i
@@ -192,9 +202,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
                 for k in range(n_open):
                     i = open_tests[k]
                     if mask[i] != 0:
-                        begin = c * square + i * m
-                        for j in range(m):
-                            both[begin + j] += value & mask[j]
+                        add_masked(both[c * square + i * m : c * square + i * m + m], value, mask)
     if n_answers <= 2:  # one of two excesses is 0
         for k in range(n_open):
             begin = open_tests[k] * m

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
+import attrs
 import numpy as np
 import pytest
 
@@ -61,6 +62,19 @@ def test_counts_and_lists_are_those_of_all_trees(limits):
         cost_of = {tree: cost for cost, tree in expected}
         assert len(listed) == len(expected) == len(set(listed))
         assert [cost_of[tree] for tree in listed] == sorted(cost for cost, _ in expected)
+
+
+@pytest.mark.slow  # compiles once more
+def test_costs_beyond_the_narrow_lanes_give_the_same_trees():
+    rng, times = np.random.default_rng(2), 1 << 33
+    for _ in range(40):
+        table = random_table(rng, priced=False)
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 6))
+        wide = attrs.evolve(table, cost=table.cost * times)
+        plain, scaled = Within(table, 2, 1, most), Within(wide, 2 * times, 1, most * times)
+        assert plain.run() == scaled.run() == ""
+        (costs, counts), (large, again) = (one.costs(one.counted()) for one in (plain, scaled))
+        assert (large == costs * times).all() and again == counts
 
 
 def test_a_budget_below_the_optimum_has_no_tree():
