@@ -43,7 +43,7 @@ N_STATE = 6
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
 NO_TREE = -3
-"""Test of a set of which only a bound of its trees of three leaves and more is known."""
+"""Test of a set of which only a bound of its trees of three leaves and more is known: wherever it is read, the best of fewer leaves is an upper bound."""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -115,9 +115,8 @@ def look_up(data, levels, scratch, memo, d, i):
 def keep(memo, state, one, two, lower, upper, test):
     """Enter what is known of a set; returns its number."""
     number = find_or_enter(memo.slots, one, two, state[KNOWN])
-    known = number < state[KNOWN]
-    state[KNOWN] += 0 if known else 1
-    if not known or memo.test[number] == NO_TREE:
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
         memo.lower[number], memo.upper[number], memo.test[number] = lower, upper, test
     else:
         memo.lower[number] = max(memo.lower[number], lower)
