@@ -127,11 +127,12 @@ def _tests(objects: Encoded) -> tuple[np.ndarray, np.ndarray]:
     """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and complements."""
     found: dict[bytes, tuple[int, np.ndarray]] = {}
     for f, feature in enumerate(objects.features):
-        code = objects.codes[:, f].astype(np.int64)
+        code = objects.codes[:, f]
         for k in range(feature.n_tests):
             outcome = code > k if feature.family is Family.thresholds else code != k if feature.family is Family.equals else code > 0
-            if outcome.any() and not outcome.all():
-                found.setdefault(np.packbits(outcome ^ outcome[0]).tobytes(), (int(objects.test_offset[f]) + k, outcome))
+            key = np.packbits(outcome ^ outcome[:1]).tobytes()
+            if key.strip(b"\0"):
+                found.setdefault(key, (int(objects.test_offset[f]) + k, outcome))
     outcomes = [outcome for _, outcome in found.values()]
     return np.array(outcomes, bool).reshape(len(outcomes), objects.n_objects), np.array([test for test, _ in found.values()], np.int64)
 
@@ -182,7 +183,7 @@ class Pace:
         start = time.perf_counter()
         found = work(self._amount)
         if found == PAUSED:
-            self._amount = max(1, int(self._amount * min(2.0, self.SECONDS / (time.perf_counter() - start))))
+            self._amount = max(1, int(self._amount * min(16.0, self.SECONDS / (time.perf_counter() - start))))
         return found
 
 
