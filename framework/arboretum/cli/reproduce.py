@@ -70,7 +70,7 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
     rows = []
     for cell, before in zip(cells, (None, *cells)):
         name = "" if before is not None and cell.row == before.row else cell.row
-        numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}")
+        numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}".replace("inf", "∞"))
         rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
     shown = len(HEADER) - (not any(cell.aside for cell in cells))
     return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
