@@ -161,15 +161,14 @@ class _Search:
         from arboretum_gosdt.sparse import SparseSearch
 
         prepared = self.merged.prepared
-        first = (p, q) == (self.units.p, self.units.q)
+        first = self.search is None
         if not len(prepared.weights) or not len(prepared.tests):
             self.floor = None
             return self.leaf, ""
         if self.search is None:
             search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
-        else:
+        else:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search = self.search.again(p, q)
-        if not first:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search.below(q * known.loss + p * known.leaves)
             by_price = sorted([*self.searches, search], key=lambda one: Fraction(one.asked.p, one.asked.q))
             at = by_price.index(search)
