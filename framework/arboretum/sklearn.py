@@ -8,6 +8,7 @@ categories ordinal ones, dates and times days or seconds since 1970-01-01.  Ever
 """
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from numbers import Integral
@@ -201,7 +202,11 @@ class _BaseTree(BaseEstimator):
             weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if getattr(self, "class_weight", None) is None:
             return weights
-        per_row = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])[target.codes]
+        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])
+        for name, weight in zip(target.classes, by_class.tolist(), strict=True):
+            if not (math.isfinite(weight) and weight >= 0):
+                raise DataError(f"class_weight must be finite numbers ≥ 0; class {name} has {weight:g}")
+        per_row = by_class[target.codes]
         return per_row if weights is None else weights * per_row
 
     # -- predict -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from arboretum.api import ContractError
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
@@ -214,5 +215,6 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
     tree, has = asked.hang(nodes), asked.has()
     for node in [*tree.leaves(), *tree.inner()]:
         asked.exchange(node, has, search, 2, ALL)
-    assert tree.settle() <= root[0], f"the tree costs {tree.cost}, not {root[0]}"
+    if tree.settle() > root[0]:
+        raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
     return tree.lay()

@@ -146,7 +146,8 @@ def fst():
         def nested(part):
             if "prediction" in part:
                 return part["prediction"]
-            assert part["relation"] in (">=", "=="), part["relation"]  # of a 0/1 column both hold for 1
+            if part["relation"] not in (">=", "=="):  # of a 0/1 column both hold for 1
+                raise ValueError(f"a test of another relation, {part['relation']!r}")
             return part["feature"], 0, nested(part["false"]), nested(part["true"])
 
         def fit():

@@ -164,3 +164,9 @@ def test_no_exception_is_swallowed_in_silence(house):
                 if not any("#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)):
                     wrong.append(f"{module.where}:{node.lineno}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_that_matters_is_an_assert_which_python_leaves_out_when_it_optimises(house):
+    """The suites of ``arboretum.testing`` are tests, run by pytest."""
+    asserts = [f"{m.where}:{node.lineno}" for m in house.modules for node in ast.walk(m.tree) if isinstance(node, ast.Assert)]
+    assert [where for where in asserts if not where.startswith("framework/arboretum/testing/")] == []

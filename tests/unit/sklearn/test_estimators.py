@@ -261,6 +261,13 @@ def test_class_weights_are_row_weights(iris):
     assert balanced.tree_.weights[0] == pytest.approx([40, 40, 40])
 
 
+@pytest.mark.parametrize("weight", [-1, -1e-300, float("nan"), float("inf"), -float("inf")])
+def test_class_weights_that_are_no_weights_are_refused_by_name(weight, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="class_weight must be finite numbers ≥ 0; class 1 has"):
+        TreeClassifier(class_weight={0: 1, 1: weight}).fit(X, y)
+
+
 def test_rows_of_no_weight_are_no_rows(iris):
     X, y = iris
     weights = np.ones(150)
