@@ -11,10 +11,11 @@ import numpy as np
 
 from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
+from arboretum_data.reading.arff import WEIGHTS, read_arff
 from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
-from arboretum_data.reading.cells import Cells, interpret, no_number, text_cells
+from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
-from arboretum_data.reading.typed import read_arff, read_parquet
+from arboretum_data.reading.parquet import read_parquet
 
 
 class Decimal(enum.Enum):
@@ -65,9 +66,12 @@ class FileDataset:
             if not getattr(self, field):
                 raise ConfigError(f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN")
         path = Path(self.path).expanduser()
-        sign = SIGNS[self.decimal]
-        schema = Schema(self.target, self.kinds, self.orders, None, self.ignore, self.weight, self.group, self.task, sign)
-        table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, self.cells(path), schema)
+        cells, sign = self.cells(path), SIGNS[self.decimal]
+        weight, ignore = self.weight, self.ignore
+        if any(c.name == WEIGHTS for c in cells):  # of ARFF; a column that is named comes before them
+            weight, ignore = weight or WEIGHTS, (*ignore, *([WEIGHTS] if weight else []))
+        schema = Schema(self.target, self.kinds, self.orders, None, ignore, weight, self.group, self.task, sign)
+        table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, cells, schema)
         return worded(one_against_rest(table, self.positive), self.questions)
 
     def cells(self, path: Path) -> list[Cells]:
@@ -133,8 +137,10 @@ def without_words(cells: Cells, words: Container[str], categories: Container[str
     """The column with the words that mean "missing" turned to missing, unless they are categories of the tree."""
     if cells.numbers is not None:
         return cells
-    gone = [value for value in cells.values if not value or (value.lower() in words and value not in categories)]
-    return text_cells(cells.name, cells.values, cells.codes, gone)
+    kept = [value for value in cells.values if value in categories or (value and value.lower() not in words)]
+    position = {value: i for i, value in enumerate(kept)}
+    lookup = np.array([*(position.get(value, -1) for value in cells.values), -1], np.int32)
+    return Cells(cells.name, tuple(kept), lookup[cells.codes])
 
 
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "}

@@ -87,27 +87,30 @@ def natural_order(values: Iterable[str]) -> list[str]:
 
 
 def text_cells(
-    name: str, spellings: Sequence[str], codes: np.ndarray, missing: Sequence[str], declared: tuple[str, ...] = ()
+    name: str, spellings: Sequence[str], codes: np.ndarray, missing: Container[str], declared: tuple[str, ...] = (), exact: str | None = None
 ) -> Cells:
     """Strip the spellings, merge those that become equal, and turn missing-value words into code −1.
 
     spellings : distinct values as the file has them.   codes : integers into ``spellings``, −1 allowed.
+    exact : what stands before a spelling that is the value as it is, blanks and all.
     """
-    skip = frozenset(missing)
     position: dict[str, int] = {}
     lookup = np.full(len(spellings) + 1, -1, np.int32)
     for index, spelling in enumerate(spellings):
-        value = spelling.strip()
-        if value not in skip:
+        quoted = exact is not None and spelling.startswith(exact)
+        value = spelling.removeprefix(exact) if quoted else spelling.strip()
+        if quoted or value not in missing:
             lookup[index] = position.setdefault(value, len(position))
     return Cells(name, tuple(position), lookup[codes], declared=declared)
 
 
-def factorise(name: str, column: Sequence[str], missing: Sequence[str], declared: tuple[str, ...] = ()) -> Cells:
+def factorise(
+    name: str, column: Sequence[str], missing: Iterable[str], declared: tuple[str, ...] = (), exact: str | None = None
+) -> Cells:
     """Cells of a column given as one text per row."""
     position: dict[str, int] = {}
     codes = np.fromiter((position.setdefault(v, len(position)) for v in column), np.int32, len(column))
-    return text_cells(name, list(position), codes, missing, declared)
+    return text_cells(name, list(position), codes, frozenset(missing), declared, exact)
 
 
 def checked_header(names: Sequence[str], where: str) -> list[str]:

@@ -1,0 +1,58 @@
+"""Parquet, a format that states types, through pyarrow (imported here, when such a file is read)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from arboretum.api import DataError
+from arboretum_data.reading.cells import Cells, checked_header
+from arboretum_data.reading.delimited import arrow_text_cells
+
+
+def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[Cells]:
+    """Read a Parquet file: numbers stay numbers, everything else becomes text (dates are then read as ISO text).
+
+    ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet, no row, columns of
+    lists, structures or bytes.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        table = parquet.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
+    names = checked_header(table.column_names, str(path))
+    if not table.num_rows:
+        raise DataError(f"{path}: there are columns but no row")
+    empty = np.full(table.num_rows, -1, np.int32)
+    return [
+        Cells(name, (), empty) if name in ignore else arrow_cells(name, table.column(i), missing)
+        for i, name in enumerate(names)
+    ]
+
+
+def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
+    """Cells of one pyarrow column; raises DataError for a type that is neither number, text, truth value nor date."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("s", kind.tz), safe=False)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return Cells(name, numbers=np.asarray(values, np.float64))
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise DataError(f"column {name!r} holds {kind}, which no test can read; 'dataset.ignore=[{name}]' leaves it out")
+    try:
+        array = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    except pa.ArrowException as error:
+        raise DataError(f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})") from error
+    return arrow_text_cells(name, array, missing)
