@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from arboretum.api import Claim, ContractError, Judgement, Known, Verdict
+from arboretum.cli.reproduce import counts_and_verdict
 from arboretum.plugin.discovery import load_registry
+from arboretum.runs.tracking import VerdictFacts
 from arboretum.runs.worker_pool import code_of
 
 pytestmark = pytest.mark.slow  # starts studies with workers
@@ -117,8 +119,26 @@ def test_what_agrees_passes(coins):
     assert found.status == 0
     row = next(line for line in found.out.splitlines() if "6 sides" in line).split()
     assert row[2:4] == ["mean", "0.500000"] and row[-1] == "PASS"
-    assert "2 cells: 2 PASS" in found.out and "verdict: PASS" in found.out
+    assert "2 cells: 2 PASS" in found.out and "verdict: PASS\n" in found.out
     assert max(len(line) for line in found.out.splitlines() if not line.startswith("kept: ")) <= 120
+
+
+@pytest.mark.parametrize(
+    ("asked", "of"),
+    [
+        (("--fraction", "0.5"), "6 of 6 pieces, fraction 0.5"),
+        (("--sides", "6"), "3 of 6 pieces"),
+        (("--sides", "6,13"), "3 of 6 pieces"),
+    ],
+)
+def test_a_verdict_on_a_part_of_the_study_says_so(coins, asked, of):
+    assert f"verdict: PASS of what was asked ({of})\n" in coins(*asked).out
+
+
+def test_a_verdict_with_sentences_that_are_not_shown_says_how_many_are():
+    judged = Judgement(claims=(Claim("a", Verdict.PASS, "seen"), Claim("b", Verdict.OPEN, "?")))
+    facts = VerdictFacts({"finished": 6, "planned": 6, "fraction": 1.0}, judged, {})
+    assert counts_and_verdict(facts)[-1] == "verdict: PASS of what is shown (1 of 2 cells and claims)"
 
 
 def test_what_differs_fails_and_sets_the_exit_status(coins):

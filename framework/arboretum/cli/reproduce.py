@@ -54,13 +54,13 @@ def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
     reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
     if reasons:
         blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
-    blocks += ["\n".join(map(paragraph, lines)) for lines in (judged.notes, counts_and_verdict(judged)) if lines]
+    blocks += ["\n".join(map(paragraph, lines)) for lines in (judged.notes, counts_and_verdict(facts)) if lines]
     return "\n\n".join(blocks)
 
 
 def judgement_note(facts: VerdictFacts) -> str:
     """Markdown for a page of its own: the verdict first, then what does not simply pass, as it is printed."""
-    *counts, verdict = counts_and_verdict(facts.judgement)
+    *counts, verdict = counts_and_verdict(facts)
     blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), "Every number is in the artifacts verdict.txt and cells.csv."]
     return "\n\n".join([*blocks, f"```\n{judgement_text(facts, brief=True)}\n```"])
 
@@ -76,8 +76,9 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
     return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
 
 
-def counts_and_verdict(judged: Judgement) -> list[str]:
-    """Counts, the largest deviation, and the verdict."""
+def counts_and_verdict(facts: VerdictFacts) -> list[str]:
+    """Counts, the largest deviation, and the verdict: of how much, where it is not of the whole study."""
+    judged, asked = facts.judgement, facts.facts
     if not judged.cells and not judged.claims:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
     lines = []
@@ -88,7 +89,17 @@ def counts_and_verdict(judged: Judgement) -> list[str]:
             lines[0] += f"; largest deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
     if judged.claims:
         lines.append(_counts("claim", judged.claims))
-    return [*lines, f"verdict: {judged.verdict.value}"]
+    return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
+
+
+def _of_how_much(judged: Judgement, asked: Mapping[str, Any]) -> str:
+    """What the verdict leaves out: pieces of the study that nobody asked for, or what is not shown; "" where it is of everything."""
+    finished, planned, fraction = asked["finished"], asked["planned"], asked["fraction"]
+    if finished < planned or fraction < 1.0:
+        part = f", fraction {fraction:g}" if fraction < 1.0 else ""
+        return f" of what was asked ({finished} of {planned} pieces{part})"
+    every, unseen = len(judged.cells) + len(judged.claims), judged.count(Verdict.OPEN)
+    return f" of what is shown ({every - unseen} of {every} cells and claims)" if 0 < unseen < every else ""
 
 
 def _counts(what: str, judged: Sequence[Cell | Claim]) -> str:
@@ -192,6 +203,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     summary = {
         "name": entry.name, "paper": entry.paper, "fields": component_values(component), "seed": job.seed,
         "fraction": arguments.fraction, "pieces": work.total, "reused": work.reused,
+        "finished": len(work.found), "planned": len(build(entry, {}).pieces(1.0)),
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
         "seconds": round(work.seconds, 2), "processor_seconds": round(work.busy, 2), "workers": workers,
         "machine": platform.machine(), "code": job.code, "versions": dict(session.versions),
