@@ -34,7 +34,7 @@ AS_WELL = 0.05
 
 def pieces(paper: Any) -> list[Piece]:
     key = {"chapter": "objectives", "seconds": paper.seconds}
-    both = {"exact": 0.2, "rank": 1.0}
+    both = {"exact": 0.2, "pygosdt": 1.0}
     own = [Piece({**key, "objective": name, "by": by}, cost * paper.seconds) for name in OBJECTIVES for by, cost in both.items()]
     grid = [Piece({**key, "by": "grid", "lam": lam}, paper.seconds) for lam in GRID["lam"]]
     return [*own, *grid] if paper.wants(DATA) else []
@@ -46,7 +46,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
         return _on_the_left(key, house)
     name = key["objective"]
     method, fields = OBJECTIVES[name]
-    method = "rank" if key["by"] == "rank" else method
+    method = "pygosdt" if key["by"] == "pygosdt" else method
     if not there(house, method):
         return {"absent": True}
     train, test = fold_of(loaded(house, DATA), FOLD)
@@ -85,7 +85,7 @@ def area(points: Sequence[Sequence[float]], most: float = 1.0) -> float:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
-    by = {who: {key["objective"]: one for key, one in results if key["by"] == who and "absent" not in one} for who in ("exact", "rank")}
+    by = {who: {key["objective"]: one for key, one in results if key["by"] == who and "absent" not in one} for who in ("exact", "pygosdt")}
     found = {name: by["exact"][name] for name in OBJECTIVES if name in by["exact"]}
     grid = [(key["lam"], *row) for key, one in results if key["by"] == "grid" for row in one["rows"]]
     claims = [_different(found), _sparse(found), _efficient(found)] if len(found) == len(OBJECTIVES) else []
@@ -139,10 +139,10 @@ def _efficient(found: Mapping[str, Any]) -> Claim:
 
 
 def _ranked(by: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
-    both = [name for name in OBJECTIVES if name in by["exact"] and name in by["rank"]]
+    both = [name for name in OBJECTIVES if name in by["exact"] and name in by["pygosdt"]]
     if not both:
         return []
-    proven = [name for name in both if by["exact"][name]["proven"] and by["rank"][name]["proven"]]
-    same = [name for name in proven if abs(by["exact"][name]["value"] - by["rank"][name]["value"]) < 1e-9]
-    told = f"equal on {len(same)} of {len(proven)} objectives that {CALLED['rank']} proves ({', '.join(proven) or 'none'}), of {len(both)}"
+    proven = [name for name in both if by["exact"][name]["proven"] and by["pygosdt"][name]["proven"]]
+    same = [name for name in proven if abs(by["exact"][name]["value"] - by["pygosdt"][name]["value"]) < 1e-9]
+    told = f"equal on {len(same)} of {len(proven)} objectives that {CALLED['pygosdt']} proves ({', '.join(proven) or 'none'}), of {len(both)}"
     return [Claim.judged("§2: one branch and bound optimises all six objectives", len(same) == len(proven) if len(proven) == len(OBJECTIVES) or len(same) < len(proven) else None, told)]

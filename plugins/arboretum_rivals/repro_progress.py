@@ -9,7 +9,7 @@ from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels
 from arboretum_rivals.repro_study import CALLED, COLOURS, published, released, run, there
 
 DATA = ("bar-7", "tic-tac-toe", "car-gosdt", "compas-binary", "fico-binary", "monk1", "monk2", "monk3")
-METHODS = ("gosdt_reference", "gosdt", "rank", "osdt")
+METHODS = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt")
 SHARP = 0.5
 """A drop is sharp where a single step makes so much of the whole way from the first objective to the last."""
 LATE = 0.5
@@ -76,7 +76,7 @@ def _gap(one: Mapping[str, Any]) -> float:
 
 def _before_osdt(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     claims = []
-    for method in ("gosdt_reference", "rank"):
+    for method in ("gosdt_reference", "pygosdt"):
         both = {name: own for name, own in found.items() if {method, "osdt"} <= set(own)}
         ahead, behind = (sum(sign * _when(own[method]) < sign * _when(own["osdt"]) for own in both.values()) for sign in (1, -1))
         if both:
@@ -88,10 +88,10 @@ def _before_osdt(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
 
 def _first_on_tic_tac_toe(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     own = found.get("tic-tac-toe", {})
-    if not {"rank", "gosdt_reference", "osdt"} <= set(own):
+    if not {"pygosdt", "gosdt_reference", "osdt"} <= set(own):
         return []
     others = min(_when(own["gosdt_reference"]), _when(own["osdt"]))
-    holds = None if _when(own["rank"]) == others == float("inf") else _when(own["rank"]) < others
+    holds = None if _when(own["pygosdt"]) == others == float("inf") else _when(own["pygosdt"]) < others
     told = "; ".join(f"{CALLED[m]} {_spell(own[m])}" for m in METHODS if m in own)
     return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, told)]
 
@@ -99,12 +99,12 @@ def _first_on_tic_tac_toe(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]
 def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     told, yes, no = [], 0, 0
     for name, own in found.items():
-        if "rank" in own and own["rank"]["finished"]:
-            curve = own["rank"]["curve"]
+        if "pygosdt" in own and own["pygosdt"]["finished"]:
+            curve = own["pygosdt"]["curve"]
             drops = [(a[2] - b[2], b[0]) for a, b in zip(curve, curve[1:])]
             whole, (largest, at) = curve[0][2] - curve[-1][2], max(drops)
             if whole > 0:
-                share, late = largest / whole, at / max(own["rank"]["seconds"], 1e-9)
+                share, late = largest / whole, at / max(own["pygosdt"]["seconds"], 1e-9)
                 yes, no = yes + (share >= SHARP and late >= LATE), no + (share < SHARP or late < LATE)
                 told.append(f"{name} {share:.0%} at {late:.0%} of the time")
     if not told:
@@ -117,12 +117,12 @@ def _closes(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     """Time to the proof; where neither has one, the gap that is left."""
     told, yes, no = [], 0, 0
     for name, own in found.items():
-        others = [own[m] for m in ("rank", "osdt") if m in own]
+        others = [own[m] for m in ("pygosdt", "osdt") if m in own]
         if "gosdt_reference" in own and others:
             keys = [(_when(one), _gap(one)) for one in (own["gosdt_reference"], *others)]
             ahead = all(keys[0] < key for key in keys[1:])
             yes, no = yes + ahead, no + (not ahead)
-            told.append(f"{name} " + ", ".join(f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}" for m in ("gosdt_reference", "rank", "osdt") if m in own))
+            told.append(f"{name} " + ", ".join(f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}" for m in ("gosdt_reference", "pygosdt", "osdt") if m in own))
     if not told:
         return []
     return [Claim.judged("I.10: GOSDT outpaces OSDT and PyGOSDT in closing the gap (on most data sets)", yes > no if yes + no == len(DATA) else None, f"on {yes} of {yes + no}: {'; '.join(told)}")]

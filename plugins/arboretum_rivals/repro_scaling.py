@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Axis, BudgetError, Claim, House, Judgement, Line, LineChart, Panels, Piece, Table, csv_text
-from arboretum_rivals.repro_study import CALLED, COLOURS, PENALISED, bits_of, loaded, of_bits, published, run, there
+from arboretum_rivals.repro_study import CALLED, COLOURS, OURS, PENALISED, bits_of, loaded, of_bits, published, run, there
 
 DATA = ("bar-7", "compas-2016", "compas", "fico-1000")
 WAYS = ("samples", "features", "combined")
-METHODS = ("gosdt_reference", "gosdt", "rank", "osdt", "dl85", "cart")
+METHODS = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt", "dl85", "cart")
 TIMEOUTS = 3
 """Runs out of time that end a curve."""
 SIZES = 9
@@ -175,7 +175,7 @@ def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
 def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
     """Different rows against work, on bar-7."""
     claims = []
-    for method in ("gosdt_reference", "rank"):
+    for method in ("gosdt_reference", "pygosdt"):
         points = curves.get(("samples", "bar-7", method))
         if points:
             work_, rows = _doubling(points, 2), _doubling(points, 5)
@@ -194,7 +194,7 @@ def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         own = {m: len(done) and int(done[-1][4]) for m in METHODS if m != "cart" and (done := finished(curves.get(("features", name, m), ()))) is not None
                and ("features", name, m) in curves}  # fmt: skip
         if "gosdt_reference" in own:
-            others = [n for m, n in own.items() if m not in ("gosdt_reference", "gosdt")]
+            others = [n for m, n in own.items() if m not in ("gosdt_reference", *OURS)]
             better += any(own["gosdt_reference"] > n for n in others) and all(own["gosdt_reference"] >= n for n in others)
             worse += any(own["gosdt_reference"] < n for n in others)
             told.append(f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
@@ -247,7 +247,7 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         ("I.7: GOSDT is several orders of magnitude faster than DL8.5", "gosdt_reference", "dl85", ORDERS),
         ("I.7 with the certified solver: several orders of magnitude faster than DL8.5", "gosdt", "dl85", ORDERS),
         ("I.7: GOSDT has a slight advantage over OSDT on larger data sets", "gosdt_reference", "osdt", 1.0),
-        ("I.7: OSDT is faster than PyGOSDT", "osdt", "rank", 1.0),
+        ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
     ):
         told, yes, no, ways = [], 0, 0, [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
         for way in ways:

@@ -233,8 +233,25 @@ def test_time_to_optimality_by_hand():
         assert verdicts(repro_progress.judge(pairs[-3:])).popitem()[1] is Verdict.OPEN
         return list(verdicts(repro_progress.judge(pairs)).values())
 
-    assert judged(gosdt_reference=soon, rank=sharp, osdt=late) == [Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.PASS]
-    assert judged(gosdt_reference=late, rank=soon, osdt=sharp) == [Verdict.FAIL, Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert judged(gosdt_reference=soon, pygosdt=sharp, osdt=late) == [Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.PASS]
+    assert judged(gosdt_reference=late, pygosdt=soon, osdt=sharp) == [Verdict.FAIL, Verdict.PASS, Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+
+
+def test_sentences_of_pygosdt_are_judged_without_bounds_of_ours(house, monkeypatch):
+    """Nothing that the paper does not have says anything of it, and the bound of subtrees is not in the paper."""
+    solvers, parts = [], house.parts
+    monkeypatch.setattr(house, "parts", lambda *given: solvers.append((one := parts(*given)).solver) or one, raising=False)
+    repro_progress.work({"dataset": "tic-tac-toe", "method": "pygosdt", "seconds": 0.1}, 0, house)
+    assert [(one.name, one.without) for one in solvers[1:]] == [("rank", ("subtrees",))]
+    ends, late = progress(True, 9.0, (0.0, 0.0, 0.5), (9.0, 0.2, 0.2)), progress(False, 20.0, (0.0, 0.0, 0.5))
+    said = []
+    for ours in (ends, late):
+        own = {"gosdt_reference": ends, "pygosdt": late, "osdt": late, "gosdt": ours, "rank": ours}
+        said.append(verdicts(repro_progress.judge([({"dataset": name, "method": m}, one) for name in repro_progress.DATA for m, one in own.items()])))
+    assert said[0] == said[1]
+    own = {m: curve(1, 2, 4) for m in ("gosdt_reference", "pygosdt", "osdt", "dl85")}
+    few, many = (scaling("features", "compas", **own, rank=curve(1, 2, 4, ends=ends)) for ends in (False, True))
+    assert few == many
 
 
 def objective(fp: int, fn: int, leaves: int, roc: list, value: float = 0.5) -> dict:
@@ -244,12 +261,12 @@ def objective(fp: int, fn: int, leaves: int, roc: list, value: float = 0.5) -> d
 def test_six_objectives_by_hand():
     line, bent = [[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.0, 1.0], [0.0, 0.5, 1.0]]
     own = {name: objective(k, 9 - k, 3 + k, bent if name == "auc" else line) for k, name in enumerate(repro_objectives.OBJECTIVES)}
-    results = [({"objective": name, "by": by}, one) for name, one in own.items() for by in ("exact", "rank")]
+    results = [({"objective": name, "by": by}, one) for name, one in own.items() for by in ("exact", "pygosdt")]
     grid = {"rows": [[0.1, 0.05, 9, 0.05, 4]]}
     found = verdicts(repro_objectives.judge([*results, ({"by": "grid", "lam": 0.01}, grid)]))
     assert set(found.values()) == {Verdict.PASS} and len(found) == 5
     same = [({"objective": name, "by": "exact"}, objective(1, 1, 9, line)) for name in own]
-    results = [*same, ({"objective": "auc", "by": "rank"}, objective(1, 1, 9, line, 0.6))]
+    results = [*same, ({"objective": "auc", "by": "pygosdt"}, objective(1, 1, 9, line, 0.6))]
     grid = [({"by": "grid", "lam": lam}, {"rows": [[theta, 0.05, 4, 0.01, 4] for theta in (0.1, 0.2, 0.3)]}) for lam in repro_objectives.GRID["lam"]]
     assert set(verdicts(repro_objectives.judge([*results, *grid])).values()) == {Verdict.FAIL}
     assert repro_objectives.area(bent) == pytest.approx(0.75) and repro_objectives.area(bent, 0.1) == pytest.approx(0.0525)
