@@ -21,7 +21,7 @@ from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
-from arboretum.model.dates import SECONDS, date_number, in_fitting_unit
+from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
@@ -30,6 +30,7 @@ from arboretum.model.record import Certificate, Certified, Record, Selection, So
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.rules import category_codes, numbers, spell
 from arboretum.model.shown import masked, visible
+from arboretum.model.spelling import EXACT, TRUTH, canonical, positions, refuse_merged, speller, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies

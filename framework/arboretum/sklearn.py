@@ -29,8 +29,9 @@ from arboretum.engine.select import fields_in
 from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, Capability
 from arboretum.interfaces.method import Parts
-from arboretum.model.frame import frame_column, is_constant, is_mixed, read_numbers, table_like
+from arboretum.model.frame import exact_numbers, frame_column, is_constant, is_mixed, table_like
 from arboretum.model.record import Solution
+from arboretum.model.spelling import EXACT, canonical, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
@@ -177,7 +178,9 @@ class _BaseTree(BaseEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         self._mixed = is_mixed(X)
         if not self._mixed:
+            given = X
             X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
+            self._refuse_merged(given, X)
             by_column = np.ascontiguousarray(X.T)  # one transposition; no column is copied again
             return tuple(Column(name, ColumnKind.continuous, by_column[j]) for j, name in enumerate(self._names())), y, len(X)
         validate_data(self, X, skip_check_array=True)
@@ -185,6 +188,13 @@ class _BaseTree(BaseEstimator):
         if len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
         return tuple(frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)), y, len(X)
+
+    def _refuse_merged(self, given: Any, numbers: np.ndarray) -> None:
+        """Raise DataError where two integers of a column have become one number."""
+        if getattr(getattr(given, "dtype", None), "kind", "O") == "f":
+            return
+        for j in np.flatnonzero((np.abs(numbers) >= EXACT).any(axis=0)):
+            exact_numbers(self._names()[j], given.iloc[:, j] if hasattr(given, "iloc") else np.asarray(given, object)[:, j])
 
     def _numbers(self, X: Any, *y: Any, **checks: Any) -> Any:
         """Rows as numbers, as scikit-learn checks them."""
@@ -317,7 +327,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         tags = self.__sklearn_tags__()
         if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:
             raise ValueError(f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes")
-        return Target("y", Task.classification, codes.astype(np.int32), tuple(str(c) for c in self.classes_))
+        return Target("y", Task.classification, codes.astype(np.int32), canonical([spelling(c) for c in self.classes_]))
 
     def predict(self, X: Any) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""
@@ -351,7 +361,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
-        return Target("y", Task.regression, values=read_numbers("y", np.asarray(y)).astype(np.float64, copy=False))
+        return Target("y", Task.regression, values=exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False))
 
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""

@@ -18,8 +18,9 @@ from arboretum.api import (
     visible,
 )  # fmt: skip
 
-INPUTS = {"": "number", "days": "date", "seconds": "datetime-local"}
-"""Unit of a column of numbers → type of the field that asks for one."""
+INPUTS = {"": {"input": "number"}, "days": {"input": "date"}, "seconds": {"input": "datetime-local"}}
+INPUTS |= {"milliseconds": {"input": "datetime-local", "scale": 1}, "microseconds": {"input": "datetime-local", "scale": 0.001}}
+"""Unit of a column of numbers → type of the field that asks for one, milliseconds of a unit finer than the field's."""
 
 
 @attrs.frozen
@@ -123,7 +124,7 @@ def _edges(rule: TestRule) -> list[float] | None:
 def _of_column(spec: ColumnSpec, words: dict[str, str]) -> dict[str, Any]:
     """Ask for the value of a column."""
     said = words.get(spec.name) or spec.question
-    answer = {"options": [*map(visible, spec.categories)]} if spec.kind is not ColumnKind.continuous else {"input": INPUTS[spec.unit]}
+    answer = {"options": [*map(visible, spec.categories)]} if spec.kind is not ColumnKind.continuous else INPUTS[spec.unit]
     return {"name": visible(spec.name), "words": visible(said), **answer}
 
 

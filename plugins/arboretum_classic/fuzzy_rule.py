@@ -42,6 +42,9 @@ def shares_above(values: np.ndarray, threshold: float, width: float, shape: str)
         return np.clip(z + 0.5, 0.0, 1.0)
     return np.where(np.abs(z) >= CUT, z > 0, 1.0 / (1.0 + np.exp(-STEEP * np.clip(z, -CUT, CUT))))
 
+SHORT = {"": "", "days": " days", "seconds": " s", "milliseconds": " ms", "microseconds": " µs"}
+"""Unit of dates → how a width in it is written."""
+
 
 @attrs.frozen
 class FuzzyThreshold(TestRule):
@@ -72,5 +75,5 @@ class FuzzyThreshold(TestRule):
         return 1.0 - above, above
 
     def outcome_label(self, outcome: int) -> str:
-        around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{' days' * (self.unit == 'days') or ' s' * (self.unit == 'seconds')}"
+        around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{SHORT[self.unit]}"
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}{around}{' (logistic)' * (self.shape == 'logistic' and self.width > 0)}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from arboretum.api import ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
+from arboretum.api import TRUTH, ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.arff import WEIGHTS, read_arff
 from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
@@ -128,6 +128,9 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     values = cells.as_numbers()
     if values is not None:
         return values
+    text = cells.as_text()
+    if set(text.values) <= TRUTH.keys():
+        return np.array([*map(TRUTH.get, text.values), np.nan])[text.codes]
     bad, way = no_number(cells)
     row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
     raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{way}")

@@ -11,7 +11,8 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, closest
-from arboretum.model.dates import DAY_SECONDS, DAYS, SECONDS, date_number, in_fitting_unit
+from arboretum.model.dates import NANOSECONDS, NAT, date_number, fitting_unit, in_unit, moment, moments, refuse_close
+from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Target, Task, recoded
 from arboretum.model.tree import ColumnSpec, Tree
 
@@ -92,7 +93,7 @@ def read_column(spec: ColumnSpec, values: Any) -> Column:
         return _recoded(spec, values)
     if spec.unit:
         return Column(spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit)
-    refuse_dates(spec.name, values)
+    refuse_dates(spec.name, values, _TIMES if spec.kind is ColumnKind.continuous else _SPANS)
     if spec.kind is ColumnKind.continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
     found, codes = spelled(values)
@@ -100,25 +101,51 @@ def read_column(spec: ColumnSpec, values: Any) -> Column:
 
 
 def read_numbers(name: str, values: Any) -> np.ndarray:
-    """float64[n] (float32 stays float32), NaN = missing; raises DataError for text and for infinite values."""
+    """float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for text and for infinite values."""
     array = _as_array(values)
     if array.dtype not in (np.float32, np.float64):
+        missing = _missing(array)
+        if array.dtype.kind in "OU":
+            array = np.array([TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()], object)
         try:
-            array = np.where(_missing(array), np.nan, array).astype(np.float64)
-        except (TypeError, ValueError) as error:
+            array = np.where(missing, np.nan, array).astype(np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
             raise DataError(f"column {name!r} must hold numbers; {error}") from None
     if np.isinf(array).any():
         raise DataError(f"column {name!r} holds an infinite value; replace it by a number or leave it empty")
     return array
 
 
+def exact_numbers(name: str, values: Any) -> np.ndarray:
+    """As :func:`read_numbers`, to learn from; raises DataError, too, where two integers would become one number."""
+    array, found = _as_array(values), read_numbers(name, values)
+    if array.dtype.kind in "iuO":
+        beyond = np.flatnonzero(np.abs(found) >= EXACT)
+        refuse_merged(name, array[beyond].tolist(), found[beyond])
+    return found
+
+
+def _date_column(name: str, series: Any) -> Column:
+    """Points in time in the unit that fits them; raises DataError where two of them differ by less than it."""
+    if _kind(series) == "M":
+        ticks, step = moments(series)
+        missing = ticks == NAT
+    else:
+        array = _as_array(series)
+        missing, step = _missing(array), 1
+        ticks = np.array([0 if gone else moment(value) for gone, value in zip(missing, array, strict=True)], object)
+    unit = fitting_unit(ticks[~missing], step)
+    values = np.full(len(ticks), np.nan)
+    values[~missing] = in_unit(ticks[~missing], step, unit)
+    refuse_close(name, ticks[~missing], values[~missing])
+    return Column(name, ColumnKind.continuous, values, unit=unit)
+
+
 def _date_numbers(name: str, values: Any, unit: str) -> np.ndarray:
     """float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises DataError for what is neither date nor number."""
     if _kind(values) == "M":
-        moments = values.to_numpy(dtype="datetime64[s]") if hasattr(values, "to_numpy") else values
-        moments = moments.astype("datetime64[s]")  # rounds down, also before 1970
-        seconds = np.where(np.isnat(moments), np.nan, moments.astype(np.int64))
-        return np.floor(seconds / DAY_SECONDS) if unit == DAYS else seconds
+        ticks, step = moments(values)
+        return np.where(ticks == NAT, np.nan, in_unit(ticks, step, unit))
     array = _as_array(values)
     if array.dtype.kind in "biuf":
         return read_numbers(name, array)
@@ -134,7 +161,8 @@ def _date_numbers(name: str, values: Any, unit: str) -> np.ndarray:
 
 _NUMBERS = (numbers.Real, decimal.Decimal)
 _POINTS = (datetime.date, np.datetime64)
-_TIMES = (*_POINTS, datetime.time, datetime.timedelta, np.timedelta64)
+_SPANS = (datetime.time, datetime.timedelta, np.timedelta64)
+_TIMES = (*_POINTS, *_SPANS)
 
 
 def _kind(values: Any) -> str:
@@ -151,16 +179,16 @@ def _all_are(types: tuple[type, ...], values: Any) -> bool:
     return bool(known) and all(isinstance(value, types) and not isinstance(value, bool) for value in known)
 
 
-def refuse_dates(name: str, values: Any) -> None:
+def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> None:
     """Raise DataError, with the way out, where a column holds points in time, periods or durations."""
     found = str(getattr(values, "dtype", "object"))
     if found == "object":
         array = _as_array(values)
         value = next(iter(array[~_missing(array)]), None)
         found = type(value).__name__
-        if not isinstance(value, _TIMES):
+        if not isinstance(value, types):
             return
-    elif _kind(values) not in "mM" and not found.startswith("period["):
+    elif _kind(values) not in ("mM" if types is _TIMES else "m") and not found.startswith("period["):
         return
     way = "give what may matter of them as numbers, such as year, month, or days since a date"
     raise DataError(f"column {name!r} holds dates or times ({found}) where numbers or categories are asked for: {way}")
@@ -169,26 +197,26 @@ def refuse_dates(name: str, values: Any) -> None:
 def spelled(values: Any) -> tuple[list[str], np.ndarray]:
     """The distinct spellings and, per value, which one it is (−1 = missing).
 
-    Spellings come in the order of a pandas categorical, else numbers by size and text by alphabet.  Whole floats are
-    spelled as integers, since a missing value turns a column of integers into floats.
+    Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else numbers by size and text by alphabet.
     """
     if hasattr(values, "cat"):
-        return [_spelling(v) for v in values.cat.categories], np.asarray(values.cat.codes, np.int64)
+        return list(canonical([spelling(v) for v in values.cat.categories])), np.asarray(values.cat.codes, np.int64)
     array = _as_array(values)
     missing = _missing(array)
-    known = array[~missing].tolist()
+    known = array[~missing]
+    listed = known.tolist() if known.dtype.kind in "OUS" else known  # keeps float32, whose shortest spelling is its own
+    kinds = {(type(value), value) for value in listed}  # 1, 1.0 and True are equal to Python
     try:
-        distinct = sorted(set(known))
+        distinct = sorted(kinds, key=lambda one: one[1])
     except TypeError:  # mixed types have no order of their own
-        distinct = sorted(set(known), key=str)
-    position = {value: i for i, value in enumerate(distinct)}
+        distinct = sorted(kinds, key=lambda one: str(one[1]))
+    texts = [spelling(value) for _, value in distinct]
+    spelt = dict(zip(dict.fromkeys(texts), canonical(list(dict.fromkeys(texts))), strict=True))
+    position = {text: i for i, text in enumerate(spelt)}
+    place = {one: position[text] for one, text in zip(distinct, texts, strict=True)}
     codes = np.full(len(array), MISSING_CODE, np.int64)
-    codes[~missing] = [position[value] for value in known]
-    return [_spelling(value) for value in distinct], codes
-
-
-def _spelling(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    codes[~missing] = [place[type(value), value] for value in listed]
+    return list(spelt.values()), codes
 
 
 def _as_array(values: Any) -> np.ndarray:
@@ -223,7 +251,8 @@ def _recoded(spec: ColumnSpec, column: Column) -> Column:
     if not (spec.unit and column.unit):
         held = "dates" if column.unit else "numbers"
         raise DataError(f"column {spec.name!r} holds {held} here, but the tree was grown with {'dates' if spec.unit else 'numbers'}")
-    values = np.floor(column.values / DAY_SECONDS) if spec.unit == DAYS else column.values * DAY_SECONDS
+    here, there = NANOSECONDS[column.unit], NANOSECONDS[spec.unit]
+    values = np.floor(column.values / (there // here)) if there > here else column.values * (here // there)
     return attrs.evolve(column, values=values, unit=spec.unit)
 
 
@@ -241,11 +270,10 @@ def frame_column(name: str, series: Any) -> Column:
     Periods, durations and times of day are refused: they are no points in time.
     """
     if _kind(series) == "M" or _all_are(_POINTS, series):
-        unit, days = in_fitting_unit(_date_numbers(name, series, SECONDS))
-        return Column(name, ColumnKind.continuous, days, unit=unit)
+        return _date_column(name, series)
     refuse_dates(name, series)
     if _kind(series) in "biuf" or _all_are(_NUMBERS, series):
-        return Column(name, ColumnKind.continuous, read_numbers(name, series))
+        return Column(name, ColumnKind.continuous, exact_numbers(name, series))
     categories, codes = spelled(series)
     kind = ColumnKind.ordinal if getattr(series.dtype, "ordered", False) else ColumnKind.categorical
     return Column(name, kind, codes, tuple(categories))

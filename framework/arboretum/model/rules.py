@@ -27,7 +27,7 @@ NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides wha
 def spell(value: float, unit: str = "") -> str:
     """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``.
 
-    unit : "days" or "seconds" (since 1970-01-01): the number is a bound on dates and is written as one.
+    unit : of dates ("days", "seconds", … since 1970-01-01): the number is a bound on them and is written as one.
     """
     if unit:
         return spell_date(value, unit)

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, unknown
+from arboretum.model.spelling import positions
 
 MISSING_CODE = -1
 UNSEEN_CODE = -2  # a value that is not among the categories; only in tables to predict on
@@ -55,10 +56,9 @@ def array_field(dtype: type, **options: Any) -> Any:
 
 
 def recoded(codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE) -> np.ndarray:
-    """int32[n]: codes into ``known`` as codes into ``wanted``; ``unseen`` for what is not among them, −1 stays missing."""
-    position = {category: i for i, category in enumerate(wanted)}
+    """int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what is not among them, −1 stays missing."""
     # negative codes index from the end
-    return np.array([*(position.get(c, unseen) for c in known), unseen, MISSING_CODE], np.int32)[codes]
+    return np.array([*positions(known, wanted, unseen), unseen, MISSING_CODE], np.int32)[codes]
 
 
 @attrs.frozen(eq=False)
@@ -68,7 +68,7 @@ class Column:
     values : float64[n_rows] (or float32) with NaN = missing for ``continuous``;
         int32[n_rows] codes into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
     categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
-    unit : "" for plain numbers; "days" or "seconds" (since 1970-01-01) for dates, which tests then read aloud.
+    unit : "" for plain numbers; "days", "seconds", … (since 1970-01-01, :mod:`arboretum.model.dates`) for dates, which tests then read aloud.
     question : how a person is asked for the value; no part of the content, so no checksum has it.
     """
 

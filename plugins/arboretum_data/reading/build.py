@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, unknown
+from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, positions, speller, spelling, unknown
 from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
 
 WORDING = "column → how a person is asked for its value, as in “How old are you?”"
@@ -55,6 +55,7 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     columns = [build_column(c, schema) for c in cells if c.name not in reserved]
     if not columns:
         raise DataError(f"{name}: no column is left besides the target {schema.target!r}")
+    notes |= _spelt_anew([*(by_name[c.name] for c in columns if c.categories), *([by_name[target.name]] if target.classes else [])], schema)
     table = Table(
         name,
         tuple(columns),
@@ -64,6 +65,18 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
         notes=notes,
     )
     return check_table(_drop_rows_without_target(table))
+
+
+def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
+    """A note for each column of which several spellings are one value."""
+    notes = {}
+    for c in cells:
+        text, _ = _in_order(c, schema)
+        if c.numbers is None and len(text.values) < len(c.values):
+            spell, one = speller(c.values), {}
+            pair = next((one[s], v) for v in c.values if one.setdefault(s := spell(v), v) != v)
+            notes[f"spelling {c.name}"] = f"column {c.name!r}: {pair[0]!r} and {pair[1]!r} are one value, {spell(pair[0])!r}"
+    return notes
 
 
 def _texts(schema: Schema, cells: Sequence[Cells]) -> set[str]:
@@ -113,20 +126,22 @@ def build_column(cells: Cells, schema: Schema) -> Column:
     """One attribute of the table."""
     kind = kind_of(cells, schema)
     if kind is ColumnKind.continuous:
-        values = cells.as_numbers()
+        values = cells.exact_numbers()
         if values is None:
             bad, way = no_number(cells)
             raise DataError(f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}")
         return Column(cells.name, kind, values, unit=cells.unit)
-    text = cells.as_text()
-    order = value_order(text, schema)
+    text, order = _in_order(cells, schema)
     return Column(cells.name, kind, recode(text, order), tuple(order))
 
 
-def value_order(cells: Cells, schema: Schema) -> list[str]:
-    """The order given, else the one the file declares, else numbers by size and text by spelling."""
-    given = [str(v) for v in schema.orders.get(cells.name, ())]
-    return given or list(cells.declared) or natural_order(cells.values)
+def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
+    """The column in canonical spellings, and its values in the order given, else as the file declares, else by size or spelling."""
+    given = [spelling(v) for v in schema.orders.get(cells.name, ())]
+    text = cells.as_text(given)
+    if given and text is not cells:
+        given = [*map(speller(text.values), given)]
+    return text, given or list(text.declared) or natural_order(text.values)
 
 
 def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
@@ -144,12 +159,11 @@ def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
 def build_target(cells: Cells, schema: Schema) -> Target:
     """Classes or numbers; the rule for a numeric target is that of :data:`FEW`, unless task or kinds say otherwise."""
     if target_task(cells, schema) is Task.regression:
-        values = cells.as_numbers()
+        values = cells.exact_numbers()
         if values is None:
             raise DataError(f"dataset.task=regression, but the target {cells.name!r} holds text")
         return Target(cells.name, Task.regression, values=values)
-    text = cells.as_text()
-    order = value_order(text, schema)
+    text, order = _in_order(cells, schema)
     return Target(cells.name, Task.classification, codes=recode(text, order), classes=tuple(order))
 
 
@@ -164,7 +178,8 @@ def target_task(cells: Cells, schema: Schema) -> Task:
         return Task.classification
     distinct = np.unique(values[~np.isnan(values)])
     whole = bool(np.all(distinct == np.floor(distinct)))
-    return Task.classification if whole and len(distinct) <= FEW else Task.regression
+    n = len(distinct if cells.numbers is not None else cells.as_text().values)
+    return Task.classification if whole and n <= FEW else Task.regression
 
 
 def _weights(cells: Cells) -> np.ndarray:
@@ -219,10 +234,11 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
     target = table.target
     if target.task is not Task.classification:
         raise DataError(f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes")
-    if positive not in target.classes:
+    (place,) = positions([spelling(positive)], target.classes, -1)
+    if place < 0:
         msg = f"dataset.positive: {unknown('class', positive, target.classes)}"
         raise DataError(_short(msg))
-    codes = (target.codes == target.classes.index(positive)).astype(np.int32)
+    positive, codes = target.classes[place], (target.codes == place).astype(np.int32)
     others = [c for c in target.classes if c != positive]
     rest = others[0] if len(others) == 1 else ("rest" if positive != "rest" else "others")
     return attrs.evolve(table, target=attrs.evolve(target, codes=codes, classes=(rest, positive)))

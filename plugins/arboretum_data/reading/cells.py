@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import SECONDS, DataError, date_number, in_fitting_unit
+from arboretum.api import DataError, fitting_unit, in_unit, moment, positions, refuse_close, refuse_merged, speller, spelling
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 """Text that is a number in two ways: 1,234 is 1234 with a mark between thousands, or 1.234 with a decimal comma."""
@@ -30,7 +30,7 @@ class Cells:
     """A raw column: text (``values`` and ``codes``) or numbers.
 
     values : the distinct spellings.   codes : int32[n_rows] into ``values``, −1 = missing.
-    numbers : float64[n_rows], NaN = missing, where the format is typed (Parquet), instead of the two.
+    numbers : float64[n_rows] or float32, NaN = missing, where the format is typed (Parquet), instead of the two; no integers beyond 2^53.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
     parsed : float64[len(values)], the values as numbers, where they are known.
     unit : of the numbers, where they are dates (as in :class:`arboretum.api.Column`).
@@ -51,21 +51,36 @@ class Cells:
     def as_numbers(self) -> np.ndarray | None:
         """float64[n_rows] with NaN = missing, or None when some value is not a number."""
         if self.numbers is not None:
-            return self.numbers
+            return np.asarray(self.numbers, np.float64)
         parsed = parse_numbers(self.values) if self.parsed is None else self.parsed
         if parsed is None:
             return None
         return np.append(parsed, np.nan)[self.codes]
 
-    def as_text(self) -> Cells:
-        """The same column with its numbers spelled out (shortest form, whole numbers without ``.0``)."""
+    def exact_numbers(self) -> np.ndarray | None:
+        """The same; raises DataError where two integers of the column would become one number."""
+        if self.numbers is None and not self.unit and (parsed := parse_numbers(self.values) if self.parsed is None else self.parsed) is not None:
+            refuse_merged(self.name, self.values, parsed)
+        return self.as_numbers()
+
+    def as_text(self, order: Sequence[str] = ()) -> Cells:
+        """The same column with each value in its canonical spelling (:mod:`arboretum.model.spelling`).
+
+        order : distinct values listed for it, if any.  Where two of these, or of those declared, are spelled apart but one value
+        (1.1 and 1.10 as versions), the text stays as it is.
+        """
         if self.numbers is None:
-            return self
+            listed, spell = order or self.declared, speller(self.values)
+            if len({*map(spell, listed)}) < len({*listed}):
+                return self
+            spelt = [*map(spell, self.values)]
+            values = tuple(dict.fromkeys(spelt))
+            place = np.array([*positions(spelt, values, -1), -1], np.int32)
+            return attrs.evolve(self, values=values, codes=place[self.codes], declared=tuple(map(spell, self.declared)), parsed=None)
         distinct, codes = np.unique(self.numbers, return_inverse=True)
         n_known = int(np.count_nonzero(~np.isnan(distinct)))
         codes = np.where(codes < n_known, codes, -1).astype(np.int32)
-        spelled = tuple(str(int(v)) if v.is_integer() else repr(v) for v in distinct[:n_known].tolist())
-        return attrs.evolve(self, values=spelled, codes=codes, numbers=None)
+        return attrs.evolve(self, values=tuple(map(spelling, distinct[:n_known])), codes=codes, numbers=None)
 
 
 def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
@@ -83,7 +98,8 @@ def natural_order(values: Iterable[str]) -> list[str]:
     parsed = parse_numbers(listed)
     if parsed is None:
         return sorted(listed)
-    return [value for _, value in sorted(zip(parsed.tolist(), listed, strict=True))]
+    whole = [int(value) if value.removeprefix("-").isdigit() else 0 for value in listed]  # exact where the numbers are equal
+    return [value for *_, value in sorted(zip(parsed.tolist(), whole, listed, strict=True))]
 
 
 def text_cells(
@@ -142,11 +158,13 @@ def interpret(
         c = found[i]
         if c.parsed is not None or c.name in undated:
             continue
-        if (dates := read_dates(c.values)) is not None:
+        if (dates := read_dates(c.values, c.name)) is not None:
             found[i] = attrs.evolve(c, unit=dates[0], parsed=dates[1])
             dated.append(found[i])
         elif f"decimal {c.name}" not in notes and (hint := _hint(c)):
             hints[f"hint {c.name}"] = f"column {c.name!r} {hint}"
+    if any(moment(value) % 1_000 for c in dated if c.unit == "microseconds" for value in c.values):
+        hints["nanoseconds"] = "what is finer than microseconds is left out of dates"
     if dated:
         notes["dates"] = (
             f"dates are read as {' and '.join(sorted({c.unit for c in dated}))} since 1970-01-01: {_names(dated)}; "
@@ -236,11 +254,20 @@ def _examples(cells: Cells) -> str:
     return shown + (", …" if len(cells.values) > _EXAMPLES else "")
 
 
-def read_dates(values: Iterable[str]) -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time in ISO text."""
-    seconds = []
+def read_dates(values: Iterable[str], name: str = "") -> tuple[str, np.ndarray] | None:
+    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time in ISO text.
+
+    name : of the column; raises DataError where two moments differ by less than the finest unit.
+    """
+    found = []
     for value in values:
-        if (number := date_number(value, SECONDS)) is None:
+        if (nanoseconds := moment(value)) is None:
             return None
-        seconds.append(number)
-    return in_fitting_unit(np.array(seconds)) if seconds else None
+        found.append(nanoseconds)
+    if not found:
+        return None
+    ticks = np.array(found, object)
+    unit = fitting_unit(ticks, 1)
+    numbers = in_unit(ticks, 1, unit).astype(np.float64)
+    refuse_close(name, ticks, numbers)
+    return unit, numbers

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arboretum.api import DataError
+from arboretum.api import EXACT, DataError
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers, text_cells
 
 LARGE = 4_000_000
@@ -156,7 +156,7 @@ def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells
     """Cells of a column of numbers, without their spellings, which take eight times as much; None where it may be another."""
     known = np.array([value not in missing for value in column])
     parsed, numbers = parse_numbers(list(itertools.compress(column, known))), np.full(len(column), np.nan)
-    if parsed is None:
+    if parsed is None or (np.abs(parsed) >= EXACT).any():  # of integers beyond it the spelling matters
         return None
     numbers[known] = parsed
     return Cells(name, numbers=numbers)
@@ -232,6 +232,8 @@ def _arrow_cells(
         values = column.to_numpy()
         if np.count_nonzero(np.isnan(values)) != column.null_count:
             return None  # a word like "-nan", which is text to the other reader
+        if (np.abs(values) >= EXACT).any():
+            return None  # integers beyond it are known by their spelling
         found.append(Cells(name, numbers=values))
     return found
 

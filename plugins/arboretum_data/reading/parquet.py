@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arboretum.api import DataError
+from arboretum.api import EXACT, DataError
 from arboretum_data.reading.cells import Cells, checked_header
 from arboretum_data.reading.delimited import arrow_text_cells
 
@@ -42,11 +42,14 @@ def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
     import pyarrow as pa
 
     kind = column.type
-    if pa.types.is_timestamp(kind):
-        column = column.cast(pa.timestamp("s", kind.tz), safe=False)
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return Cells(name, numbers=np.asarray(values, np.float64))
+    if pa.types.is_floating(kind):
+        narrow = kind != pa.float64()
+        return Cells(name, numbers=column.cast(pa.float32() if narrow else kind).to_numpy())
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        values = column.cast(pa.float64(), safe=False).to_numpy()
+        if not (np.abs(values) >= EXACT).any():
+            return Cells(name, numbers=values)
+        missing = ()  # integers beyond it are known by their spelling
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
     if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):

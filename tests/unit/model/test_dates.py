@@ -53,7 +53,7 @@ def test_a_test_says_of_every_day_what_it_does(days, random):
 
 
 @pytest.mark.parametrize(
-    "text", ["20200301", "2020-03", "2020-3-1", "01.03.2020", "2020-02-30", "2020-03-01 25:00", "12:30", "", "2020-03-01T12:30:00.5"]
+    "text", ["20200301", "2020-03", "2020-3-1", "01.03.2020", "2020-02-30", "2020-03-01 25:00", "12:30", "", "2020-03-01T12:30.5"]
 )
 def test_what_is_not_a_whole_iso_date_is_text(text):
     assert read_dates(["2020-03-01", text]) is None
