@@ -26,7 +26,7 @@ from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawF
 from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared
-from arboretum.model.record import Certificate, Certified, Record, Selection, Solution, Status
+from arboretum.model.record import Certificate, Certified, Checked, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
 from arboretum.model.rules import category_codes, numbers, spell
 from arboretum.model.shown import masked, visible

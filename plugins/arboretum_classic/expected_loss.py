@@ -69,7 +69,4 @@ class ExpectedLoss:
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The mean loss over the training objects, in shares of what is lost where every object is an error of the mean cost."""
-        rest = tree.weights.copy()  # what stops at each node
-        np.subtract.at(rest, tree.parent[1:], tree.weights[1:])
-        rest[~tree.is_leaf & (np.abs(rest) <= 1e-12 * tree.weights).all(axis=1)] = 0.0
-        return float(self.label_costs(rest, problem)[np.arange(tree.n_nodes), tree.label].sum() / tree.mass[0])
+        return float(self.label_costs(tree.resting, problem)[np.arange(tree.n_nodes), tree.label].sum() / tree.mass[0])

@@ -59,14 +59,6 @@ def class_weights(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fr
     return [Fraction(int(one)) if unit == 1 else int(one) * unit for one in total.tolist()]
 
 
-def stopping_weights(tree: Tree) -> np.ndarray:
-    """float64[nodes, classes]: what stops at each node, all of a leaf, nothing of most inner nodes."""
-    rest = tree.weights.copy()
-    np.subtract.at(rest, tree.parent[1:], tree.weights[1:])
-    rest[~tree.is_leaf & (np.abs(rest) <= 1e-12 * tree.weights).all(axis=1)] = 0.0
-    return rest
-
-
 @attrs.frozen
 class Additive:
     """Loss + λ · leaves + μ · price; subclasses say what an error costs."""
@@ -99,13 +91,12 @@ class Additive:
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""
-        rest = stopping_weights(tree)
-        loss = self.label_costs(rest, problem)[np.arange(tree.n_nodes), tree.label].sum()
+        loss = self.label_costs(tree.resting, problem)[np.arange(tree.n_nodes), tree.label].sum()
         paid = 0.0
         if self.mu > 0:
             to = tree.price_to + tree.price
-            paid = to[tree.is_leaf].max() if self.price is Price.max else float(rest.sum(axis=1) @ to) / float(tree.mass[0])
-        return float(loss + self.lam * tree.n_leaves + self.mu * paid)
+            paid = to[tree.is_end].max() if self.price is Price.max else float(tree.resting.sum(axis=1) @ to) / float(tree.mass[0])
+        return float(loss + self.lam * int(tree.is_end.sum()) + self.mu * paid)
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Problem, Tree, param
-from arboretum_gosdt.objectives import PAPER, stopping_weights
+from arboretum_gosdt.objectives import PAPER
 
 
 @attrs.frozen
@@ -56,9 +56,9 @@ class Confusion(OfTwoClasses):
     def value(self, tree: Tree, problem: Problem) -> float:
         """The loss by the classes that the tree predicts, + λ · leaves.  Raises CapabilityError without two classes."""
         positives, negatives = self.classes_of(problem)
-        rest, says = stopping_weights(tree), tree.label == 1
+        rest, says = tree.resting, tree.label == 1
         wrong = rest[says, 0].sum(), rest[~says, 1].sum()
-        return float(self.loss(*wrong, positives, negatives)) + self.lam * tree.n_leaves
+        return float(self.loss(*wrong, positives, negatives)) + self.lam * int(tree.is_end.sum())
 
 
 @attrs.frozen
@@ -84,8 +84,7 @@ class Ranking(OfTwoClasses):
     def value(self, tree: Tree, problem: Problem) -> float:
         """The loss, + λ · leaves.  Raises CapabilityError without two classes."""
         self.classes_of(problem)
-        rest = stopping_weights(tree)
-        return self.ranked_loss(rest[:, 1], rest[:, 0]) + self.lam * tree.n_leaves
+        return self.ranked_loss(tree.resting[:, 1], tree.resting[:, 0]) + self.lam * int(tree.is_end.sum())
 
     def until(self) -> tuple[float, float]:
         """(the false-positive rate up to which area counts, what the area is divided by)."""

@@ -55,7 +55,7 @@ class SquaredError:
         share = 0.0 if (objects.y == objects.y[0]).all() else 1.0
         if share:
             share = self.deviation(objects.y, said, objects.weight) / self.deviation(objects.y, whole, objects.weight)
-        return share + self.lam * tree.n_leaves
+        return share + self.lam * int(tree.is_end.sum())
 
 
 @attrs.frozen

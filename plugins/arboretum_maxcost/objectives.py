@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import attrs
+import numpy as np
 
 from arboretum.api import Problem, Tree, param
 
@@ -29,8 +30,8 @@ class MaxCost:
     error: float = param(0.0, "ε, the share of the weight that may be misclassified", ge=0.0, le=1.0)
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The largest price of a path to a leaf; ∞ if more than ε is misclassified."""
-        leaves = tree.is_leaf
-        wrong = tree.weights[leaves].sum() - tree.weights[leaves, tree.label[leaves]].sum()
+        """The largest price of a path; ∞ if more than ε is misclassified."""
+        ends, rest = tree.is_end, tree.resting
+        wrong = rest.sum() - rest[np.arange(tree.n_nodes), tree.label].sum()
         allowed = self.error * float(tree.mass[0]) * (1 + ROUNDING) + ROUNDING * float(tree.weights.max())
-        return float(tree.price_to[leaves].max()) if wrong <= allowed else math.inf
+        return float((tree.price_to + tree.price)[ends].max()) if wrong <= allowed else math.inf

@@ -93,6 +93,12 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     np.add.at(leaves, parent[1:], 1)
     np.add.at(paid, parent[1:], tree.edge_price[tree.edge_to[1:]] * tree.mass[1:])
     np.maximum.at(due, parent[1:], price_to[1:])
+    stays = np.flatnonzero(tree.is_end & ~tree.is_leaf)  # rows without an outcome stop there
+    rest, mass_there = tree.resting[stays], tree.resting[stays].sum(axis=1)
+    down[stays] += mass_there - rest[np.arange(len(stays)), tree.label[stays]]
+    leaves[stays] += 1
+    paid[stays] += mass_there * tree.price[stays]
+    due[stays] = np.maximum(due[stays], (price_to + tree.price)[stays])
     divided = np.searchsorted(-np.array(reach)[order], -level, side="left")  # how many nodes lie above each level
     total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]  # noqa: E731
     dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[divided]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Record
+from arboretum.api import Checked, Record
 
 SHOWN_LINES = 40
 """Longer trees are pictures, not text; they lie beside as ``tree.txt`` and ``tree.svg``."""
@@ -78,8 +78,8 @@ def _headline(record: Record) -> str:
     if errors:
         words.append(f"error: {', '.join(errors)}")
     if record.solution is not None:
-        words.append(f"{record.solution.status.value}: value {_number(record.solution.value)}")
-        words.append(f"proven gap {_number(record.solution.gap)}")
+        words.append(f"{record.solution.word}: value {_number(record.solution.value)}")
+        words.append(f"{'claimed' if record.solution.checked is Checked.claimed else 'proven'} gap {_number(record.solution.gap)}")
     return ", ".join(words)
 
 

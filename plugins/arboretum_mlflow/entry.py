@@ -187,6 +187,7 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
     }
     if record.solution is not None:
         tags["arboretum.solution"] = record.solution.status.value
+        tags["arboretum.solution.checked"] = record.solution.checked.value if record.solution.checked else ""
     for name, version in record.versions.items():
         key = "mlflow.source.git.commit" if name == "git" else f"arboretum.{name.replace(' ', '.', 1)}"
         tags[key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"] = str(version)

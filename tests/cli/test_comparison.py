@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from arboretum.cli.comparison import Comparison
-from arboretum.model.record import Record, Solution, Status
+from arboretum.model.record import Checked, Record, Solution, Status
 from arboretum.report.charts import chart_svg
 
 
@@ -184,6 +184,15 @@ def test_solvers_show_what_they_found_and_proved():
     assert cells["slow"].endswith("0.7500 0 feasible 1 0.5000")
     assert cells["theirs"].endswith("0.6250 0.3750 1 of 2 optimal 2 0.5000")
     assert "status" not in comparison([record("cart", c, 1, 0.1) for c in ("a", "b")])
+
+
+def test_what_is_only_claimed_is_said_to_be():
+    found = [solved("ours", 0.5, 0.5), *(solved("theirs", 0.5, 0.5, seed=seed) for seed in (0, 1))]
+    told = [Checked.verified, Checked.claimed, Checked.verified]
+    found = [attrs.evolve(one, solution=attrs.evolve(one.solution, checked=checked)) for one, checked in zip(found, told, strict=True)]
+    cells = {line.split()[2]: line for line in comparison(found).splitlines() if line.startswith("exact")}
+    assert " optimal  " in cells["ours"] and " 2 of 2 optimal, 1 claimed  " in cells["theirs"]
+    assert " optimal (claimed)  " in comparison(found[:2])
 
 
 def test_a_parameter_of_one_solver_needs_no_column_unless_it_varies():

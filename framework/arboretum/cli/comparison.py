@@ -15,7 +15,7 @@ from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
 from arboretum.measure.evaluate import BEST, CONFIDENCE, LEAST_SHARED, TIED, better, mean_and_error, pareto_front, places
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
-from arboretum.model.record import Record
+from arboretum.model.record import Checked, Record, Status
 from arboretum.report.table import csv_table, spell_cell, text_table
 from arboretum.runs.sweeps import flatten, spelled
 
@@ -265,14 +265,14 @@ def _solver_of(record: Record) -> str:
 
 
 def _solved(records: Sequence[Record]) -> dict[str, Any]:
-    """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3 optimal", "feasible"."""
+    """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3 optimal", "optimal (claimed)"."""
     found = [record.solution for record in records if _solver_of(record)]
     if not found:
         return {"value": None, "bound": None, "status": None}
     value, bound = (sum(getattr(one, name) for one in found) / len(found) for name in ("value", "lower_bound"))
-    states = Counter(one.status.value for one in found)
-    proven = states["optimal"]
-    status = next(iter(states)) if len(states) == 1 else f"{proven} of {len(found)} optimal"
+    states, claimed = Counter(one.word for one in found), sum(one.checked is Checked.claimed for one in found)
+    proven = sum(one.status is Status.optimal for one in found)
+    status = next(iter(states)) if len(states) == 1 else f"{proven} of {len(found)} optimal{f', {claimed} claimed' * (claimed > 0)}"
     return {"value": value, "bound": bound, "status": status}
 
 

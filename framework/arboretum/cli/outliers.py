@@ -74,7 +74,7 @@ class Outliers:
 
     def text(self, width: int) -> str:
         """What is printed."""
-        n, most, unlimited = len(self.rows), self.tree.price_to[self.tree.is_leaf].max(), self.full.max()
+        n, most, unlimited = len(self.rows), (self.tree.price_to + self.tree.price)[self.tree.is_end].max(), self.full.max()
         share = f"{len(self.wrong)} of {n} rows ({100 * len(self.wrong) / n:.3g} %) are given up"
         head = f"{share}: no path pays more than {most:g}; " + (self.unknown or f"without limits the dearest pays {unlimited:g}")
         cells = self.cells()

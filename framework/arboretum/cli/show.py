@@ -12,7 +12,7 @@ from arboretum.cli.progress import waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
 from arboretum.errors import ConfigError, StoreError
-from arboretum.model.record import Record
+from arboretum.model.record import Checked, Record
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
@@ -182,7 +182,8 @@ def numbers_of(record: Record) -> str:
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:
         found = record.solution
-        lines.append(f"{found.status.value}: value {found.value:.6g}, proven bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+        how = "claimed" if found.checked is Checked.claimed else "proven"
+        lines.append(f"{found.word}: value {found.value:.6g}, {how} bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
         if len(found.curve) > 1:
             _, low, best = found.curve[-1]
             tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))

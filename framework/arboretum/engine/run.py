@@ -22,7 +22,7 @@ from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
 from arboretum.model.encoded import Encoded
-from arboretum.model.record import Record, Status
+from arboretum.model.record import RECOMPUTED, Checked, Record, Status
 from arboretum.model.table import Table, Task
 
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
@@ -152,6 +152,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
         checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+    solution = attrs.evolve(fitted.solution, checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed)
     certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
     sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
@@ -161,7 +162,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     return Record(
         request.config, request.seed, request.versions,
         {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
-        timings, metrics, fitted.solution if proves else None, verified=True, tree=tree,
+        timings, metrics, solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
         notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *restricted, *notes_of(fitted.problem, tree), *remarks),

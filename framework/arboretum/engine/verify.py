@@ -28,12 +28,12 @@ from arboretum.model import walk
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.front import Front
 from arboretum.model.invariants import check_numbers
-from arboretum.model.record import Solution, Status
+from arboretum.model.record import RECOMPUTED, Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.steps import LARGE
 from arboretum.model.table import Column, ColumnKind, Table, Task
-from arboretum.model.tree import LEAF, MISSING_SPLITS, Tree
-from arboretum.model.walk import EPS, Arrivals
+from arboretum.model.tree import LEAF, MISSING_SPLITS, MISSING_STOPS, Tree
+from arboretum.model.walk import EPS, NEGLIGIBLE, Arrivals
 
 ROWS_IN_PYTHON = 1000  # rows that are walked one by one in plain Python; all rows are walked by NumPy
 STEPS_IN_PYTHON = 200_000  # tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer
@@ -51,7 +51,8 @@ def verify(
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
     labelled = hasattr(parts.objective, "label_costs") and (parts.solver is not None or hasattr(parts.objective, "weigh"))
     best = not getattr(parts.solver, "constrains_labels", False)  # else a leaf may have to say what is not best for itself
-    tree, arrived, sampled = check_tree(tree, objects, train, (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None)
+    costs = (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None
+    tree, arrived, sampled = check_tree(tree, objects, train, costs, missing=parts.missing)
     check_prices(tree, objects, problem.prices)
     check_limits(tree, problem)
     known = {**complexities(tree, objects, arrived), **errors(tree, train, arrived.places)}
@@ -71,6 +72,7 @@ def verify(
         "metrics": ", ".join(same) or "not: none of them is reported",
         "value": check_solution(tree, problem, solution),
         **({"front": check_front(solution.front, problem, train)} if solution.front else {}),
+        **({"other trees": check_others(solution.others, problem, train, costs)} if solution.others else {}),
     }
 
 
@@ -99,7 +101,7 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
     """The tree of every point, as the run's own, and its values; returns how many were there to be checked."""
     trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
     for number, point in trees:
-        tree, arrived, _ = check_tree(point.tree, problem.objects, train, rows=max(20, ROWS_IN_PYTHON // len(trees)))
+        tree, arrived, _ = check_tree(point.tree, problem.objects, train, rows=max(20, ROWS_IN_PYTHON // len(trees)), missing=problem.parts.missing)
         check_prices(tree, problem.objects, problem.prices)
         known = {**complexities(tree, problem.objects, arrived), **errors(tree, train, arrived.places)}
         for axis, value in zip(front.axes, point.values, strict=True):
@@ -107,13 +109,23 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
     return f"{len(trees)} of {len(front.points)} points by their trees"
 
 
+def check_others(trees: Sequence[Tree], problem: Problem, train: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None) -> str:
+    """The trees that a solver lists beside its own; returns how many they are."""
+    for tree in trees:
+        tree, _, _ = check_tree(tree, problem.objects, train, label_costs, max(20, ROWS_IN_PYTHON // len(trees)), problem.parts.missing)
+        check_prices(tree, problem.objects, problem.prices)
+        check_limits(tree, problem)
+    return f"all {len(trees)}"
+
+
 def check_tree(
-    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None, rows: int = ROWS_IN_PYTHON
+    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None, rows: int = ROWS_IN_PYTHON,
+    missing: Any = None,
 ) -> tuple[Tree, Arrivals, int]:
     """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows walked in plain Python.
 
     table : the rows the objects were made from.   label_costs : class weights → what each label costs; None: the heaviest is right.
-    rows : to walk in plain Python.   Raises VerificationError.
+    rows : to walk in plain Python.   missing : the run's rule for rows without a value, None where nobody says.   Raises VerificationError.
     """
     tree = check_structure(tree)
     places = walk.places(tree, table)
@@ -124,8 +136,23 @@ def check_tree(
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:
         fail(str(error))
+    check_rests(tree, table, places, missing)
     check_objects(tree, objects, arrived, label_costs)
     return tree, arrived, sampled
+
+
+def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Any) -> None:
+    """A row rests at an inner node only without an outcome there, where the run's rule lets it stop; else its branch, a leaf, is left out."""
+    nodes, rows, _ = places.all()
+    inner = ~tree.is_leaf[nodes]
+    for node in np.unique(nodes[inner]).tolist():
+        row, rule = rows[inner & (nodes == node)], tree.rule(node)
+        lost = ~rule.degrees(table, row).any(axis=1) if rule.fuzzy else rule.outcomes(table, row) == NO_OUTCOME
+        if not lost.all():
+            fail(f"row {int(row[lost.argmin()])} rests at node {node}, whose test {rule.describe()!r} it can answer: a leaf is left out there")
+        even, known = np.ones(rule.arity), np.array([tree.mass[child] if child >= 0 else 0.0 for child in tree.children(node)])
+        if missing is not None and MISSING_STOPS not in (*missing.placements(even), *missing.placements(known)):
+            fail(f"row {int(row[0])} rests at node {node}, whose test {rule.describe()!r} it cannot answer, but missing={missing.name} lets no row stop")
 
 
 def check_structure(tree: Tree) -> Tree:
@@ -286,16 +313,18 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
     # where a row rests at an inner node, the test was asked, and had no branch for the answer
     asked, spent = (depth + inner)[arrived.node], (paid + np.where(inner, tree.price, 0.0))[arrived.node]
     mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
-    path, cost, leaves = float((mass * asked).sum()), float((mass * spent).sum()), int((~inner).sum())
+    rows = np.bincount(arrived.node, objects.count[arrived.who] * arrived.share, tree.n_nodes)
+    ends = ~inner | (rows > NEGLIGIBLE * objects.count.sum())  # rows that rest at an inner node are a leaf
+    path, cost = float((mass * asked).sum()), float((mass * spent).sum())
     return {
         "depth": float(depth.max()),
-        "n_nodes": tree.n_nodes,
-        "n_leaves": leaves,
-        "n_internal": tree.n_nodes - leaves,
+        "n_nodes": int(inner.sum() + ends.sum()),
+        "n_leaves": int(ends.sum()),
+        "n_internal": int(inner.sum()),
         "total_path_length": path,
         "average_depth": path / total,
         "expected_cost": cost / total,
-        "max_cost": float(paid[~inner].max()),
+        "max_cost": float((paid + np.where(inner, tree.price, 0.0))[ends].max()),
     }
 
 
@@ -359,4 +388,4 @@ def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
     if not hasattr(parts.objective, "value"):
         return "not: the run has no objective that says a tree's value"
     equal("the solution's value is the objective's value of its tree", value, parts.objective.value(tree, problem), slack)
-    return "by the objective"
+    return RECOMPUTED

@@ -80,5 +80,6 @@ def value_of(complexity: Any, tree: Tree) -> float:
         if len(present) == 0:
             value[node] = complexity.leaf()
         else:
-            value[node] = complexity.node(float(mass[node]), float(tree.price[node]), value[present])
+            below = [*value[present], complexity.leaf()] if tree.is_end[node] else value[present]  # rows that stop are a leaf
+            value[node] = complexity.node(float(mass[node]), float(tree.price[node]), np.asarray(below))
     return float(value[0] / mass[0]) if getattr(complexity, "per_object", False) else float(value[0])

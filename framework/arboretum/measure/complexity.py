@@ -14,13 +14,14 @@ def complexities(tree: Tree) -> dict[str, float]:
 
     depth : most tests on a path.   total_path_length : Σ over objects of tests asked.   average_depth : that per
         object.
-    n_nodes, n_leaves, n_internal : nodes that exist (an outcome without objects has no node).
-    expected_cost : price paid per object.   max_cost : largest price of a path to a leaf.
+    n_nodes, n_leaves, n_internal : nodes that exist (an outcome without objects has no node); where objects stop at an inner node,
+        for want of an outcome, they are one leaf more.
+    expected_cost : price paid per object.   max_cost : largest price of a path to where objects come to rest.
 
     An object that stops at an inner node has been asked that node's test.  So each inner node adds its mass once to the
     total path length, and its mass times its price to the total cost, less what its cheaper branches leave.
     """
-    inner, present = ~tree.is_leaf, tree.child >= 0
+    inner, present, ends = ~tree.is_leaf, tree.child >= 0, int(tree.is_end.sum())
     saved = (tree.price[tree.owner] - tree.edge_price)[present] * tree.mass[tree.child[present]]
     mass = tree.mass
     total = mass[0] if mass[0] > 0 else np.nan
@@ -29,11 +30,11 @@ def complexities(tree: Tree) -> dict[str, float]:
         "depth": float(tree.depth_of.max()),
         "average_depth": asked / total,
         "total_path_length": asked,
-        "n_nodes": float(tree.n_nodes),
-        "n_leaves": float(tree.n_leaves),
+        "n_nodes": float(inner.sum() + ends),
+        "n_leaves": float(ends),
         "n_internal": float(inner.sum()),
         "expected_cost": (float((mass[inner] * tree.price[inner]).sum()) - float(saved.sum())) / total,
-        "max_cost": float(tree.price_to[tree.is_leaf].max(initial=0.0)),
+        "max_cost": float((tree.price_to + tree.price)[tree.is_end].max(initial=0.0)),
     }
 
 

@@ -2,12 +2,15 @@
 
 import enum
 import functools
+import itertools
 import json
 import math
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 
 def plain(value: Any) -> Any:
@@ -85,3 +88,28 @@ def _field_types(cls: type) -> Mapping[str, Any]:
         return {name: kind for name, kind in typing.get_type_hints(cls).items() if typing.get_origin(kind) is not typing.ClassVar}
     except (NameError, TypeError):
         return {}
+
+
+_OPEN = ("value", "impurity", "score")  # arrays in which null stands for NaN, and "inf", "-inf" for an infinity
+
+
+def read_array(name: str, values: Any, dtype: type) -> np.ndarray:
+    """One array from its JSON values; raises ValueError where one is no number, or no whole one where it has to be."""
+    nested = name == "weights"
+    if not isinstance(values, list) or (nested and not all(isinstance(row, list) for row in values)):
+        raise ValueError(f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}")
+    kinds = (int,) if dtype in (np.int32, np.int64) else (int, float)
+    for value in itertools.chain.from_iterable(values) if nested else values:
+        if type(value) not in kinds and not (name in _OPEN and value in (None, "inf", "-inf")):
+            raise ValueError(f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}")
+    return np.array(values, dtype=dtype).reshape(len(values), -1) if nested else np.array(values, dtype=dtype)
+
+
+def plain_array(array: np.ndarray) -> list:
+    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON knows neither)."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return array.tolist()
+    values = array.astype(object)
+    values[np.isnan(array)] = None
+    values[np.isinf(array)] = np.where(array[np.isinf(array)] > 0, "inf", "-inf").tolist()
+    return values.tolist()

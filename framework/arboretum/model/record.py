@@ -32,12 +32,23 @@ _LEFT_OUT = ("certificate", "selections", "checked", "code", "checksums")
 """Fields that a file need not have: what is empty is not written."""
 
 
+RECOMPUTED = "by the objective"
+"""In ``checked``: how a solution's value was computed again."""
+
+
 class Status(enum.Enum):
     """What is proven about a solution's value."""
 
     optimal = "optimal"
     feasible = "feasible"
     infeasible = "infeasible"
+
+
+class Checked(enum.Enum):
+    """What is known about the value that a solution states: it was computed again from the tree, or it is the solver's word alone."""
+
+    verified = "verified"
+    claimed = "claimed"
 
 
 @attrs.frozen(eq=False)
@@ -54,6 +65,7 @@ class Solution:
     curve : (seconds, lower bound, value) as they improved, for a solver that says so while it works; the value is ∞ before
         there is a tree.
     front : the trees between which a budget chooses, for a solver that was asked for them all; ``tree`` is the one of least error.
+    checked : what verification says of the value; None before it, and in records of old that do not tell.  A solver leaves it alone.
     """
 
     tree: Tree | None
@@ -67,6 +79,12 @@ class Solution:
     others: tuple[Tree, ...] = ()
     curve: tuple[tuple[float, float, float], ...] = ()
     front: Front | None = None
+    checked: Checked | None = None
+
+    @property
+    def word(self) -> str:
+        """The status, with " (claimed)" where nothing but the solver's word says so."""
+        return f"{self.status.value}{' (claimed)' * (self.checked is Checked.claimed)}"
 
     @property
     def interrupted(self) -> KeyboardInterrupt | None:
@@ -83,7 +101,7 @@ class Solution:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers, without the tree; one that is not known or not finite is None."""
-        found = [name for name in ("details", "curve", "front") if getattr(self, name)]
+        found = [name for name in ("checked", "details", "curve", "front") if getattr(self, name)]
         return {name: plain(getattr(self, name)) for name in ("value", "lower_bound", "gap", "status", "subproblems", *found)}
 
     @staticmethod
@@ -93,7 +111,8 @@ class Solution:
         value, bound = (_number_or(data[name], math.nan) for name in ("value", "lower_bound"))
         curve = tuple((at, _number_or(low, -math.inf), _number_or(best, math.inf)) for at, low, best in data.get("curve", ()))
         front = Front.from_json(data["front"]) if "front" in data else None
-        return Solution(tree, value, bound, Status(data["status"]), data["subproblems"], details=data.get("details", {}), curve=curve, front=front)
+        status, checked = Status(data["status"]), Checked(data["checked"]) if data.get("checked") else None
+        return Solution(tree, value, bound, status, data["subproblems"], details=data.get("details", {}), curve=curve, front=front, checked=checked)
 
 
 TOLD = 12  # tried values that a sentence names; the record holds all
@@ -336,7 +355,9 @@ class Record:
             known["metrics"] = {name: _number_or(value, math.nan) for name, value in data["metrics"].items()}
             known["selections"] = {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()}
             if data["solution"] is not None:
-                known["solution"] = Solution.from_json(data["solution"], tree)
+                told = data.get("checked", {}).get("value")  # all that older records say
+                checked = told and ("verified" if told == RECOMPUTED else "claimed")
+                known["solution"] = Solution.from_json({"checked": checked, **data["solution"]}, tree)
             if data.get("certificate") is not None:
                 known["certificate"] = Certificate.from_json(data["certificate"])
             return Record(tree=tree, **{**known, "notes": tuple(data["notes"])})

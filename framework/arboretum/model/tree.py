@@ -5,7 +5,6 @@ Nodes are numbered in depth-first preorder: the root is 0, and a child's number 
 
 from __future__ import annotations
 
-import itertools
 import json
 import pickle
 from functools import cached_property
@@ -20,7 +19,7 @@ import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import steps, walk
 from arboretum.model.invariants import check_numbers, check_tree
-from arboretum.model.reading import brief, built, document, plain, refuse_misfits
+from arboretum.model.reading import built, document, plain, plain_array, read_array, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
@@ -158,6 +157,19 @@ class Tree:
     @property
     def n_leaves(self) -> int:
         return int(self.is_leaf.sum())
+
+    @cached_property
+    def is_end(self) -> np.ndarray:
+        """bool[n_nodes]: where training rows come to rest: a leaf, or an inner node at which rows without an outcome stop, which costs as much."""
+        return frozen_array(self.is_leaf | walk.keeps_rows(self), np.bool_)
+
+    @cached_property
+    def resting(self) -> np.ndarray:
+        """float64[n_nodes, n_classes], or moments: weights of the training objects that come to rest at each node; 0 where it is no end."""
+        rest = self.weights.copy()
+        np.subtract.at(rest, self.parent[1:], self.weights[1:])
+        rest = np.maximum(rest, 0.0) if self.task is Task.classification else rest  # what rounding leaves
+        return frozen_array(np.where(self.is_end[:, None], rest, 0.0), np.float64)
 
     @cached_property
     def mass(self) -> np.ndarray:
@@ -380,7 +392,7 @@ class Tree:
             "classes": list(self.classes),
             "columns": [{k: v for k, v in plain(attrs.asdict(c)).items() if v or k in ("name", "categories")} for c in self.columns],
             "rules": [rule.to_json() for rule in self.rules],
-            **{name: _plain(getattr(self, name)) for name in _ARRAYS},
+            **{name: plain_array(getattr(self, name)) for name in _ARRAYS},
         }
         if (self.counts == np.rint(self.counts)).all():  # as schema 1 wrote them
             data["counts"] = self.counts.astype(np.int64).tolist()
@@ -409,9 +421,9 @@ class Tree:
                 columns=tuple(built(ColumnSpec, column) for column in data["columns"]),
                 classes=tuple(data["classes"]),
                 rules=rules_from_json(data["rules"]),
-                **{name: _read(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
+                **{name: read_array(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
                 surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
-                branch_price=_read("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
+                branch_price=read_array("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
                 prior=float(data.get("prior", 0.0)),
             )
             for rule in tree.rules:  # of whatever plugin: it can be read aloud
@@ -459,19 +471,6 @@ class Tree:
 _VALUES = ("task", "columns", "classes", "rules", "surrogates", "prior")
 _ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
 """Array that every tree has → type of its numbers."""
-_OPEN = ("value", "impurity", "score")  # arrays in which null stands for NaN, and "inf", "-inf" for an infinity
-
-
-def _read(name: str, values: Any, dtype: type) -> np.ndarray:
-    """One array from its JSON values; raises ValueError where one is no number, or no whole one where it has to be."""
-    nested = name == "weights"
-    if not isinstance(values, list) or (nested and not all(isinstance(row, list) for row in values)):
-        raise ValueError(f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}")
-    kinds = (int,) if dtype in (np.int32, np.int64) else (int, float)
-    for value in itertools.chain.from_iterable(values) if nested else values:
-        if type(value) not in kinds and not (name in _OPEN and value in (None, "inf", "-inf")):
-            raise ValueError(f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}")
-    return np.array(values, dtype=dtype).reshape(len(values), -1) if nested else np.array(values, dtype=dtype)
 
 
 def single_leaf(table: Table) -> Tree:
@@ -488,13 +487,3 @@ def single_leaf(table: Table) -> Tree:
         test=[LEAF], child_offset=[0, 0], child=[], missing_child=[MISSING_STOPS], weights=moments[None], counts=[table.n_rows],
         label=[moments.argmax() if target.task is Task.classification else 0], value=[value], price=[0.0], impurity=[np.nan], score=[np.nan],
     )  # fmt: skip
-
-
-def _plain(array: np.ndarray) -> list:
-    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON knows neither)."""
-    if array.dtype.kind != "f" or np.isfinite(array).all():
-        return array.tolist()
-    values = array.astype(object)
-    values[np.isnan(array)] = None
-    values[np.isinf(array)] = np.where(array[np.isinf(array)] > 0, "inf", "-inf").tolist()
-    return values.tolist()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STOPS, SPLITS = -1, -2
 SPLIT_ROW = -1  # in the answer of :func:`rest`: the row is split over several leaves
 EPS = float(np.finfo(np.float64).eps)
+NEGLIGIBLE = 1e-9
+"""Of all training rows: fewer of them, in shares, are the rounding of their sums."""
 
 
 @attrs.frozen(eq=False)
@@ -66,6 +68,13 @@ def policies(tree: Tree) -> np.ndarray:
     only = np.flatnonzero((heavy > 0) & (filled[owner] == 1) & (policy[owner] == SPLITS))
     policy[owner[only]] = only - tree.child_offset[owner[only]]
     return policy
+
+
+def keeps_rows(tree: Tree) -> np.ndarray:
+    """bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as weights may be smaller than the rounding of others."""
+    kept = tree.counts.copy()
+    np.subtract.at(kept, tree.parent[1:], tree.counts[1:])
+    return ~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0])
 
 
 def places(tree: Tree, table: Table) -> Places:

@@ -165,7 +165,7 @@ class Additive:
         objects, costs = self.problem.objects, self.costs
         answer = tree.predict(objects.table)[objects.row_of_object]
         lost = int(costs.scaled[np.arange(len(answer)), answer].sum())
-        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * tree.n_leaves + self._paid(tree)
+        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * int(tree.is_end.sum()) + self._paid(tree)
         said = float(self.problem.parts.objective.value(tree, self.problem))
         if abs(said - self.value(cost)) > PRECISION * max(1.0, abs(said)):
             raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")

@@ -72,14 +72,16 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
 
 
 def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
-    """The tree of a log.  Raises VerificationError where it is none of this table, or has other objects at its leaves."""
+    """The tree of a log.  Raises VerificationError where it is none of this table, or has other objects at its leaves, or some at no leaf."""
     objects = problem.objects
     try:
         tree = Tree.from_json(json.dumps(data))
         if tree.classes != objects.table.target.classes:
             raise ValueError(f"its classes are {', '.join(tree.classes)}")
-        weights = np.zeros(tree.weights.shape)
-        np.add.at(weights, (tree.apply(objects.table)[objects.row_of_object], objects.label), objects.weight)
+        weights, at = np.zeros(tree.weights.shape), tree.apply(objects.table)
+        if not (ends := tree.is_leaf[at]).all():
+            raise ValueError(f"row {int(ends.argmin())} rests at node {int(at[ends.argmin()])}, where a leaf is left out")
+        np.add.at(weights, (at[objects.row_of_object], objects.label), objects.weight)
         if not np.allclose(weights[tree.is_leaf], tree.weights[tree.is_leaf]):
             raise ValueError("the weights of its leaves are others")
     except (ArboretumError, ValueError, KeyError) as error:

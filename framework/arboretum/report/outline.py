@@ -164,6 +164,6 @@ def spell_short(value: float) -> str:
 
 def headline(tree: Tree) -> str:
     """One line about the whole tree."""
-    leaves, depth, rows = tree.n_leaves, int(tree.depth_of.max()), round(tree.counts[0])
+    leaves, depth, rows = int(tree.is_end.sum()), int(tree.depth_of.max()), round(tree.counts[0])
     kind = f"{len(tree.classes)} classes" if tree.task is Task.classification else "regression"
     return f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}, {rows} rows, {kind}"

@@ -15,7 +15,7 @@ from arboretum_mlflow import entry
 from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
 
-from arboretum.api import Certificate, Certified, RunInfo, Solution, Status, TrackerError
+from arboretum.api import Certificate, Certified, Checked, RunInfo, Solution, Status, TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
 
 
@@ -74,6 +74,15 @@ def test_metrics_hold_the_results_the_times_and_the_proof(mlflow_tracker, query,
         ("search.value", 250, 0.75), ("search.value", 1500, 0.5),
     ]  # fmt: skip
     assert tags_of(query, run_id)["arboretum.solution"] == "feasible"
+    assert "arboretum.solution.checked" not in tags_of(query, run_id)
+
+
+@pytest.mark.parametrize("checked", Checked)
+def test_whose_word_a_value_is_stands_in_a_tag_and_in_the_description(mlflow_tracker, query, tmp_path, checked):
+    run_id = store(mlflow_tracker, tmp_path, sample_record(solution=Solution(None, 0.5, 0.5, Status.optimal, checked=checked)))
+    tags = tags_of(query, run_id)
+    assert tags["arboretum.solution.checked"] == checked.value
+    assert ("optimal (claimed): value 0.5, claimed gap 0" in tags["mlflow.note.content"]) == (checked is Checked.claimed)
 
 
 def test_a_certificate_becomes_metrics_and_a_table_in_the_description(mlflow_tracker, query, tmp_path):

@@ -14,10 +14,11 @@ from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import Limits
 from arboretum.measure import complexities, evaluate
 from arboretum.model.encoded import Encoded, Prices, RawFeature
+from arboretum.model.front import Front, Point
 from arboretum.model.record import Solution, Status
 from arboretum.model.rules import Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from arboretum.model.tree import ColumnSpec, Tree
+from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
 
 AGE = np.array([20.0, 30.0, 40.0, 50.0, 60.0, np.nan])
 WORK = np.array([0, 1, 0, 1, 1, 0])
@@ -116,6 +117,54 @@ def test_a_changed_tree_is_refused(tree, objects, change, complaint):
     honest = {**complexities(tree), **evaluate(tree, objects.table, "train")}
     with pytest.raises(VerificationError, match=complaint):
         check(attrs.evolve(tree, **change), objects, honest)
+
+
+def without_leaf(tree: Tree, leaf: int) -> Tree:
+    """The leaf is left out, and its parent answers for the rows that come there."""
+    kept = np.arange(tree.n_nodes) != leaf
+    arrays = {name: getattr(tree, name)[kept] for name in ("test", "missing_child", "weights", "counts", "value", "price", "impurity", "score")}
+    label = tree.label.copy()
+    label[tree.parent[leaf]] = tree.label[leaf]
+    child = np.where(tree.child == leaf, -1, tree.child - (tree.child > leaf))
+    offset = np.delete(tree.child_offset, leaf + 1)
+    return attrs.evolve(tree, **arrays, label=label[kept], child=child, child_offset=offset)
+
+
+class Ways:
+    """A rule for rows without a value."""
+
+    kind, name = "missing", "ways"
+
+    def __init__(self, *places: int) -> None:
+        self.placements = lambda known: places
+
+
+@pytest.mark.parametrize("leaf", [1, 3, 4])
+@pytest.mark.parametrize("missing", [None, Ways(0), Ways(MISSING_STOPS)])
+def test_a_leaf_that_is_left_out_is_refused(tree, objects, leaf, missing):
+    """Whatever becomes of rows without a value: these have one."""
+    phantom, parts = without_leaf(tree, leaf), Parts(method=None, missing=missing)
+    assert phantom.n_leaves == 2
+    with pytest.raises(VerificationError, match=r"row \d rests at node \d, whose test .* it can answer: a leaf is left out"):
+        check(phantom, objects, parts=parts)
+    front = Front(("train_error", "n_leaves"), [Point((0.0, 2.0), phantom)], [(0.0, 1.0)])
+    for told in ({"front": front}, {"others": (phantom,)}):
+        with pytest.raises(VerificationError, match="a leaf is left out"):
+            check(tree, objects, solution=Solution(tree, np.nan, np.nan, Status.feasible, **told), parts=parts)
+
+
+def test_rows_without_a_value_stop_only_where_a_rule_lets_them_and_count_as_a_leaf(tree, objects):
+    """The row of unknown age rests at the root."""
+    stops = attrs.evolve(tree, missing_child=[-1] * 5, weights=[[4, 2], [2, 0], [2, 1], [0, 1], [2, 0]], counts=[6, 2, 3, 1, 2])
+    found = complexities(stops)
+    assert (found["n_leaves"], found["n_nodes"], found["n_internal"], found["max_cost"]) == (4, 6, 2, 4.0)
+    check(stops, objects, parts=Parts(method=None, missing=Ways(MISSING_STOPS)))
+    with pytest.raises(VerificationError, match="n_leaves: reported 3"):
+        check(stops, objects, {**found, "n_leaves": 3.0}, parts=Parts(method=None, missing=Ways(MISSING_STOPS)))
+    with pytest.raises(VerificationError, match="row 5 rests at node 0, .* it cannot answer, but missing=ways lets no row stop"):
+        check(stops, objects, parts=Parts(method=None, missing=Ways(0, 1)))
+    cheap = attrs.evolve(stops, branch_price=[0.5, 1.0, 0.0, 0.0], price=[9.0, 0.0, 3.0, 0.0, 0.0])
+    assert complexities(cheap)["max_cost"] == 9.0, "what stops pays the most"
 
 
 def test_a_kernel_that_predicts_otherwise_is_refused(tree, objects, monkeypatch):

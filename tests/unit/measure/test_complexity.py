@@ -27,14 +27,18 @@ def test_complexities_are_sums_over_the_training_objects(data):
 
 
 @given(st.data())
-def test_depth_and_largest_cost_are_those_of_the_longest_and_dearest_path(data):
-    tree = data.draw(trees(data.draw(tables())))
-    leaves = np.flatnonzero(tree.is_leaf)
+def test_depth_sizes_and_largest_cost_are_those_of_paths_with_a_leaf_where_rows_stop(data):
+    table = data.draw(tables())
+    tree = data.draw(trees(table))
+    stops = {int(node) for node in tree.places(table).all()[0] if not tree.is_leaf[node]}
+    ends = [*np.flatnonzero(tree.is_leaf).tolist(), *stops]
     found = complexities(tree)
-    assert found["depth"] == max(len(tree.path(leaf)) for leaf in leaves)
-    assert found["max_cost"] == pytest.approx(max(sum(tree.price[v] for v, _ in tree.path(leaf)) for leaf in leaves))
-    assert found["n_leaves"] == len(leaves)
-    assert found["n_nodes"] == found["n_leaves"] + found["n_internal"] == tree.n_nodes
+    assert np.flatnonzero(tree.is_end).tolist() == sorted(ends)
+    assert found["depth"] == max(len(tree.path(leaf)) for leaf in ends)
+    paid = (sum(tree.price[v] for v, _ in tree.path(end)) + (tree.price[end] if end in stops else 0) for end in ends)
+    assert found["max_cost"] == pytest.approx(max(paid))
+    assert found["n_leaves"] == len(ends)
+    assert found["n_nodes"] == found["n_leaves"] + found["n_internal"] == tree.n_nodes + len(stops)
 
 
 @given(st.data())

@@ -9,7 +9,7 @@ import pytest
 
 import arboretum
 from arboretum.errors import StoreError
-from arboretum.model.record import Certificate, Certified, Record, Solution, Status
+from arboretum.model.record import Certificate, Certified, Checked, Record, Solution, Status
 
 
 def record(**changes) -> Record:
@@ -48,6 +48,15 @@ def test_a_record_is_strict_json_whatever_is_unknown():
     text = record(solution=unknown, metrics={"gap": math.inf}).to_json()
     assert strict(text)["solution"]["value"] is None
     assert math.isnan(Record.from_json(text).solution.lower_bound)
+
+
+def test_whose_word_a_value_is_comes_back_and_is_read_off_older_records():
+    for checked in (None, *Checked):
+        again = Record.from_json(record(solution=Solution(None, 2.0, 2.0, Status.optimal, checked=checked)).to_json())
+        assert again.solution.checked is checked
+        assert again.solution.word == ("optimal (claimed)" if checked is Checked.claimed else "optimal")
+    for told, checked in (("by the objective", Checked.verified), ("not: the run has no objective", Checked.claimed)):
+        assert Record.from_json(record(checked={"value": told}).to_json()).solution.checked is checked
 
 
 def test_an_optimal_solution_has_no_gap():

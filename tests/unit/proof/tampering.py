@@ -7,8 +7,10 @@ import json
 import struct
 from pathlib import Path
 
+import attrs
 import numpy as np
 
+from arboretum.model.tree import Tree
 from arboretum.proof.format import DIGEST, MAGIC, read
 
 
@@ -21,6 +23,14 @@ def rewritten(source: Path, target: Path, *, header=lambda data: data, words=lam
     data += struct.pack("<2i", -1, len(closing)) + closing
     target.write_bytes(data + hashlib.sha256(data).digest())
     return target
+
+
+def without_leaf(tree: Tree, leaf: int) -> Tree:
+    """The leaf is left out, and its parent answers for the rows that come there."""
+    kept = np.arange(tree.n_nodes) != leaf
+    names = ("test", "missing_child", "weights", "counts", "label", "value", "price", "impurity", "score")
+    child, offset = np.where(tree.child == leaf, -1, tree.child - (tree.child > leaf)), np.delete(tree.child_offset, leaf + 1)
+    return attrs.evolve(tree, child=child, child_offset=offset, **{name: getattr(tree, name)[kept] for name in names})
 
 
 BOUND = 3
@@ -37,4 +47,4 @@ def word(number: int, place: int, value: int):
     return change
 
 
-__all__ = ["BOUND", "DIGEST", "MAGIC", "rewritten", "word"]
+__all__ = ["BOUND", "DIGEST", "MAGIC", "rewritten", "without_leaf", "word"]

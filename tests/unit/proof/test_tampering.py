@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import attrs
 import numpy as np
 import pytest
 from slow_prover import Exact, problem_of, prove, raw_problem_of, unit_of
-from tampering import BOUND, DIGEST, MAGIC, rewritten, word
+from tampering import BOUND, DIGEST, MAGIC, rewritten, without_leaf, word
 
 from arboretum.errors import CapabilityError, StoreError, VerificationError
+from arboretum.model.tree import Tree
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
@@ -133,6 +136,23 @@ def test_a_changed_tree_is_rejected(tmp_path):
             return data
 
         rejected(rewritten(tmp_path / "log", tmp_path / "t", end=change), KINDS["unlimited"], "the end claims|holds a tree that is none")
+
+
+def test_a_tree_without_one_of_its_leaves_is_rejected(tmp_path):
+    """Its parent answers for the objects that came there."""
+    problem = KINDS["unlimited"]
+    prove(problem, tmp_path / "log")
+
+    def change(data):
+        tree = Tree.from_json(json.dumps(data["tree"]))
+        for leaf in np.flatnonzero(tree.is_leaf)[::-1].tolist():
+            if tree.label[tree.parent[leaf]] == tree.label[leaf]:
+                tree = without_leaf(tree, leaf)
+        assert tree.n_nodes < len(data["tree"]["test"])
+        return {**data, "tree": json.loads(tree.to_json())}
+
+    path = rewritten(tmp_path / "log", tmp_path / "t", end=change)
+    rejected(path, problem, r"the end holds a tree that is none for this table: row \d+ rests at node \d+, where a leaf is left out")
 
 
 def test_another_objective_or_another_table_is_rejected(tmp_path):
