@@ -48,7 +48,7 @@ _LATE = {
         "arboretum.engine.search.raw": "gap_of, midpoints",
         "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
         "arboretum.engine.search.warmup": "sample, warm_up",
-        "arboretum.engine.solving": "assemble, Choice, refuse_unfit, two_way_order, two_way_tree",
+        "arboretum.engine.solving": "assemble, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree",
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",
         "arboretum.measure.importance": "importances",
         "arboretum.measure.metrics": "roc_auc",

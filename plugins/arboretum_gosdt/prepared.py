@@ -19,7 +19,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule
+from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule, refuse_prices
 from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exact_weights
 
 MOST = 1 << 58
@@ -127,18 +127,8 @@ def _common(numbers: Collection[Fraction]) -> Fraction:
 
 
 def _prices(problem: Problem) -> list[Fraction]:
-    """The distinct prices of tests; raises CapabilityError where a test has more than one."""
-    prices, objects = problem.prices, problem.objects
-    if not prices.fixed:
-        raise CapabilityError("solver gosdt knows one price per test, and here it depends on the path or the outcome; choose cost=table")
-    if prices.once_per_column:
-        columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
-        columns += [feature.column for feature in objects.raw_features for _ in range(2)]
-        several = next((name for name in columns if columns.count(name) > 1), None)
-        if several:
-            msg = f"solver gosdt knows prices of tests, but column {several!r} is paid once for several tests; choose cost=table"
-            raise CapabilityError(msg)
-    return [decimal(price) for price in sorted({*prices.tests.tolist(), *prices.raw.tolist()})]
+    """The distinct prices of tests."""
+    return [decimal(price) for price in sorted({*problem.prices.tests.tolist(), *problem.prices.raw.tolist()})]
 
 
 @attrs.frozen(eq=False)
@@ -184,11 +174,12 @@ class Tests:
 
 def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
     """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
-    objects, prices = problem.objects, problem.prices
+    objects, prices, solver = problem.objects, problem.prices, getattr(problem.parts.solver, "name", "gosdt")
     if objects.task is not task:
-        raise CapabilityError("solver gosdt knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
+        raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
+    refuse_prices(solver, objects, prices)
     codes, family, counts = objects.codes.T, [], []
     for f, feature in enumerate(objects.features):
         bins, kind = feature.n_bins, feature.family
@@ -196,15 +187,15 @@ def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
         counts.append(bins if kind is Family.equals else bins - 1 if kind is Family.thresholds else 1)
         if bins > 2 and kind is Family.multiway:
             ways = "encoder=onehot (a test per value), or encoder=midpoints"
-            raise CapabilityError(f"solver gosdt asks two-way tests, but column {feature.column!r} has {bins} branches; use {ways}")
+            raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {bins} branches; use {ways}")
         if feature.has_missing and (codes[f] == bins).any():
-            _refuse_missing(feature.column)
+            _refuse_missing(solver, feature.column)
     if objects.raw_features:
         from arboretum_gosdt.ranks import ranks_of
 
         missing = np.isnan(objects.raw).any(axis=0)
         if missing.any():
-            _refuse_missing(objects.raw_features[int(missing.argmax())].column)
+            _refuse_missing(solver, objects.raw_features[int(missing.argmax())].column)
         ranks = ranks_of(objects.raw + 0.0)  # −0.0 is 0.0
         cuts = ranks.max(axis=1)
         most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
@@ -219,9 +210,9 @@ def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
     )
 
 
-def _refuse_missing(column: str) -> None:
+def _refuse_missing(solver: str, column: str) -> None:
     raise CapabilityError(
-        f"solver gosdt needs an outcome of every test for every object, but column {column!r} has missing values; "
+        f"solver {solver} needs an outcome of every test for every object, but column {column!r} has missing values; "
         "use encoder.missing=category (or drop_rows)"
     )
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ColumnKind, Context, Family, Prices, Problem, RawFeature
+from arboretum.api import CapabilityError, ColumnKind, Context, Family, Prices, Problem, RawFeature, refuse_prices
 from arboretum_gosdt.solver import Attempt, Gosdt
 
 
@@ -15,11 +15,10 @@ def with_all_thresholds(problem: Problem) -> Problem:
     """The same problem, whose continuous columns have every threshold besides the tests of the encoder.
 
     A column that the encoder left out stays out.  A threshold has the least price of its column's tests, so that no minimum is above that of
-    the problem as it was.  Raises CapabilityError where objects hold rows of different values, or prices depend on the path.
+    the problem as it was.  Raises CapabilityError where objects hold rows of different values, or one number does not say what a test costs.
     """
     objects, prices = problem.objects, problem.prices
-    if not prices.fixed:
-        raise CapabilityError("solver gosdt_thresholds knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
+    refuse_prices("gosdt_thresholds", objects, prices)
     cut = [f for f, feature in enumerate(objects.features) if objects.table.columns[feature.position].kind is ColumnKind.continuous]
     kept = [f for f, feature in enumerate(objects.features) if f not in cut or feature.family is not Family.thresholds]
     own = [np.arange(objects.test_offset[f], objects.test_offset[f + 1]) for f in range(len(objects.features))]

@@ -35,3 +35,11 @@ class MaxCost:
         wrong = rest.sum() - rest[np.arange(tree.n_nodes), tree.label].sum()
         allowed = self.error * float(tree.mass[0]) * (1 + ROUNDING) + ROUNDING * float(tree.weights.max())
         return float((tree.price_to + tree.price)[ends].max()) if wrong <= allowed else math.inf
+
+
+class TrainingError:
+    """What is certified of a run that has no objective: the share of the weight that is misclassified."""
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        rest = tree.resting
+        return float(rest.sum() - rest[np.arange(tree.n_nodes), tree.label].sum()) / float(tree.mass[0])

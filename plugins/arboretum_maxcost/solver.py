@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Form, Problem, Shape, Solution, Status, form_of, param, Tree, shape_of, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Form, Problem, Shape, Solution, Status, form_of, param, Tree, refuse_unfit, shape_of, unknown, value_of
 from arboretum_maxcost.budgeted import error_of, least_budget
 from arboretum_maxcost.guarantee import refutation
-from arboretum_maxcost.objectives import MaxCost
+from arboretum_maxcost.objectives import MaxCost, TrainingError
 from arboretum_maxcost.search import BOUNDS, EVER, Search
 from arboretum_maxcost.space import Space, compiled, space_of
 
@@ -38,6 +40,7 @@ class MaxCostSolver:
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     needs = ("objective",)
     limits = ("max_cost",)
+    certifies = ("depth", "max_cost")
     example = "dataset=monk1-full method=max_cost"
 
     without: tuple[str, ...] = param(
@@ -46,30 +49,49 @@ class MaxCostSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        for name in self.without:
-            if name not in BOUNDS:
-                raise ConfigError("solver.without: " + unknown("bound", name, BOUNDS))
-        if context.memory_bytes is None:
-            context = attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
-        objective = problem.parts.objective
+        context, objective = self._checked(context), problem.parts.objective
         if isinstance(objective, MaxCost):
             return self._cheapest(problem, context, space_of(problem, without_error=False), lambda space: error_of(space, objective.error))
         shape = shape_of(objective)
         if shape is Shape.complexity:
             return self._without_error(problem, context)
-        if shape is Shape.additive and objective.name == "accuracy" and not objective.lam and not objective.mu:
+        if isinstance(objective, TrainingError) or (shape is Shape.additive and objective.name == "accuracy" and not objective.lam and not objective.mu):
             return self._most_accurate(problem, context)
         raise CapabilityError(
             "solver max_cost knows three questions: objective=zero_error complexity=max_cost; objective=max_cost objective.error=…; "
             "and objective=accuracy objective.lam=0 with stopping=[max_cost] stopping.max_cost.limit=…"
         )
 
+    def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> list[Solution]:
+        """The least price of the dearest path, or depth, of trees that obey the leaf rule; seconds are shared evenly."""
+        found, context = [], self._checked(context)
+        for left, complexity in zip(range(len(complexities), 0, -1), complexities, strict=True):
+            now = time.monotonic()
+            until = None if context.deadline is None else now + max(0.0, context.deadline - now) / left
+            one = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity))
+            found.append(_unless_signalled(self._without_error(one, attrs.evolve(context, deadline=until))))
+        return found
+
+    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+        """The objective that is certified (the run's, without one the training error), and its least value within the budget of a path."""
+        objective = problem.parts.objective or TrainingError()
+        return objective, _unless_signalled(self.solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context))
+
+    def _checked(self, context: Context) -> Context:
+        """The context with a budget of bytes.  Raises ConfigError for a bound that does not exist."""
+        for name in self.without:
+            if name not in BOUNDS:
+                raise ConfigError("solver.without: " + unknown("bound", name, BOUNDS))
+        return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
+
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on a few of the objects."""
         from arboretum.kernels.solving.fingerprints import rehash
 
         context.progress(0, None, "loading the kernels of max_cost")
-        objects, counting = problem.objects, shape_of(problem.parts.objective) is not Shape.complexity
+        objects, objective = problem.objects, problem.parts.objective
+        refuse_unfit(self.name, objects, problem.prices)
+        counting = objective is not None and shape_of(objective) is not Shape.complexity
         some = np.unique(np.linspace(0, objects.n_objects - 1, min(objects.n_objects, FEW)).astype(np.int64))
         labels = (np.arange(len(some)) % objects.n_classes).astype(objects.label.dtype)
         small = attrs.evolve(problem, objects=attrs.evolve(objects.take(some), label=labels))
@@ -161,3 +183,10 @@ class MaxCostSolver:
         status = Status.optimal if proven else Status.feasible
         details = {"opened": int(search.state[search.kernels.OPENED]), **search.interrupt}
         return Solution(tree, value, value if proven else min(value, low), status, search.subproblems, proven, tuple(notes), details)
+
+
+def _unless_signalled(found: Solution) -> Solution:
+    """The solution; raises what stopped it where that was a signal: the run has more to do than that leaves time for."""
+    if found.interrupted and found.interrupted.args:
+        raise found.interrupted
+    return found

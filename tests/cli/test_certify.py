@@ -111,6 +111,35 @@ def test_a_certifier_is_chosen_by_name_and_a_wrong_name_is_refused(call):
     assert "certifier: unknown certifier 'subtable'; did you mean 'subtable_dp'" in wrong.error
 
 
+BY_BOUNDS = {
+    "a greedy tree of bounded price": (["method=greedytree_pairs", "certifier=max_cost"], "max_cost", ["depth", "max_cost"]),
+    "all complexities unless it is asked for": (["method=greedytree_pairs"], "subtable_dp", EIGHT),
+    "the exact method beside its own": (["method=max_cost"], "subtable_dp", EIGHT),
+    "the exact method by itself": (["method=max_cost", "certifier=max_cost"], "max_cost", ["depth", "max_cost"]),
+    "a budget of a path": (["method=portfolio", "stopping.max_cost.limit=1"], "max_cost", ["train_error"]),
+    "an objective of bounded error": (
+        ["method=greedytree_pairs", "objective=max_cost", "objective.error=0.1", "certifier=max_cost"], "max_cost", ["objective"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_BOUNDS)
+def test_admissible_bounds_reach_a_certificate(call, here, case):
+    words, certifier, names = BY_BOUNDS[case]
+    done = call("run", "dataset=play-tennis", *words, "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    certificate = record_in(here / "kept")["certificate"]
+    assert certificate["certifier"]["name"] == certifier and list(certificate["complexities"]) == names
+    assert all(one["ratio_is"] in ("exact", "undefined") for one in certificate["complexities"].values())
+
+
+def test_a_tree_that_the_objective_does_not_allow_has_no_certificate(call):
+    words = ("dataset=play-tennis", "method=id3", "stopping.standard.max_depth=1", "objective=max_cost", "certifier=max_cost")
+    done = call("run", *words, "certify=true", *ONCE)
+    assert done.status == 0, done.err
+    assert "not applicable" in done.out
+
+
 def test_a_finished_run_with_another_certifier_or_none_is_not_taken_for_this_one(call, here):
     command = ("run", "dataset=play-tennis", "method=id3", "split=none", "tracker=none", "skip_finished=true")
     assert "finished before" not in call(*command, "certify=true", "hydra.run.dir=outputs/a").out

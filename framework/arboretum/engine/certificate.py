@@ -53,7 +53,8 @@ def certify(
         if hasattr(certifier, "least") and (certified_by_value(problem.parts) or not hasattr(certifier, "minima")):
             return _of_value(certifier, tree, problem, solution, metrics, context)
         rule = _applicable(certifier, tree, problem, solution)
-        kept, notes = _defined(complexities, tree, problem)
+        known = getattr(certifier, "certifies", [each.name for each in complexities])
+        kept, notes = _defined([each for each in complexities if each.name in known], tree, problem)
         kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
         notes += more
         if not kept:
@@ -84,9 +85,8 @@ def _of_value(
 
     Raises CapabilityError where that is not defined, VerificationError where what the certifier says is not so.
     """
-    parts, limits = problem.parts, problem.parts.limits()
+    parts, held = problem.parts, problem.parts.limits().certified
     _refuse_unknown(problem)
-    held = Limits(limits.max_depth, limits.max_leaves, limits.min_leaf, max_cost=limits.max_cost)
     if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
         objective, answer = parts.objective, solution
     else:
@@ -95,6 +95,8 @@ def _of_value(
         objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
     value, slack = float(objective.value(tree, problem)), max(OF_VALUES, _slack(problem.objects, tree))
+    if value == math.inf:
+        raise CapabilityError(f"objective {objective.name} is ∞ for the tree, so it is none of those that the minimum is taken over")
     if parts.objective is None:
         equal("the tree's train_error", metrics.get(name, value), value, slack)
     at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
@@ -111,8 +113,7 @@ def _of_value(
     notes = () if answer.status is Status.optimal else (OPEN.format(""),)
     if answer.status is Status.optimal and best == 0:
         notes = (f"certify: the minimum of {name} is 0, so there the ratio is undefined",)
-    kept = {key: value for key, value in attrs.asdict(held).items() if value != getattr(Limits(), key)}
-    return Certificate(_told(certifier), kept, {name: Certified(value, low, best)}), notes
+    return Certificate(_told(certifier), held.given, {name: Certified(value, low, best)}), notes
 
 
 def beyond(tree: Tree, limits: Limits) -> str:

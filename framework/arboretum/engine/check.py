@@ -86,6 +86,8 @@ def check_parts(parts: Parts) -> None:
     if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
         way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
         raise CapabilityError(f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}")
+    if parts.solver and "solver" not in getattr(parts.method, "needs", ()):
+        raise CapabilityError(f"{label(parts.method)} asks no solver; leave {label(parts.solver)} out, or use method=exact")
     known = [Shape(shape) for shape in getattr(parts.solver, "minimises", ())]
     if known and parts.objective is not None and (shape := shape_of(parts.objective)) not in known:
         does = f"{label(parts.solver)} minimises objectives of the shape {' or '.join(each.value for each in known)}"

@@ -1,6 +1,7 @@
 """What exact solvers over fixed tests share: which problems they refuse, and how their choices become a tree."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,18 +21,25 @@ def refuse_unfit(solver: str, objects: Encoded, prices: Prices) -> None:
         raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
     if objects.raw_features:
         name = objects.raw_features[0].column
-        raise CapabilityError(f"solver {solver} needs fixed tests, but column {name!r} is raw; use encoder=multiway, thresholds or onehot")
+        raise CapabilityError(f"solver {solver} needs fixed tests, but column {name!r} is raw; use encoder=multiway, midpoints or onehot")
     if objects.n_objects == 0:
         raise DataError("no object to learn from; does the split leave any training row?")
     for f, feature in enumerate(objects.features):
         if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any():
             needs = f"solver {solver} needs an outcome of every test for every object, but column {feature.column!r} has missing values"
             raise CapabilityError(f"{needs}; use encoder.missing=category (or drop_rows)")
+    refuse_prices(solver, objects, prices)
+
+
+def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
+    """Raise CapabilityError, with the way out, where one number per test does not say what a path pays."""
     if not prices.fixed:
         raise CapabilityError(f"solver {solver} knows one price per test, and here it depends on the path or the outcome; choose cost=table or unit")
-    columns = [feature.column for feature in objects.features if feature.n_tests] if prices.once_per_column else []
-    several = [f.column for f in objects.features if columns and (f.n_tests > 1 or columns.count(f.column) > 1)]
-    if several:
+    if not prices.once_per_column:
+        return
+    columns = Counter({feature.column: 2 for feature in objects.raw_features})  # a path may ask several thresholds
+    columns.update({feature.column: feature.n_tests for feature in objects.features})
+    if several := [name for name, n in columns.items() if n > 1]:
         paid = f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for several tests"
         raise CapabilityError(f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)")
 

@@ -60,10 +60,9 @@ class Parts:
         branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where a rule counts objects
         (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits that the caller takes care of.
         """
-        limits = self.limits()
-        for field in attrs.fields(Limits):
-            if field.name not in obeyed and (value := getattr(limits, field.name)) != field.default:
-                raise CapabilityError(f"exact minima know no limit {field.name} (it is {value:g}); leave it out, or use stopping=[pure]")
+        for name, value in self.limits().given.items():
+            if name not in obeyed:
+                raise CapabilityError(f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]")
         if self.pruner is not None:
             raise CapabilityError(f"exact minima know no pruned trees; leave pruner {self.pruner.name} out")
         foreign = [rule.name for rule in self.stopping if not hasattr(rule, "leaf_rule")]

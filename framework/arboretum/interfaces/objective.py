@@ -5,12 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Any, Protocol
 
-import attrs
 import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts, Problem
-from arboretum.interfaces.stopping import Limits
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
 
@@ -65,5 +63,4 @@ def certified_by_value(parts: Parts) -> bool:
     So it is where trees are held to a depth, a number of leaves or a least leaf, and where an objective is no complexity, or
     stands beside a method that does not minimise it.
     """
-    held = attrs.evolve(parts.limits(), min_decrease=None, min_mass=0.0) != Limits()
-    return held or (parts.objective is not None and (parts.solver is None or shape_of(parts.objective) is not Shape.complexity))
+    return bool(parts.limits().certified.given) or (parts.objective is not None and (parts.solver is None or shape_of(parts.objective) is not Shape.complexity))

@@ -31,6 +31,7 @@ class SolverOptional(Protocol):
     """What a solver may have besides, each by itself.
 
     tests : on which its trees are, in words, where these are more than the run's ("all thresholds"); what is certified is of them.
+    certifies : names of the complexities whose minima it knows; without it all.  It is the certifier where it is asked for by name.
     limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``, ``max_leaves``, ``min_leaf`` and ``max_cost``; a run with
         another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
         be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make too many leaves, where

@@ -32,6 +32,16 @@ class Limits:
     min_mass: float = 0.0
     max_cost: float | None = None
 
+    @property
+    def certified(self) -> Limits:
+        """Those that a certificate holds all trees to; without the others there are more trees, and no greater minimum."""
+        return attrs.evolve(self, min_decrease=None, min_mass=0.0)
+
+    @property
+    def given(self) -> dict[str, float]:
+        """Those that are set, by name."""
+        return {field.name: value for field in attrs.fields(Limits) if (value := getattr(self, field.name)) != field.default}
+
     def most_paid(self, n_tests: Any) -> Any:
         """What a path of so many tests (int, or int[·]) may have paid, added up in any order: ``max_cost`` and the rounding of sums; ∞ without such a limit.
 

@@ -95,17 +95,25 @@ def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shar
     shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
     """
     ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
-    if name in (None, getattr(parts.solver, "name", "")) and any(hasattr(parts.solver, way) for way in ways):
+    own = any(hasattr(parts.solver, way) for way in ways) and (name == parts.solver.name or (name is None and _fits(type(parts.solver), ways[0], parts)))
+    if own:
         return parts.solver
     able = {entry.name: entry for way in ways for entry in registry.entries("solver") if hasattr(entry.cls, way)}
     if name is None:
-        shape = shape_of(parts.objective) or Shape.additive  # without one it is the training error, where that is certified
-        fit = [one for one in able.values() if ways[0] == "least" and shape in map(Shape, getattr(one.cls, "minimises", Shape))]
+        fit = sorted((one for one in able.values() if _fits(one.cls, ways[0], parts)), key=lambda one: ways[0] == "least" and not hasattr(one.cls, "minimises"))
         return build((fit or list(able.values()))[0], {}, shared) if able else None
     if name not in able:
         cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
         raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, able))
     return build(able[name], {}, shared)
+
+
+def _fits(cls: type, way: str, parts: Parts) -> bool:
+    """Whether a class of solvers knows all that the run's certificate is about, as far as it says what it knows."""
+    if way == "minima":
+        return not hasattr(cls, "certifies")
+    shape = shape_of(parts.objective) or Shape.additive  # without one it is the training error, where that is certified
+    return shape in map(Shape, getattr(cls, "minimises", Shape)) and set(parts.limits().certified.given) <= {*getattr(cls, "limits", ())}
 
 
 def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None) -> tuple[Any, ...]:

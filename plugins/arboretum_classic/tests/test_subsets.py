@@ -201,3 +201,15 @@ def test_sets_go_with_every_rule_for_missing_values(missing):
     assert (model.predict(X) == y).mean() > (0.85 if missing != "ignore" else 0.6)
     X.loc[0, "shade"] = "never seen"
     assert np.allclose(model.predict_proba(X.iloc[:2]).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("encoder", ["onehot_kmeans5", "onehot", "multiway"])
+def test_gaps_that_the_encoder_made_a_category_are_gaps_to_sets(encoder, tmp_path):
+    """Sets ask the raw column: their rows without a value go by the run's rule, though no coded test lacks one."""
+    rows = "a,b,y\nr,s,no\nr,t,yes\n,s,yes\nu,t,no\nu,s,no\n,t,no\nr,t,yes\nv,s,yes\nv,t,yes\nu,s,no\n"
+    (tmp_path / "gaps.csv").write_text(rows)
+    words = ["method=rpart", f"encoder={encoder}", "dataset=file", f"dataset.path={tmp_path / 'gaps.csv'}", "dataset.target=y"]
+    more = ["split=none", "tracker=none", "stopping.rpart.minsplit=2", "stopping.rpart.minbucket=1", "pruner=none"]
+    record = arboretum.run([*words, *more])
+    assert record.verified
+    assert record.tree.n_leaves > 1

@@ -10,12 +10,13 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import CapabilityError, Context, LeafRule, Limits, Parts, Prices, Problem, Status
+from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Parts, Prices, Problem, Status
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_decision_tables.complexities import Depth, MaxCost as Dearest, Nodes, ZeroError
 from arboretum_decision_tables.criteria import UnlikePairs
+from arboretum_decision_tables.solver import SubtableDP
 from arboretum_gosdt.objectives import Accuracy
 from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.impurities import HingedPairs, Powers
@@ -290,3 +291,36 @@ def test_prices_that_depend_on_the_outcome_are_refused():
     prices = Prices.by_outcome(np.ones((len(problem.prices.tests), 2)))
     with pytest.raises(CapabilityError, match="cost=table"):
         solved(attrs.evolve(problem, prices=prices))
+
+
+class TestMinima:
+    """What it certifies is what it answers when it is asked for it, and what all trees say."""
+
+    @pytest.mark.parametrize("batch", range(2))
+    def test_of_dearest_path_and_depth_are_those_of_all_trees(self, batch):
+        for seed in range(batch * 30, batch * 30 + 30):
+            problem = asked(random_problem(seed), None)
+            slow = SubtableDP().minima(problem, [Dearest(), Depth()], Context())
+            for found, truth in zip(MaxCostSolver().minima(problem, [Dearest(), Depth()], Context()), slow, strict=True):
+                assert found.status is Status.optimal
+                assert found.value == pytest.approx(truth.value, rel=1e-12)
+
+    def test_least_training_error_within_a_budget(self):
+        for seed in range(20):
+            problem = random_problem(seed)
+            budget = float(problem.prices.tests.max(initial=1.0))
+            held = asked(problem, None, stopping=(Held(held=Limits(max_cost=budget)),))
+            objective, found = MaxCostSolver().least(held, Context())
+            same = MaxCostSolver().solve(asked(problem, Accuracy(lam=0.0), stopping=held.parts.stopping), Context())
+            assert found.value == objective.value(found.tree, held) == pytest.approx(same.value, rel=1e-12)
+
+    def test_other_complexities_and_bounds_that_do_not_exist_are_refused(self):
+        problem = asked(random_problem(0), None)
+        with pytest.raises(CapabilityError, match="complexity=max_cost or complexity=depth"):
+            MaxCostSolver().minima(problem, [Nodes()], Context())
+        with pytest.raises(ConfigError, match="unknown bound 'lemmas'"):
+            MaxCostSolver(without=("lemmas",)).minima(problem, [Depth()], Context())
+
+    def test_seconds_are_shared_and_a_bound_is_left(self):
+        found = MaxCostSolver().minima(asked(random_problem(3), None), [Dearest(), Depth()], Context(deadline=time.monotonic()))
+        assert all(0 <= one.lower_bound <= one.value for one in found)

@@ -210,6 +210,11 @@ def test_what_no_predicate_can_serve_is_refused(more, complaint):
         run(Request(parts(Sums(), **more)))
 
 
+def test_a_solver_beside_a_method_that_asks_none_is_refused():
+    with pytest.raises(CapabilityError, match="method greedy asks no solver; leave .* out, or use method=exact"):
+        run(Request(parts(Sums(), solver=Unit())))
+
+
 def test_a_column_without_a_price_is_named():
     chosen = parts(Fixed([Oblique("x0", "x1", 0.0)]), encoder=_Without())
     with pytest.raises(CapabilityError, match="has no price"):

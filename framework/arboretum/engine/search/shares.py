@@ -345,8 +345,14 @@ def later(found: Sequence[int], known: np.ndarray) -> int:
 
 
 def without_gaps(problem: Problem) -> Problem:
-    """The problem by the rule of the kernels where no object lacks a value: the tree is the same but for where later rows go."""
-    if not problem.parts.by_shares or problem.objects.lacking.any():
+    """The problem by the rule of the kernels where no test lacks a value: the tree is the same but for where later rows go.
+
+    Predicates ask the raw table, whatever the encoder has made of its gaps.
+    """
+    objects, columns = problem.objects, problem.objects.table.columns
+    if not problem.parts.by_shares or objects.lacking.any():
+        return problem
+    if problem.parts.predicate and any(columns[one.position].missing.any() for one in (*objects.features, *objects.raw_features)):
         return problem
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
 
