@@ -24,6 +24,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from arboretum.engine import check
 from arboretum.engine.run import measure
+from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.run import fit as grow_tree
 from arboretum.engine.select import fields_in
 from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
@@ -154,17 +155,19 @@ class _BaseTree(BaseEstimator):
             table = table.take(np.flatnonzero(heavy))
         check.check_parts(parts)
         check.check_table(parts, table)
+        scale = Scale.of(table, parts)
+        table = check_range(table, scale)
         if all(is_constant(column) for column in table.columns):
-            self.tree_, self.solution_ = single_leaf(table), None
+            self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
             return self
-        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), sealed=self.verify)
-        self.solution_: Solution | None = fitted.solution
-        self.tree_: Tree = fitted.solution.tree
+        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), sealed=self.verify, scale=scale)
         if self.verify:  # replayed over its training objects by the slow reference
             from arboretum.engine.verify import verify
 
-            metrics = measure(self.tree_, fitted, fitted.train)
-            verify(self.tree_, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+            metrics = measure(fitted.solution.tree, fitted, fitted.train)
+            verify(fitted.solution.tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+        self.solution_: Solution | None = fitted.scale.solution(fitted.solution)
+        self.tree_: Tree = self.solution_.tree
         return self
 
     def _seed(self) -> int:

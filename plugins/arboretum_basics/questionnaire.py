@@ -57,7 +57,7 @@ def _nodes(tree: Tree) -> dict[str, Any]:
     if tree.task is Task.classification:
         answers = {"classes": [*map(visible, tree.classes)], "label": tree.label.tolist(), "weights": [*map(_short, tree.weights)]}
     else:
-        answers = {"value": _short(tree.value), "spread": _short(np.sqrt(tree.plain_impurity()))}
+        answers = {"value": _short(tree.value), "spread": _short(tree.deviation())}
     surrogates: dict[int, list[Any]] = {}
     for one in tree.surrogates:
         surrogates.setdefault(one.node, []).append([one.rule, one.to])

@@ -216,8 +216,8 @@ def test_the_command_that_explain_prints_for_a_file_names_the_file_and_runs(call
 @pytest.mark.parametrize(
     ("column", "words", "rule"),
     [
-        (("1e153", "-2e153", "3"), "dataset.target=v", "target 'v' of t reaches from -2e+153 to 1e+153, and float64 cannot hold the squares"),
-        (("1e-170", "2e-170", "3e-170"), "dataset.target=v", "target 'v' of t reaches from 1e-170 to 3e-170, and float64"),
+        (("1e153", "-2e153", "3"), "dataset.target=v pruner=cost_complexity", "target 'v' of t reaches from -2e+153 to 1e+153, and float64 cannot hold the squares"),
+        (("1e-170", "2e-170", "3e-170"), "dataset.target=v pruner=cost_complexity", "target 'v' of t reaches from 1e-170 to 3e-170, and float64"),
         (("1e-170", "1", "2"), "dataset.target=c dataset.weight=v", "the weights of t reach from 1e-170 to 2, and float64 cannot hold"),
         (("1e160", "1", "2"), "dataset.target=c dataset.weight=v", "the weights of t reach from 1 to 1e+160, and float64 cannot"),
         (("1", "2", "3"), "dataset.target=c dataset.ignore=[c]", "dataset.ignore: 'c' is the target, which is learnt"),

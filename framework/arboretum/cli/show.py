@@ -244,7 +244,9 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
 
     tree = record.tree
     resolved, prepared, changes = again(record, registry)
-    found = reasons(engine.fit(resolved.parts, prepared.table, record.seed).problem, tree, node, record.seed)
+    scale = engine.Scale.of(prepared.table, resolved.parts)
+    problem = engine.fit(resolved.parts, scale.table(prepared.table), record.seed, scale=scale).problem
+    found = reasons(problem, tree, node, record.seed)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}" for r, outcome in asked)
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]

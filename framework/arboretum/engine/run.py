@@ -17,6 +17,7 @@ import numpy as np
 from arboretum.engine import check, select
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
+from arboretum.engine.scale import Scale, check_range
 from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
@@ -70,12 +71,14 @@ class Fit(select.Grown):
     """What growing returned, with everything it was grown from.
 
     timings : seconds: encode, compile, fit.   seal : on the data as loaded, where it was asked for.
+    scale : what its table was divided by before, and its prices since.
     """
 
     division: Division
     train: Table
     timings: Mapping[str, float]
     seal: Seal
+    scale: Scale
 
 
 @blaming()
@@ -90,13 +93,14 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
     with clock(timings, "load"):
         table = check.returned(request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load")
     check_usable(table)
+    check_range(table, Scale.of(table, request.parts))
     check.check_table(request.parts, table)
     sha256 = table.sha256()
     return Prepared(table, sha256, fingerprint(request, sha256), timings["load"])
 
 
 def check_usable(table: Table) -> None:
-    """Refuse a table that no method can learn from: no rows, no columns, one class, or numbers whose squares are none."""
+    """Refuse a table that no method can learn from: no rows, no columns, one class."""
     if table.n_rows == 0:
         raise DataError(f"{table.name} has no rows")
     if not table.columns:
@@ -104,19 +108,6 @@ def check_usable(table: Table) -> None:
     if table.task is Task.classification and len(present := np.unique(table.target.codes)) < 2:
         name = table.target.classes[present[0]]
         raise DataError(f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn")
-    # weights and targets whose squares, which every impurity sums, are no numbers of 64 bits
-    least, most = np.finfo(np.float64).tiny, np.finfo(np.float64).max
-    weight, way = table.row_weights(), "multiply the whole column by a constant that brings it near 1"
-    with np.errstate(over="ignore", under="ignore"):
-        if weight.min() ** 2 < least or weight.sum() ** 2 > most:
-            reach = f"the weights of {table.name} reach from {weight.min():g} to {weight.max():g}"
-            raise DataError(f"{reach}, and float64 cannot hold their squares; {way}")
-        if table.task is Task.regression:
-            y = table.target.values
-            far, total = np.abs(y - y[0]).max(), weight.sum()
-            if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):
-                reach = f"target {table.target.name!r} of {table.name} reaches from {y.min():g} to {y.max():g}"
-                raise DataError(f"{reach}, and float64 cannot hold the squares that its variance sums; {way}")
 
 
 def fingerprint(request: Request, sha256: str) -> str:
@@ -141,8 +132,10 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
 
     progress = progress or _silent
     prepared = prepared or prepare(request, progress)
-    parts, table = request.parts, prepared.table
-    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress, warm=True, sealed=True)
+    parts = request.parts
+    scale = Scale.of(prepared.table, parts)
+    table = scale.table(prepared.table)
+    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress, warm=True, sealed=True, scale=scale)
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
@@ -154,6 +147,8 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
     solution = attrs.evolve(fitted.solution, checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed)
     certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
+    scale = fitted.scale
+    metrics, tree, solution = scale.metrics(metrics), scale.tree(tree), scale.solution(solution)
     sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
     (known, cuts), restricted = objects.cuts, ()
@@ -165,7 +160,7 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
         timings, metrics, solution if proves else None, verified=True, tree=tree,
         # a tree cut short is not the tree that this request stands for: no later run may take it for finished
         fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *restricted, *notes_of(fitted.problem, tree), *remarks),
+        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *restricted, *notes_of(fitted.problem, tree), *remarks, *scale.notes()),
         certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
 
@@ -200,14 +195,15 @@ class Posed:
     problem: Problem
     division: Division
     seal: Seal
+    scale: Scale
 
 
 @blaming()
 def pose(
     parts: Parts, table: Table, seed: int = 0, *, progress: Progress | None = None, timings: dict[str, float] | None = None,
-    sealed: bool = False,
+    sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
 ) -> Posed:  # fmt: skip
-    """Split and encode: what a method is handed.   timings : takes the seconds of "encode".   sealed : as for :func:`fit`."""
+    """Split and encode: what a method is handed.   timings : takes the seconds of "encode".   sealed, scale : as for :func:`fit`."""
     division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
     if parts.split is not None:
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
@@ -224,25 +220,28 @@ def pose(
         if hasattr(parts.objective, "weigh"):
             objects = attrs.evolve(objects, weight=parts.objective.weigh(objects))
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
+        scale = scale.of_prices(prices, parts)
+        prices = scale.prices(prices)
     check.check_objects(parts, objects)
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
-    return Posed(Problem(objects, prices, parts, valid), division, seal)
+    return Posed(Problem(objects, prices, parts, valid), division, seal, scale)
 
 
 @blaming()
 def fit(
     parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
-    progress: Progress | None = None, warm: bool = False, sealed: bool = False,
+    progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
 ) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
     sealed : take checksums, by which verification finds out whether a component has changed the data.
+    scale : what the table was divided by.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
-    posed = pose(parts, table, seed, progress=progress, timings=timings, sealed=sealed)
+    posed = pose(parts, table, seed, progress=progress, timings=timings, sealed=sealed, scale=scale)
     problem = posed.problem
     timings["compile"] = 0.0
     if warm:
@@ -252,7 +251,7 @@ def fit(
     with clock(timings, "fit", progress):
         context = budget.context(seed, progress)
         grown = select.prune(select.grow_or_tune(problem, context), context)
-    told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal}
+    told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal, "scale": posed.scale}
     return Fit(grown.solution, grown.problem, grown.selections, **told)
 
 

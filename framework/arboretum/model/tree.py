@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import pickle
 from functools import cached_property
+from importlib import import_module
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -93,6 +94,7 @@ class Tree:
         ``missing_child``.
     branch_price : float64[n_edges], at most the node's price: what a row pays that takes the branch; None: that price.
     prior : what is added to the weight of every class where shares are predicted (1: Laplace's rule).
+    exponent : the moments are of the targets over 2^exponent; 0 unless their squares would be no numbers.
 
     A row is in several nodes in shares where ``missing_child`` or a test that gives degrees (``TestRule.fuzzy``) splits it.
 
@@ -119,6 +121,7 @@ class Tree:
     surrogates: tuple[Surrogate, ...] = ()
     branch_price: np.ndarray | None = array_field(np.float64, default=None)
     prior: float = 0.0
+    exponent: int = 0
 
     def __attrs_post_init__(self) -> None:
         check_tree(self)
@@ -311,11 +314,15 @@ class Tree:
         return np.divide(weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
     def plain_impurity(self) -> np.ndarray:
-        """float64[n_nodes]: gini or variance of each node, whatever the tree was grown with."""
+        """float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever the tree was grown with."""
         mass = np.maximum(self.mass, np.finfo(np.float64).tiny)
         if self.task is Task.classification:
             return 1.0 - ((self.weights / mass[:, None]) ** 2).sum(axis=1)
         return np.maximum(self.weights[:, 2] / mass - (self.weights[:, 1] / mass) ** 2, 0.0)
+
+    def deviation(self) -> np.ndarray:
+        """float64[n_nodes]: standard deviation of the target (regression)."""
+        return np.ldexp(np.sqrt(self.plain_impurity()), self.exponent)
 
     def impurity_decrease(self) -> dict[str, float]:
         """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their children; as share of the mass.
@@ -336,31 +343,34 @@ class Tree:
                 found[name] = found.get(name, 0.0) + float(amount[node]) / len(columns)
         return found
 
-    def places(self, table: Table) -> Places:
+    def places(self, table: Any) -> Places:
         """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so that rows walk once.
 
-        A row rests at a leaf, or at an inner node whose test has no branch for it.
+        A row rests at a leaf, or at an inner node whose test has no branch for it.   table : here and below, what is no Table
+        (a frame, an array, mappings) is read by :func:`arboretum.api.table_like`.
         """
+        if not isinstance(table, Table):
+            table = import_module("arboretum.model.frame").table_like(self, table)  # which reads trees
         return steps.fast_places(self, table)
 
-    def rest(self, table: Table) -> np.ndarray:
+    def rest(self, table: Any) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over several nodes."""
         return self.places(table).whole
 
-    def apply(self, table: Table) -> np.ndarray:
+    def apply(self, table: Any) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are split over branches."""
         result = self.rest(table)
         if (result == walk.SPLIT_ROW).any():
             raise DataError("this tree splits rows over several leaves; ask for predict_proba instead")
         return result
 
-    def predict_proba(self, table: Table, places: Places | None = None) -> np.ndarray:
+    def predict_proba(self, table: Any, places: Places | None = None) -> np.ndarray:
         """float64[n_rows, n_classes]: class shares (classification).   places : from :meth:`places`, where they are known."""
         if self.task is Task.regression:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
         return (places or self.places(table)).averaged(self.distribution())
 
-    def predict(self, table: Table, places: Places | None = None) -> np.ndarray:
+    def predict(self, table: Any, places: Places | None = None) -> np.ndarray:
         """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   places : from :meth:`places`.
 
         A row gets the label of the node where it rests; a row that is split over several gets the class with the
@@ -374,11 +384,11 @@ class Tree:
             result[places.row] = places.averaged(self.distribution())[places.row].argmax(axis=1)
         return result
 
-    def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:
+    def prices_paid(self, table: Any, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (a test without an answer is paid, too)."""
         return (places or self.places(table)).averaged(self.price_to + self.price)
 
-    def tests_asked(self, table: Table, places: Places | None = None) -> np.ndarray:
+    def tests_asked(self, table: Any, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: number of tests on each row's path (a test without an answer is counted, too)."""
         return (places or self.places(table)).averaged(self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
 
@@ -400,8 +410,7 @@ class Tree:
             data["surrogates"] = [attrs.asdict(one) for one in self.surrogates]
         if self.branch_price is not None:
             data["branch_price"] = self.branch_price.tolist()
-        if self.prior:
-            data["prior"] = self.prior
+        data |= {name: value for name in ("prior", "exponent") if (value := getattr(self, name))}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod
@@ -425,6 +434,7 @@ class Tree:
                 surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
                 branch_price=read_array("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
                 prior=float(data.get("prior", 0.0)),
+                exponent=int(data.get("exponent", 0)),
             )
             for rule in tree.rules:  # of whatever plugin: it can be read aloud
                 for outcome in range(rule.arity):
@@ -468,7 +478,7 @@ class Tree:
         return pickle.loads(arboretum.exported(self, "sklearn"))
 
 
-_VALUES = ("task", "columns", "classes", "rules", "surrogates", "prior")
+_VALUES = ("task", "columns", "classes", "rules", "surrogates", "prior", "exponent")
 _ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
 """Array that every tree has → type of its numbers."""
 

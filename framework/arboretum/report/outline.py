@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterator
 
 import attrs
@@ -153,7 +154,7 @@ def share(tree: Tree, item: Item) -> float:
 def deviation(tree: Tree, item: Item) -> float:
     """Standard deviation of the target (regression), from the moments."""
     mass, total, squares = item.weights
-    return float(np.sqrt(max(squares / mass - (total / mass) ** 2, 0.0))) if mass > 0 else float("nan")
+    return math.ldexp(math.sqrt(max(squares / mass - (total / mass) ** 2, 0.0)), tree.exponent) if mass > 0 else float("nan")
 
 
 def spell_short(value: float) -> str:

@@ -80,7 +80,7 @@ def _tail(tree: Tree, item: Item, room: int) -> tuple[str, str, str]:
     rows = str(item.count)
     if tree.task is Task.regression:
         mass, total, _ = item.weights
-        return rows, f"{spell_short(total / mass)} ± {spell_short(deviation(tree, item))}" if mass > 0 else "", ""
+        return rows, f"{spell_short(math.ldexp(total / mass, tree.exponent))} ± {spell_short(deviation(tree, item))}" if mass > 0 else "", ""
     percent = percentage(share(tree, item))
     if len(tree.classes) <= COUNTS_UP_TO:
         return rows, percent, "[" + " ".join(spell_short(w) for w in item.weights) + "]"
