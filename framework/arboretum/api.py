@@ -23,6 +23,7 @@ from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
 from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
+from arboretum.model.files import file_for, put_text
 from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -55,13 +56,17 @@ class SubtableDP:
     count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
     enumerate: int = param(1, "how many optimal trees to list, the first included", ge=1, unit="trees")
     then: tuple[str, ...] = param((), "complexities minimised next among the optimal trees, one after the other", converter=tuple)
-    proof: str = param("", "file for the proof of the minimum (arboretum verify checks it); nothing: none is written")
+    proof: str = param("", "file for the proof of the minimum (arboretum verify checks it); nothing: none is written", writes=True)
     inconsistent: Inconsistent = param(
         Inconsistent.majority, "objects with equal values and different classes: a leaf of the heaviest class, or refused"
     )
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's complexity.  Raises CapabilityError, ConfigError or DataError with the way out."""
+        if self.proof:
+            from arboretum.api import ProofWriter
+
+            ProofWriter.place(self.proof)  # known before the search, whose result would be lost
         return self.begin(problem).go_on(context)
 
     def begin(self, problem: Problem) -> Attempt:
@@ -172,9 +177,7 @@ class Attempt:
         graph = self.builder.run(_for_graph(context, costs[:1]))
         if graph.finished:
             found = solver._optimal(graph, costs)
-            if solver.proof:
-                write(solver.proof, self.problem, graph, cost, found.tree, context.seed)
-            return found
+            return context.after(found, functools.partial(self._proven, graph, found, context.seed)) if solver.proof else found
         if self.search is None and cost.form is not None:
             self.search = Search(space, cost.form)
         found = _searched(graph, cost, context, start, self.search)
@@ -183,6 +186,10 @@ class Attempt:
             found = attrs.evolve(found, notes=(*found.notes, note))
         plain = len(costs) == 1 and not solver.count and solver.enumerate == 1
         return found if plain else attrs.evolve(found, finished=False)
+
+    def _proven(self, graph: Graph, found: Solution, seed: int) -> Solution:
+        write(self.solver.proof, self.problem, graph, self.costs[0], found.tree, seed)
+        return found
 
 
 def _within_bytes(context: Context) -> Context:

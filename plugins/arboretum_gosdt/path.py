@@ -188,9 +188,11 @@ class _Search:
             return known, ended
         nodes = search.tree()
         leaves = int((nodes[:, 0] < 0).sum())
+        step = Step((search.asked.hang(nodes).settle() - p * leaves) // q, leaves, nodes)  # of an interrupted search ``upper`` lags behind
         if first:
+            self.steps = [step]  # before its bound: whoever is interrupted here has both, or neither
             self.floor = Fraction(search.lower, q) if ended else None
-        return Step((search.upper - p * leaves) // q, leaves, nodes), ended
+        return step, ended
 
     def _between(self, found: list[Step]) -> str:
         """The best trees of numbers of leaves between two steps, where they beat those of fewer; returns what ran out, or ""."""

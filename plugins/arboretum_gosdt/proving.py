@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Context, Solution, VerificationError
+
+GRACE_SECONDS = 2.0
+"""For a proof once a signal has ended the search: whoever sends one kills what is still there some seconds later."""
 
 
 def prove(path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False) -> Solution:
@@ -19,6 +23,8 @@ def prove(path: str, attempt: Any, found: Solution, context: Context, resumable:
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
+    if found.interrupted and found.interrupted.args:
+        context = attrs.evolve(context, progress=_hurried(context.progress, found.interrupted))
     try:
         return _written(path, attempt, found, context, resumable)
     except KeyboardInterrupt as error:
@@ -28,6 +34,18 @@ def prove(path: str, attempt: Any, found: Solution, context: Context, resumable:
 def interrupted(error: KeyboardInterrupt) -> dict[str, Any]:
     """What the details of a solution say of Ctrl-C or a signal that ended its search."""
     return {"interrupted": (*error.args, True)[0]}
+
+
+def _hurried(progress: Any, ended: KeyboardInterrupt) -> Any:
+    """A listener for the proof of a search that a signal has ended: it interrupts what takes longer than is left then."""
+    end = time.monotonic() + GRACE_SECONDS
+
+    def tell(*what: Any) -> None:
+        progress(*what)
+        if time.monotonic() > end:
+            raise ended
+
+    return tell
 
 
 def _unprovable(attempt: Any) -> str:

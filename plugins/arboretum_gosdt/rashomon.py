@@ -8,13 +8,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Context, Problem, Shape, Solution, Status, StoreError, param, shape_of
+from arboretum.api import BudgetError, CapabilityError, Context, Problem, Shape, Solution, Status, file_for, param, put_text, shape_of
 from arboretum_gosdt.objectives import decimal
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.proving import interrupted
@@ -27,6 +26,8 @@ COSTS, COSTS_ON_PAGE = 10, 100
 """Values of which the record, and the page, tell how many trees are as good; of more, so many from the first to the last."""
 DISAGREED = 20
 """Groups of equal rows on the page on which trees disagree most."""
+TITLE = "<title>Good trees for"
+"""How a page begins, so that no other file is taken for one."""
 SURE = 0.9
 """Share of the trees that agree on a row, for a row that they agree on."""
 WIDER = Fraction(1, 4)
@@ -54,17 +55,14 @@ class Rashomon:
     k: int = param(0, "how many trees instead: the k best, with those as good as the k-th; 0: by epsilon", ge=0)
     listed: int = param(10, "trees kept beside the optimum, best first", ge=0)
     compared: int = param(1000, "trees, the best ones, of which importances are told", ge=0)
-    page: str = param("", "HTML file for a page on the set; nothing: none")
+    page: str = param("", "HTML file for a page on the set; nothing: none", writes=True)
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Find the optimum, then the set.  Raises CapabilityError, DataError, or StoreError where the page cannot be written."""
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError("solver rashomon lists trees of a loss that is a sum over objects; add objective=accuracy (or balanced, cost_matrix)")
         if self.page:  # known before the search, whose results would be lost
-            try:
-                Path(self.page).touch()
-            except OSError as error:
-                raise StoreError(f"solver.page={self.page!r} cannot be written: {error.strerror}; choose another file") from None
+            file_for(self.page, "solver.page", TITLE)
         found = TreeSet.of(problem, context, self.limits)
         if found.units.above:
             lam = problem.parts.objective.lam
@@ -87,7 +85,8 @@ class Rashomon:
         if self.page:
             from arboretum_gosdt.rashomon_page import page_of
 
-            Path(self.page).write_text(page_of(details, found.values(COSTS_ON_PAGE), found.disagreed(), trees, problem), encoding="utf-8")
+            text = page_of(details, found.values(COSTS_ON_PAGE), found.disagreed(), trees, problem)
+            put_text(self.page, text, "solver.page", TITLE)
         count = int(details["trees"])
         left = f", {count - len(trees):,} of them not listed (solver.listed)" if count > len(trees) else ""
         note = f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to {details['most']:g}{left}"

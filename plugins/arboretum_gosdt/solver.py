@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Problem, Shape, Solution, Status, param, shape_of
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, param, shape_of
 from arboretum_gosdt.objectives import Accuracy
 from arboretum_gosdt.prepared import Tests, Units, all_tests, units_of
 from arboretum_gosdt.proving import interrupted, prove, resume
@@ -49,15 +50,21 @@ class Gosdt:
         (), "bounds of the search that are not used, which costs time and changes no optimum; a wrong name lists them", converter=tuple
     )
     threads: int = param(1, "threads of the sparse search, which find the same optimum; the other searches take one", ge=1)
-    proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none")
+    proof: str = param("", "file for the proof of the bound (arboretum verify checks it), written after the search; nothing: none", writes=True)
     resumable: bool = param(False, "whether the proof of a search that was stopped also holds what another goes on from, which takes longer")
     resume: str = param("", "proof of the same problem from which the search goes on; it is checked first; nothing: none")
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with the way out."""
+        if self.proof:
+            from arboretum.api import ProofWriter
+
+            place = ProofWriter.place(self.proof)  # known before the search, whose result would be lost
+            if self.resume and place == Path(self.resume).expanduser().resolve():
+                raise ConfigError(f"solver.proof={self.proof!r} is the proof that the search goes on from; it is kept: name another file")
         attempt = self.begin(problem, context)
         found = attempt.go_on(context)
-        return prove(self.proof, attempt, found, context, self.resumable) if self.proof else found
+        return context.after(found, lambda: prove(self.proof, attempt, found, context, self.resumable)) if self.proof else found
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""

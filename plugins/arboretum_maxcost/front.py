@@ -105,12 +105,12 @@ class Search:
         depth = 0
         while self.max_depth is None or depth <= self.max_depth:
             self._round(depth, context)
-            if self.stopped:
+            if self.stopped and depth:
                 break
             self.rounds, self.corners = depth, self.points(self.root, corners=True).copy()
             if depth == 0:
                 self.greedy, self.budget = self.points(self.root).copy(), context.memory_bytes or DEFAULT_BYTES
-            if self.arrays["nodes"][self.root, 4] == self.kernels.EXACT:
+            if self.stopped or self.arrays["nodes"][self.root, 4] == self.kernels.EXACT:
                 break
             depth += 1
         return self
@@ -129,9 +129,10 @@ class Search:
         try:
             self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
         except KeyboardInterrupt as error:
-            if depth == 0:  # there is no tree yet
-                raise
-            self.stopped, self.interrupt = "interrupt", {"interrupted": error.args[0] if error.args else True}
+            self.interrupt = {"interrupted": error.args[0] if error.args else True}
+            if depth == 0:  # there is no tree yet, and this round is short; a second interruption ends it
+                run_slices(lambda: self._slice(form), self._make_room, until, tell)
+            self.stopped = "interrupt"
 
     def _stacks(self) -> Any:
         stacks, arrays = self.kernels.Stacks, self.arrays

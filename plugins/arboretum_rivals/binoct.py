@@ -96,8 +96,8 @@ class Program:
             self.lower = self.upper
             return "", {}
         constraints, seconds, presolve = self._constraints(), 1.0, True
-        context.progress(0, None, f"a program of {self.width:,} variables and {self.height:,} constraints")
         try:
+            context.progress(0, None, f"a program of {self.width:,} variables and {self.height:,} constraints")
             while True:
                 left = math.inf if context.deadline is None else context.deadline - time.monotonic()
                 if left <= 0:

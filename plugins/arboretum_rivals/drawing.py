@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arboretum.api import ConfigError, StoreError
+from arboretum.api import ConfigError, file_for, put_text
 
 if TYPE_CHECKING:
     from arboretum_rivals.printed import PrintedSearch
@@ -15,26 +15,25 @@ if TYPE_CHECKING:
 MOST = 400
 """Sets that are drawn; of more a picture shows nothing."""
 WIDTH, HEIGHT, GAP, LEVEL = 124.0, 38.0, 10.0, 420.0
+KEY, TITLE = "solver.graph", "dependency graph: rows and [lower, upper] of each set"
+MARKS = {".dot": "digraph gosdt {", ".svg": TITLE}
+"""Ending of a file → what such a file of ours holds near its beginning."""
 OPEN, CLOSED, ASKED = "#fff4d6", "#e6f0e4", "#b45309"
 
 
 def check_file(path: str) -> None:
     """Known before the search, whose results would be lost.  Raises ConfigError or StoreError."""
-    if Path(path).suffix not in (".dot", ".svg"):
+    if Path(path).suffix not in MARKS:
         raise ConfigError(f"solver.graph={path!r} must end in .dot or .svg")
-    if not Path(path).parent.is_dir():
-        raise StoreError(f"solver.graph={path!r} is in a folder that does not exist; name another file with solver.graph")
+    file_for(path, KEY, MARKS[Path(path).suffix])
 
 
 def write_graph(path: str, search: PrintedSearch) -> tuple[str, ...]:
     """Draw the graph into a file; returns a note where it is too large to be drawn.  Raises StoreError."""
     if search.known > MOST:
         return (f"the dependency graph has {search.known:,} sets, of which at most {MOST} are drawn: {path} was not written",)
-    text = as_svg(search) if Path(path).suffix == ".svg" else as_dot(search)
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"the dependency graph could not be written to {path}: {error}; name another file with solver.graph") from error
+    suffix = Path(path).suffix
+    put_text(path, as_svg(search) if suffix == ".svg" else as_dot(search), KEY, MARKS[suffix])
     return ()
 
 
@@ -116,8 +115,7 @@ def as_svg(search: PrintedSearch) -> str:
         said = lines_of(search, number)
         boxes.append(scene.Box(x, y, WIDTH, HEIGHT, CLOSED if said[2] == "solved" else OPEN, scene.LINE, 6.0, hint=said[2]))
         boxes += [scene.Label(x + WIDTH / 2, y + 15 + 15 * k, text, 11.0, k == 1, anchor="middle") for k, text in enumerate(said[:2])]
-    title = "dependency graph: rows and [lower, upper] of each set"
-    return scene.Scene(max(columns) * LEVEL + WIDTH + 2 * GAP, tall, [*lines, *boxes, *labels], title).svg()
+    return scene.Scene(max(columns) * LEVEL + WIDTH + 2 * GAP, tall, [*lines, *boxes, *labels], TITLE).svg()
 
 
 def _outcome(search: PrintedSearch, test: int, side: int) -> str:

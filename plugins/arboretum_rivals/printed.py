@@ -48,7 +48,7 @@ class GosdtReference:
 
     rule: Rule = param(Rule.fifo, "which waiting set of rows comes next, the least value first")
     high: bool = param(True, "whether parents of an updated set go to the head of the queue")
-    graph: str = param("", "file (.dot or .svg) for the dependency graph with its bounds, of a small problem; nothing: none")
+    graph: str = param("", "file (.dot or .svg) for the dependency graph with its bounds, of a small problem; nothing: none", writes=True)
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out; ConfigError or StoreError for a file that cannot be written."""

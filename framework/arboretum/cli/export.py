@@ -1,7 +1,5 @@
 """``arboretum export RUN --to NAME`` and ``arboretum predict RUN FILE``: the tree of a run in other forms, and at work."""
 
-import csv
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from arboretum.cli import terminal
 from arboretum.cli.show import OVERRIDES_HELP, find_tree, run_parser, write_out
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.model.frame import table_like
+from arboretum.model.judgement import csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import visible
 from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
@@ -46,6 +45,7 @@ def main(argv: list[str]) -> int:
     if arguments.out is not None:
         write_out(arguments.out, written)
     elif isinstance(written, str):
+        terminal.as_data()
         terminal.say(written.rstrip("\n"))
     elif terminal.is_terminal():
         raise ConfigError(f"the form {arguments.to!r} is no text: name a file, --out tree{export.suffix}")
@@ -61,6 +61,7 @@ def predict_main(argv: list[str]) -> int:
     parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
     parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
+    parser.add_argument("--for-spreadsheet", action="store_true", help="spell class names that a spreadsheet would run (=…) with a ' before them")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "dataset.")
     record, registry = find_tree(arguments.run, others, arguments.plugin)
@@ -71,12 +72,12 @@ def predict_main(argv: list[str]) -> int:
             found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
             terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
     columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([list(columns), *zip(*columns.values(), strict=True)])
+    text = csv_text([list(columns), *zip(*columns.values(), strict=True)], inert=arguments.for_spreadsheet)
     if arguments.output is not None:
-        write_out(arguments.output, text.getvalue())
+        write_out(arguments.output, text)
     else:  # a file gets class names as they are, a terminal does not obey them
-        sys.stdout.write(visible(text.getvalue()) if terminal.is_terminal() else text.getvalue())
+        terminal.as_data()
+        sys.stdout.write(visible(text) if terminal.is_terminal() else text)
     return 0
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from arboretum import __version__
-from arboretum.cli.terminal import FAILED_STATUS, columns, ending_like_ctrl_c, report_error, say, status_of, tell, word_of
+from arboretum.cli.terminal import FAILED_STATUS, close_output, columns, ending_like_ctrl_c, open_output, report_error, say, status_of, tell, word_of
 from arboretum.errors import ConfigError, closest
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -34,17 +34,23 @@ LIGHT = ("plugins", "explain", "new")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130 interrupted, 143 SIGTERM."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    open_output()
     try:
         with ending_like_ctrl_c():
-            return _dispatch(arguments)
+            status = _dispatch(arguments)
+        sys.stdout.flush()  # what cannot be written is known here, and not when the interpreter has ended
+        return status
     except KeyboardInterrupt as error:
         tell(f"arboretum: {word_of(error)}")
         return status_of(error)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; so do we, without a word
+        close_output()  # the reader of our output has gone; so do we, without a word
         return FAILED_STATUS
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a plugin may have one of its own
         report_error(error)
+        close_output()
         return FAILED_STATUS
 
 

@@ -18,13 +18,13 @@ from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
 from arboretum.config.resolve import Settings, resolve
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Budget
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, SWEEPER, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
-from arboretum.runs.folder import ERROR, Index, default_root, free_folder, make_ready, remove
+from arboretum.runs.folder import ERROR, RECORD, Index, default_root, free_folder, make_ready, remove_empty
 
 DESCRIPTION = """\
 Grow one tree, or with -m one per combination of values:
@@ -102,6 +102,10 @@ class Application:
             start = start_from(record, arguments.overrides, self.registry)
         if proof is not None:
             start = go_on(proof, arguments.run, start_from(proof, arguments.overrides, self.registry))
+        if start.left_out:
+            one = next((word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir")
+            ways = f"where something is written is for the command to say: add {one}=…"
+            terminal.tell(f"arboretum: not taken over from {arguments.run}: {', '.join(start.left_out)}; {ways}")
         self.start = attrs.evolve(start, values={**start.values, "plugins": list(self.files)}) if self.files else start
 
     def run(self) -> int:
@@ -126,13 +130,18 @@ class Application:
         from hydra.core.utils import env_override
 
         resolved, folder, line = resolve(base, self.registry), Path(base.hydra.run.dir).absolute(), Line()
-        progress, index = RunProgress(line), Index(default_root())
+        source = Path(self.arguments.run or "").expanduser().resolve()
+        if self.arguments.run and folder.resolve() == (source.parent if source.name == RECORD else source):
+            raise StoreError(f"hydra.run.dir={base.hydra.run.dir} is where --from {self.arguments.run} lies; it is kept: choose another folder")
+        progress, index, fresh = RunProgress(line), Index(default_root()), make_ready(folder)
         try:
-            make_ready(folder)
             with line.shows(progress), env_override(base.hydra.job.env_set), chdir(folder if base.hydra.job.chdir else "."):
                 outcome = self.session.execute(resolved, folder, index=index, progress=progress)
         except BaseException as error:
-            remove(folder)
+            if fresh:
+                remove_empty(folder)
+            if isinstance(error, KeyboardInterrupt) and fresh and (folder / RECORD).exists():
+                terminal.tell(f"arboretum: what is known is kept in {folder}")
             if isinstance(error, Exception):  # Ctrl-C ends the command at once
                 self.session.fail(resolved, folder, "", error_text(error))
                 if unforeseen(error):

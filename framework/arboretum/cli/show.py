@@ -102,8 +102,18 @@ def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
 
 
 def write_out(file: str, content: str | bytes) -> None:
-    """Write a file that the command line names, whole or not at all.  Raises StoreError."""
+    """Write a file that the command line names, whole or not at all: behind a link where that leads, into a device or a pipe.
+
+    Raises StoreError.
+    """
     path = Path(file).expanduser()
+    if path.exists() and not path.is_file() and not path.is_dir():
+        try:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            raise StoreError(f"{file!r} cannot be written ({error.strerror}); choose another FILE") from error
+        return
+    path = path.resolve()
     write_files(path.parent, {path.name: content}, "another FILE")
 
 

@@ -33,7 +33,7 @@ from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, TrackerError, VerificationError
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.registry import SWEEPER
-from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, is_tracked, make_ready, remove, write_files
+from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, holds_others, is_tracked, make_ready, remove, remove_empty, write_files
 from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
 from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
 
@@ -118,6 +118,8 @@ def unforeseen(error: Exception) -> bool:
 def explain_failure(folder: Path, error: Exception) -> str:
     """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
     steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
+    if holds_others(folder) and os.path.lexists(folder / ERROR):
+        return f"{folder / ERROR} was there before and stays, so the traceback is not kept (ARBORETUM_DEBUG=1 prints it)"
     try:
         write_files(folder, {ERROR: "\n".join((error_text(error), *steps.splitlines())) + "\n"})
     except StoreError as problem:
@@ -139,7 +141,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     _refuse_mixture(folder, base, app.arguments.overrides)
     line, start = Line(), time.monotonic()
     post = Post(app, folder, base, overrides, line)
-    make_ready(folder, SWEEP_DIR)
+    fresh = make_ready(folder, SWEEP_DIR)
     post.open()
     notes = Notes.open(folder)
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
@@ -167,8 +169,10 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
         if not any(folder.glob(f"*/{RECORD}")) and post.before is None:
-            for path in (folder / MULTIRUN, folder / SWEEP, folder):  # a folder with something else in it stays
-                remove(path)
+            for name in (MULTIRUN, SWEEP):
+                remove(folder / name)
+            if fresh:
+                remove_empty(folder)
         raise broken
     if records:
         terminal.say("\n".join([compared.text(terminal.width() if terminal.is_terminal() else None), *uncertified(records)]))
@@ -282,6 +286,8 @@ def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
     The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs overwrites another's.
     """
     held, before = sum(1 for _ in folder.glob(f"*/{RECORD}")), read_sweep(folder)
+    if foreign := [name for name in (SWEEP, MULTIRUN) if not held and before is None and os.path.lexists(folder / name)]:
+        raise StoreError(f"sweep folder {str(folder)!r} holds a {foreign[0]} of something else; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
     if not held or base.get("skip_finished") is True or (before is not None and before.asks(overrides)):
         return
     msg = f"sweep folder {str(folder)!r} holds {held} finished runs of another sweep; they are kept: choose another folder "

@@ -1,6 +1,8 @@
 """Lines on the terminal: results on stdout, everything else on stderr, one line per error; and how a command is ended."""
 
 import argparse
+import codecs
+import io
 import os
 import re
 import shutil
@@ -17,6 +19,30 @@ from arboretum.errors import ArboretumError, ConfigError, account, closest, plac
 from arboretum.model.shown import masked, visible
 
 DEBUG = "ARBORETUM_DEBUG"
+
+
+def open_output() -> None:
+    """Make stdout and stderr take whatever is printed: characters that the locale lacks are spelled (\\u2514), closed streams swallow."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
+        elif isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def close_output() -> None:
+    """Forget what stdout could not take: the interpreter would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def as_data() -> None:
+    """What is printed next is data: to a file or a pipe as UTF-8, whatever the locale."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def say(text: str = "", *, painted: bool = False) -> None:

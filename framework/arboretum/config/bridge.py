@@ -23,6 +23,7 @@ from arboretum.config.resolve import SETTINGS, Settings
 from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.model.record import Record
+from arboretum.model.shown import masked
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import fields_of, plain
 from arboretum.plugin.registry import NONE, SWEEPER, Entry, Registry
@@ -39,11 +40,13 @@ class Start:
     """Where a composition starts from: the defaults, or the choices and values of a record that is repeated.
 
     recorded : groups whose option is the record's; there a method's preset selects nothing any more.
+    left_out : "KEY=VALUE" of a record that says where something is written, which only a command says.
     """
 
     choices: Mapping[str, Any] = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
     values: Mapping[str, Any] = attrs.field(factory=dict)
     recorded: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass
@@ -120,7 +123,9 @@ def component_node(entry: Entry) -> dict[str, Any]:
     """Field → default, as plain values; a field that follows a shared value is an interpolation."""
     try:
         instance = entry.cls()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         reason = str(error) if isinstance(error, ValueError) else said(error)
         where = place(error, inspect.getsourcefile(entry.cls) or "")
         owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
@@ -157,11 +162,25 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}  # θ belongs to components that may be gone
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
     values: dict[str, Any] = {key: restored(config[key], key, said) for key in SETTINGS if key in config and key not in forgotten}
+    left_out = ["hydra"] if "hydra" in config else []
     for kind in options:
         if (fields := config.get(kind, {} if kind in MANY else None)) is not None:
             own = {key: value for key, value in fields.items() if key != "name" or kind in MANY}
+            for key, usual in _writes(kind, fields.get("name"), registry).items():
+                if key in own and own.pop(key) != usual and f"{kind}.{key}" not in said:
+                    left_out.append(f"{kind}.{key}={masked(str(fields[key]))}")
             values[kind] = {key: restored(value, f"{kind}.{key}", said) for key, value in own.items()}
-    return Start({**DEFAULT_CHOICES, **options}, values, tuple(options))
+    return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
+
+
+def _writes(kind: str, name: Any, registry: Registry) -> dict[str, Any]:
+    """Field → default, of those that say where a component writes: of a tracker all, as they say whose store it is."""
+    if kind in MANY or name not in registry.names(kind):
+        return {}
+    return {
+        key: plain(field.default) for key, field in fields_of(registry.get(kind, name).cls).items()
+        if kind == "tracker" or field.metadata.get("writes")
+    }  # fmt: skip
 
 
 def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:

@@ -22,8 +22,8 @@ from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.build import component_values
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
-from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_taken, is_tracked, make_ready, names_of
-from arboretum.runs.folder import read_run, remove, write_files, write_run
+from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_own, is_taken, is_tracked, make_ready, names_of
+from arboretum.runs.folder import read_run, remove_empty, write_files, write_run
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
 
@@ -42,6 +42,28 @@ class Outcome:
     skipped: bool = False
     tracker_error: str = ""
     warnings: tuple[str, ...] = ()
+
+
+@attrs.define
+class Kept:
+    """Where a run is kept, as often as more of it is known.   folder : None where it is not."""
+
+    folder: Path | None
+    begun: bool = False
+
+    def early(self, record: Record) -> None:
+        """Keep the record as it is so far, unless the folder holds the same run, finished."""
+        if self.folder is not None and not is_taken(self.folder, record.fingerprint):
+            self.write(record)
+
+    def write(self, record: Record) -> dict[str, str]:
+        """Keep the record; returns its files."""
+        files = artifacts(record)
+        if self.folder is not None:
+            self.folder = self.folder if self.begun else free_folder(self.folder, record.fingerprint)  # another process may have been faster
+            self.begun = True
+            write_run(self.folder, files)
+        return files
 
 
 class Session:
@@ -144,12 +166,11 @@ class Session:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
             if found is not None:
                 return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
-        record = engine.run(request, progress, prepared)
-        files = artifacts(record) if folder is not None or tracker is not None else {}
-        warnings = [engine.kernel_trouble()]
+        kept = Kept(folder)
+        record = engine.run(request, progress, prepared, kept.early)
+        files, warnings = kept.write(record) if folder is not None or tracker is not None else {}, [engine.kernel_trouble()]
         if folder is not None:
-            folder = free_folder(folder, record.fingerprint)  # another process may have been faster
-            write_run(folder, files)
+            folder = kept.folder
             warnings.append(index.add(record.fingerprint, folder) if index is not None else "")
         if tracker is not None and not trouble:
             tell(0, None, f"giving the run to tracker {tracker.name}")
@@ -189,11 +210,11 @@ class Session:
         same = names_of(record.config) == names_of(resolved.config)
         if folder is not None and not (same and folder.resolve() == found.resolve()):
             if same and sweep is not None and found.resolve().is_relative_to(sweep.resolve()):
-                remove(folder)
+                remove_empty(folder)
             else:  # names, goal and tracker are this run's own; only what was computed is the other's
                 record, kept, source = attrs.evolve(record, config=resolved.config), folder, str(found)
                 left_out = (TRACKED,) if sweep_id or not same else ()  # a sweep's parent has all its runs, copies too
-                names = [p.name for p in found.iterdir() if p.is_file() and not p.name.startswith(".") and p.name not in left_out]
+                names = [path.name for path in found.iterdir() if is_own(path.name) and path.is_file() and path.name not in left_out]
                 files = {name: (found / name).read_text(encoding="utf-8") for name in names}
                 write_files(folder, {**files, RECORD: record.to_json()})
                 when = (found / RECORD).stat().st_mtime

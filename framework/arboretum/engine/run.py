@@ -3,11 +3,12 @@
 Reads data through the dataset component only and writes nothing; observers keep what it returns.
 """
 
+import functools
 import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -15,15 +16,16 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, select
+from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
-from arboretum.errors import ArboretumError, BudgetError, DataError, blaming
+from arboretum.errors import ArboretumError, BudgetError, DataError, VerificationError, blaming
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
 from arboretum.model.encoded import Encoded
-from arboretum.model.record import RECOMPUTED, Checked, Record, Status
+from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
 from arboretum.model.table import Table, Task
 
 VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
@@ -124,18 +126,86 @@ def fingerprint(request: Request, sha256: str) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
+@attrs.frozen
+class Later:
+    """What solvers leave to be done once their tree is kept: takes the place of ``Context.after``."""
+
+    left: list[tuple[Solution, Callable[[], Solution]]] = attrs.field(factory=list)
+
+    def __call__(self, found: Solution, work: Callable[[], Solution]) -> Solution:
+        self.left.append((found, work))
+        return found
+
+    def of(self, tree: Any) -> list[tuple[Solution, Callable[[], Solution]]]:
+        """What is left of the solution with that tree, of all that a tuner has tried."""
+        return [one for one in self.left if one[0].tree is tree]
+
+
 @blaming()
-def run(request: Request, progress: Progress | None = None, prepared: Prepared | None = None) -> Record:
-    """Execute one run and return its verified record; raises ArboretumError on any failure."""
+def run(
+    request: Request, progress: Progress | None = None, prepared: Prepared | None = None, keep: Callable[[Record], None] = lambda record: None
+) -> Record:
+    """Execute one run and return its verified record; raises ArboretumError on any failure.
+
+    keep : is handed the record before what may take long, or fail, after the tree is known: its certificate and its proof.
+    """
+    progress, later = progress or _silent, Later()
+    prepared = prepared or prepare(request, progress)
+    scale = Scale.of(prepared.table, request.parts)
+    table = scale.table(prepared.table)
+    with held(request.parts.solver is not None) as signals:
+        how = {"listen": functools.partial(signals.heard_by, after=later), "scale": scale, "warm": True, "sealed": True}
+        fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
+        record, metrics = _verified(request, prepared, table, fitted, progress)
+    left, ended = later.of(fitted.solution.tree), signals.ended
+    what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
+    if ended is not None:
+        record = attrs.evolve(record, solution=_ended(record.solution, ended))
+    if what:
+        cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
+        stopped = record.solution and record.solution.interrupted
+        if ended is not None or (stopped and stopped.args and request.certify):  # whoever sends a signal does not wait for a certificate
+            return cut
+        keep(cut)
+    if request.certify:
+        record = _certified(request, fitted, record, metrics, progress)
+    for found, work in left:
+        record = _worked(record, prepared, found, work, keep)
+    return record
+
+
+def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
+    """A solution that says what ended its run."""
+    return attrs.evolve(solution, details={**solution.details, "interrupted": (*error.args, True)[0]})
+
+
+def _unfinished(prepared: Prepared) -> str:
+    """A run cut short is not what its request stands for: no later one may take it for finished."""
+    return f"unfinished-{prepared.fingerprint}"
+
+
+def _worked(record: Record, prepared: Prepared, found: Solution, work: Callable[[], Solution], keep: Callable[[Record], None]) -> Record:
+    """The record after what a solver had left to do; where that fails it is kept, and says so, before the error is raised."""
+    try:
+        done = work()
+    except KeyboardInterrupt as error:
+        done = attrs.evolve(_ended(found, error), finished=False, notes=(*found.notes, "no proof is written: it was interrupted"))
+    except ArboretumError as error:
+        true = record.verified and not isinstance(error, VerificationError)
+        keep(attrs.evolve(record, verified=true, fingerprint=_unfinished(prepared), notes=(*record.notes, f"no proof is written: {error}")))
+        error.add_note("the tree is kept, without a proof")
+        raise
+    solution = attrs.evolve(record.solution, details={**record.solution.details, **done.details})
+    fingerprint = record.fingerprint if done.finished else _unfinished(prepared)
+    return attrs.evolve(record, solution=solution, fingerprint=fingerprint, notes=(*record.notes, *done.notes[len(found.notes) :]))
+
+
+def _verified(request: Request, prepared: Prepared, table: Table, fitted: Fit, progress: Progress) -> tuple[Record, dict[str, float]]:
+    """The record of a tree that the slow reference has recomputed, and the metrics in the engine's units.   table : in these, too."""
     from arboretum.engine.search.compiled_criterion import notes_of
     from arboretum.engine.verify import verify
 
-    progress = progress or _silent
-    prepared = prepared or prepare(request, progress)
     parts = request.parts
-    scale = Scale.of(prepared.table, parts)
-    table = scale.table(prepared.table)
-    fitted = fit(parts, table, request.seed, budget=request.budget, progress=progress, warm=True, sealed=True, scale=scale)
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
@@ -146,46 +216,43 @@ def run(request: Request, progress: Progress | None = None, prepared: Prepared |
     with clock(timings, "verify"):
         checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
     solution = attrs.evolve(fitted.solution, checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed)
-    certificate, remarks = _certify(request, fitted, tree, metrics, timings, progress)
-    scale = fitted.scale
+    scale, measured = fitted.scale, metrics
     metrics, tree, solution = scale.metrics(metrics), scale.tree(tree), scale.solution(solution)
     sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
     (known, cuts), restricted = objects.cuts, ()
     if fitted.solution.status is Status.optimal and known < cuts and not hasattr(parts.solver, "tests"):
         restricted = (f"optimal for a restricted problem: tests know {known} of {cuts} cuts of continuous columns; encoder.numeric=midpoints has all",)
-    return Record(
+    record = Record(
         request.config, request.seed, request.versions,
         {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
         timings, metrics, solution if proves else None, verified=True, tree=tree,
-        # a tree cut short is not the tree that this request stands for: no later run may take it for finished
-        fingerprint=prepared.fingerprint if fitted.solution.finished else f"unfinished-{prepared.fingerprint}",
-        notes=(*table.notes.values(), *objects.notes, *fitted.solution.notes, *restricted, *notes_of(fitted.problem, tree), *remarks, *scale.notes()),
-        certificate=certificate, selections=fitted.selections, code=request.code, checked=checked,
+        fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
+        notes=(*table.notes.values(), *objects.notes, *solution.notes, *restricted, *notes_of(fitted.problem, tree), *scale.notes()),
+        selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
+    return record, measured
 
 
-def _certify(
-    request: Request, fitted: Fit, tree: Any, metrics: Mapping[str, float], timings: dict[str, float], progress: Progress
-) -> tuple[Any, tuple[str, ...]]:
-    """The certificate, if it is asked for, and the notes on it; under a clock of its own, with the whole budget again.
+def _certified(request: Request, fitted: Fit, record: Record, metrics: Mapping[str, float], progress: Progress) -> Record:
+    """The record with its certificate, and with notes on it; under a clock of its own, with the whole budget again.   metrics : the engine's.
 
     A certificate that the budget cut short holds what is proven; the tree is the one that the request stands for, so the run
     is finished all the same.  (More budget makes another fingerprint, so ``skip_finished`` then certifies anew.)
     """
-    if not request.certify:
-        return None, ()
     from arboretum.engine.certificate import certify
 
+    timings = dict(record.timings)
     listener = about(progress, f"certifying with {request.certifier.name}" if request.certifier else "certifying")
     with clock(timings, "certify", progress):
         budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
-        found = certify(request.certifier, request.complexities, tree, fitted.problem, fitted.solution, metrics, context)
+        asked = request.certifier, request.complexities, fitted.solution.tree, fitted.problem, fitted.solution, metrics
+        certificate, remarks = certify(*asked, context)
         fitted.seal.check("the certifier")
-        return found
+    return attrs.evolve(record, certificate=certificate, timings=timings, notes=(*record.notes, *remarks))
 
 
 @attrs.frozen(eq=False)
@@ -232,12 +299,13 @@ def pose(
 def fit(
     parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
     progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
+    listen: Callable[[Context], Context] = lambda context: context,
 ) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
     sealed : take checksums, by which verification finds out whether a component has changed the data.
-    scale : what the table was divided by.
+    scale : what the table was divided by.   listen : makes the context that the method is handed.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
@@ -249,7 +317,7 @@ def fit(
             warm_up(parts.method, problem, budget.context(seed, progress))
     progress(0, None, f"growing with {parts.method.name}")
     with clock(timings, "fit", progress):
-        context = budget.context(seed, progress)
+        context = listen(budget.context(seed, progress))
         grown = select.prune(select.grow_or_tune(problem, context), context)
     told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal, "scale": posed.scale}
     return Fit(grown.solution, grown.problem, grown.selections, **told)

@@ -112,7 +112,7 @@ _COMPARED = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": oper
 
 def param(
     default: Any, doc: str, *, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None,
-    choices: Sequence[Any] = (), unit: str = "", converter: Any = None, shared: str = "", alias: str | None = None,
+    choices: Sequence[Any] = (), unit: str = "", converter: Any = None, shared: str = "", alias: str | None = None, writes: bool = False,
 ) -> Any:  # fmt: skip
     """Declare a component's field.
 
@@ -121,6 +121,7 @@ def param(
     shared : name of the top-level value that this field follows unless it is set itself (θ is ``theta``).
     alias : the field's name in configuration, command line and constructor, where the attribute cannot have it
         (``kind`` and ``name`` are taken by the class); default: the attribute's name.
+    writes : names a file that the component writes; a run that is repeated (``--from``) does not take it over.
 
     Raises (when the component is built) ValueError naming field, rule and value.
     """
@@ -143,5 +144,5 @@ def param(
             where = f"{getattr(cls, 'kind', cls.__name__)}.{attribute.alias}"
             raise ValueError(f"{where} must be {bounds}; got {value!r}")
 
-    metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared}
+    metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared, "writes": writes}
     return attrs.field(default=default, validator=check if bounds else None, converter=converter, alias=alias, metadata=metadata)

@@ -103,6 +103,8 @@ class Context:
     progress : called now and then with (done, total or None, message); must not be called per candidate test.
     proven : called by a solver when it knows more, with (lower bound, value of its best tree; ∞ before there is one), both in
         the unit of ``Solution.value``.  What it hears is kept with the solution, after how many seconds.
+    after : called by a solver with what it has found, and with what it does next that may take long or fail (writing a proof) and
+        returns the solution with notes on that; returned by ``solve`` in place of both.  At once, unless a run keeps its tree first.
     """
 
     seed: int = 0
@@ -110,6 +112,7 @@ class Context:
     memory_bytes: int | None = None
     progress: Callable[[float, float | None, str], None] = lambda done, total, message: None
     proven: Callable[[float, float], None] = lambda lower_bound, value: None
+    after: Callable[[Solution, Callable[[], Solution]], Solution] = lambda found, work: work()
 
 
 @attrs.frozen

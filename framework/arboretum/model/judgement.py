@@ -24,11 +24,27 @@ class Verdict(enum.Enum):
     OPEN = "OPEN"
 
 
-def csv_text(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows, the headings first, as CSV text (RFC 4180, newline "\\n")."""
+RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+
+
+def csv_text(rows: Iterable[Sequence[Any]], *, inert: bool = True) -> str:
+    """Rows, the headings first, as CSV text (RFC 4180, newline "\\n").
+
+    inert : texts that a spreadsheet would run as formulas get a ' before them, numbers excepted.
+    """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows([map(_inert, row) for row in rows] if inert else rows)
     return text.getvalue()
+
+
+def _inert(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.startswith(RUN_BY_SPREADSHEETS):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
 
 
 @attrs.frozen

@@ -92,7 +92,9 @@ def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[An
 def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: Any) -> None:
     try:
         module = point.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugin may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a plugin may raise anything
         registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
@@ -120,7 +122,9 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
         module = import_file(path)
     except PluginError:
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
     registry.owners.append(owner := attrs.evolve(owner, version=module.__checksum__))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
@@ -173,7 +177,9 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         return []
     try:
         return list(hooks_of[owner.plugin]())
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PluginError(f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}") from error
 
 

@@ -5,6 +5,7 @@ is walked from the root, set by set: what counting shows is taken, what the memo
 too little the set is searched.  So a proof is found for every bound that is true, and in little more time than checking it takes.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -17,8 +18,8 @@ from arboretum.proof import finding
 from arboretum.proof.additive import Additive
 from arboretum.proof.writing import ProofWriter
 
-SETS = 2_000
-"""That are looked at between two words of progress."""
+SETS, SLICE_SECONDS = 2_000, 0.2
+"""That are looked at between two words of progress: as many as take so long, and no more than these."""
 
 @attrs.frozen(eq=False)
 class Memo:
@@ -46,7 +47,7 @@ class Extraction:
         spelled = {int(side): (test, outcome) for test, sides in enumerate(rules.literals) for outcome, side in enumerate(sides)}
         columns = rules.has.shape[1]
         self.spelled = np.array([spelled.get(side, (0, 0)) for side in range(2 * columns)], np.int32).reshape(-1, 2)
-        self.memory = self._memory(memo)
+        self.memory, self._sets = self._memory(memo), SETS // 10
         rules.new_log(np.empty(1 << 12, np.int32), np.zeros(1 << 8, np.int64))
 
     def _memory(self, memo: Memo | None) -> Any:
@@ -107,8 +108,10 @@ class Extraction:
     def _walk(self) -> None:
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
-            room = rules.ground, rules.log, self._nodes, self._frames, rules.scratch
-            ended = finding.walk(*room, self.memory, self.spelled, state, SETS)
+            room, start = (rules.ground, rules.log, self._nodes, self._frames, rules.scratch), time.monotonic()
+            ended = finding.walk(*room, self.memory, self.spelled, state, self._sets)
+            slow = time.monotonic() - start > SLICE_SECONDS
+            self._sets = max(1, self._sets // 4) if slow else min(SETS, self._sets + self._sets // 4 + 1)
             number = int(state[finding.RECORDS])
             done = 1.0 if ended == finding.FINISHED else finding.share_done(self._nodes, self._frames, state[finding.AT])
             self.progress(done, 1.0, "writing the proof")

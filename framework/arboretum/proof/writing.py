@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 from arboretum import __version__
 from arboretum.errors import StoreError
 from arboretum.interfaces.method import Problem
+from arboretum.model.files import file_for
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import configuration
 from arboretum.proof.format import MAGIC, data_of
@@ -29,9 +32,9 @@ class ProofWriter:
     """
 
     def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[Any], unit: Fraction, seed: int = 0) -> None:
-        """Raises StoreError where the file cannot be written.   tests : see the module.   unit : of bounds."""
-        self.path, self.problem, self.records = Path(path).expanduser(), problem, 0
-        self._part, self._digest = self.path.with_name(f".{self.path.name}.part"), hashlib.sha256()
+        """Raises StoreError where the file cannot be written, or is no proof.   tests : see the module.   unit : of bounds."""
+        self.path, self.problem, self.records = self.place(path), problem, 0
+        self._part, self._digest = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}"), hashlib.sha256()
         shape = getattr(problem.parts.objective, "shape", "additive")
         self.header = header = {
             "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
@@ -39,11 +42,17 @@ class ProofWriter:
             "tests": [np.array(test, np.int64).tolist() for test in tests],
         }  # fmt: skip
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._part.open("wb")
+            self._file = self._part.open("xb")
         except OSError as error:
             raise self._trouble(error) from error
         self._write(MAGIC + json.dumps(header, ensure_ascii=False, default=str).encode() + b"\n")
+
+    @staticmethod
+    def place(path: str | os.PathLike) -> Path:
+        """Where a proof is written: a new file, or in place of a proof.  Raises StoreError; a solver asks before its search."""
+        with suppress(OSError):  # why there is no such folder is told of the file
+            Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
+        return file_for(path, "solver.proof", MAGIC.partition(b"/")[0].decode())
 
     def append(self, words: np.ndarray, records: int) -> None:
         """Add int32 words, contiguous, that hold so many whole records."""
@@ -64,6 +73,8 @@ class ProofWriter:
         self._write(struct.pack("<2i", -1, len(end)) + end)
         self._write(self._digest.digest())
         try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
             self._file.close()
             self._part.replace(self.path)
         except OSError as error:
@@ -73,9 +84,10 @@ class ProofWriter:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if not self._file.closed:
+        with suppress(OSError):  # of a full disk: what could not be written is not wanted either
             self._file.close()
-        self._part.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._part.unlink()
 
     def _write(self, data: Any) -> None:
         self._digest.update(data)

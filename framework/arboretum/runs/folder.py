@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import secrets
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +23,11 @@ from arboretum.model.tree import Tree
 
 RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
 FRONTS = ("front.json", "front.svg", "front.html")
+FURTHER = "tree-{}.json"  # further optimal trees, numbered from 2
 ERROR = "error.txt"
 TRACKED = "tracked.json"  # which tracker has the run, under which id; absent while no tracker has it
 RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"  # how the folder of a run, of a sweep is chosen
+_OURS = (TREE, PICTURE, TEXT, *FRONTS)
 LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most, the heaviest branches: nobody reads a hundred thousand lines
 PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a record with its tree is seldom larger
 
@@ -38,7 +41,7 @@ def artifacts(record: Record) -> dict[str, str]:
     if tree is not None:
         trees = {TREE: tree.to_json(), TEXT: tree.to_text(max_leaves=LEAVES_IN_TEXT), PICTURE: tree.to_svg(title=record.title or None)}
     others = () if record.solution is None else record.solution.others
-    trees |= {f"tree-{number}.json": other.to_json() for number, other in enumerate(others, 2)}
+    trees |= {FURTHER.format(number): other.to_json() for number, other in enumerate(others, 2)}
     front = None if record.solution is None else record.solution.front
     trees |= {} if front is None else front.files(record.title)
     checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
@@ -64,11 +67,20 @@ def _writing(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[N
             remove(path)
 
 
-def make_ready(folder: Path, option: str = RUN_DIR) -> None:
-    """Make the folder and prove that it can be written.   option : of the command, that chooses another.   Raises StoreError."""
-    probe = folder / f".probe-{secrets.token_hex(4)}"
-    with _writing(folder, [probe], option):
-        probe.write_bytes(b"\0" * PROBE_BYTES)
+def make_ready(folder: Path, option: str = RUN_DIR) -> bool:
+    """Make the folder and prove that it can be written; returns whether it was not there before.
+
+    option : of the command, that chooses another.   Raises StoreError.
+    """
+    probe, fresh = folder / f".probe-{secrets.token_hex(4)}", not os.path.lexists(folder)
+    try:
+        with _writing(folder, [probe], option):
+            probe.write_bytes(b"\0" * PROBE_BYTES)
+    except StoreError:
+        if fresh:
+            remove_empty(folder)
+        raise
+    return fresh
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RUN_DIR) -> None:
@@ -90,9 +102,21 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RU
 
 def write_run(folder: Path, files: Mapping[str, str]) -> None:
     """Keep a finished run; what an earlier run left in the folder about failures and trackers is taken away."""
+    foreign = holds_others(folder)
     write_files(folder, files)
-    remove(folder / ERROR)
     remove(folder / TRACKED)
+    if not foreign:
+        remove(folder / ERROR)
+
+
+def holds_others(folder: Path) -> bool:
+    """Whether a folder is not a run's alone: an ``error.txt`` there may be anybody's."""
+    return folder.is_dir() and not all(is_own(path.name) or path.name.startswith(".") for path in folder.iterdir())
+
+
+def is_own(name: str) -> bool:
+    """Whether runs write files of that name."""
+    return name in (RECORD, *_OURS, ERROR, TRACKED) or re.fullmatch(FURTHER.format(r"\d+"), name) is not None
 
 
 def read_files(folder: Path) -> dict[str, str]:
@@ -187,8 +211,12 @@ def names_of(config: Mapping[str, Any]) -> str:
 
 
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
-    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that cannot be read)."""
-    return (folder / RECORD).exists() and not (fingerprint and identity_of(folder)[0] == fingerprint)
+    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that cannot be read), or files
+    of a run's names that no record tells of, and so are somebody's.
+    """
+    if (folder / RECORD).exists():
+        return not (fingerprint and identity_of(folder)[0] == fingerprint)
+    return any(os.path.lexists(folder / name) for name in (RECORD, *_OURS, TRACKED, FURTHER.format(2)))
 
 
 def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
@@ -199,8 +227,8 @@ def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) ->
     if not is_taken(folder, fingerprint):
         return folder
     if refuse:
-        msg = f"run folder {str(folder)!r} holds another finished run (arboretum show {folder}); it is kept: "
-        raise StoreError(f"{msg}choose another with {RUN_DIR}, or move that one away")
+        what = f"another finished run (arboretum show {folder}); it is" if (folder / RECORD).exists() else "files of a run's names; they are"
+        raise StoreError(f"run folder {str(folder)!r} holds {what} kept: choose another with {RUN_DIR}, or move that one away")
     others = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
     return next(other for other in others if not is_taken(other, fingerprint))
 
@@ -217,9 +245,15 @@ def run_folders(root: Path) -> list[Path]:
 
 
 def remove(path: Path) -> None:
-    """Take away a file, or an empty folder; what cannot be taken away stays."""
+    """Take away a file of ours; what cannot be taken away stays."""
     with suppress(OSError):
-        path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        path.unlink()
+
+
+def remove_empty(folder: Path) -> None:
+    """Take away a folder that this process made, if nothing is in it; a link to a folder stays."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 HOME = "ARBORETUM_RUNS"  # environment variable: the folder of the index; default ``outputs`` where the command is run

@@ -28,7 +28,9 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
         return action()
     except ArboretumError as error:
         raise TrackerError(masked(str(error))) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise TrackerError(masked(account(error, f"tracker {tracker.name!r}") or said(error))) from error
 
 

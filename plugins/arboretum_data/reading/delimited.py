@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import itertools
+import os
 import zlib
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -37,10 +38,9 @@ MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, unpacked when it is gzip; raises DataError naming the file and the cause."""
-    if not path.exists():
-        raise DataError(f"{path}: no such file")
+    refuse_no_file(path, pipes=True)
     try:
-        content = path.read_bytes()
+        content = _from_pipe(path) if path.is_fifo() else path.read_bytes()
         if content[:2] == b"\x1f\x8b":
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
@@ -50,6 +50,25 @@ def read_bytes(path: Path) -> bytes:
     for mark, what in _OTHER_FORMATS.items():
         if content.startswith(mark):
             raise DataError(f"{path}: this is {what}")
+    return content
+
+
+def refuse_no_file(path: Path, *, pipes: bool = False) -> None:
+    """Raise DataError where nothing, or something else than a file (or a pipe) is."""
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
+    if not (path.is_file() or path.is_dir() or (pipes and path.is_fifo())):  # a folder has words of its own
+        raise DataError(f"{path}: a pipe or a device, and no file; write what it gives into a file first")
+
+
+def _from_pipe(path: Path) -> bytes:
+    """What somebody writes into a pipe; raises DataError at once where nobody does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "rb") as file:
+        content = file.read()
+    if not content:
+        raise DataError(f"{path}: a pipe into which nobody writes; write what it is to give into a file first")
     return content
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arboretum.api import EXACT, DataError
 from arboretum_data.reading.cells import Cells, checked_header
-from arboretum_data.reading.delimited import arrow_text_cells
+from arboretum_data.reading.delimited import arrow_text_cells, refuse_no_file
 
 
 def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[Cells]:
@@ -18,8 +18,7 @@ def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[st
     ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet, no row, columns of
     lists, structures or bytes.
     """
-    if not path.exists():
-        raise DataError(f"{path}: no such file")
+    refuse_no_file(path)
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,0 +1,71 @@
+"""Signals while a solver works: heard where it looks up from its work, so that a search leaves no half-made tree, and no finished one is lost."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import attrs
+
+from arboretum.interfaces.method import Context
+
+PATIENCE_SECONDS = 1.0
+"""Until a signal interrupts wherever the work stands; a second one does so at once."""
+HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@attrs.define(eq=False)
+class Held:
+    """Signals that are held back.   ended : what the handler raised of one that came when nobody looked up any more."""
+
+    before: dict[int, Any] = attrs.field(factory=dict)
+    waiting: list[tuple[int, FrameType | None]] = attrs.field(factory=list)
+    timer: threading.Timer | None = None
+    ended: KeyboardInterrupt | None = None
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """The handler while signals are held back."""
+        if self.waiting:
+            self.look()
+        self.waiting.append((number, frame))
+        again = threading.main_thread().ident, number
+        self.timer = threading.Timer(PATIENCE_SECONDS, signal.pthread_kill, again)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def look(self, *what: Any) -> None:
+        """Let the handler that was there before act on what has come (Ctrl-C: raise KeyboardInterrupt)."""
+        while self.waiting:
+            number, frame = self.waiting.pop()
+            self.timer.cancel()
+            self.before[number](number, frame)
+
+    def heard_by(self, context: Context, **more: Any) -> Context:
+        """The context of a solver: its words are when it looks up.   more : of its fields."""
+
+        def told(action: Callable[..., None]) -> Callable[..., None]:
+            return lambda *what: (action(*what), self.look())[0]
+
+        return attrs.evolve(context, progress=told(context.progress), proven=told(context.proven), **more)
+
+
+@contextmanager
+def held(wanted: bool) -> Iterator[Held]:
+    """Hold signals back inside the block, in the main thread.   wanted : False leaves them as they are."""
+    found = Held()
+    if wanted and threading.current_thread() is threading.main_thread():
+        found.before = {number: handler for number in HEARD if callable(handler := signal.getsignal(number))}
+    for number in found.before:
+        signal.signal(number, found.note)
+    try:
+        yield found
+    finally:
+        for number, handler in found.before.items():
+            if signal.getsignal(number) == found.note:  # else the handler has put others in their place: the command is ending
+                signal.signal(number, handler)
+    try:
+        found.look()
+    except KeyboardInterrupt as error:
+        found.ended = error

@@ -1,0 +1,89 @@
+"""A finished search is kept before its proof is written: whatever becomes of the proof, record and tree are there and say so."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import attrs
+import pytest
+
+from arboretum.api import Context, StoreError, VerificationError
+from arboretum.runs.folder import read_run
+from arboretum_gosdt import proving
+
+WORDS = ("method=gosdt", "objective.lam=0.1", "seed=3", "hydra.run.dir=r")
+
+
+@pytest.fixture
+def solved(toy, monkeypatch):
+    """Solves with a proof whose writing does something else."""
+
+    def solver(action, *words):
+        monkeypatch.setattr(proving, "_written", lambda path, attempt, found, *rest: action() or found)
+        return toy(*WORDS, "solver.proof=p.proof", *words)
+
+    return solver
+
+
+def raising(error):
+    def action():
+        raise error
+
+    return action
+
+
+def test_when_the_proof_is_begun_record_and_tree_are_there(solved, here):
+    """So kill −9 loses no more than the proof."""
+    seen = []
+    done = solved(lambda: seen.append(read_run(here / "r")))
+    assert done.status == 0, done.err
+    assert seen[0].verified and seen[0].tree.n_nodes and seen[0].fingerprint.startswith("unfinished-")
+    assert "the run was ended before it had its proof" in seen[0].notes
+    after = read_run(here / "r")
+    assert not after.fingerprint.startswith("unfinished-") and not any("proof" in note for note in after.notes)
+    assert [path.name for path in here.glob("r*")] == ["r"]
+
+
+def test_a_disk_that_is_full_costs_the_proof_alone(solved, here):
+    done = solved(raising(StoreError("the proof 'p.proof' cannot be written (No space left on device)")))
+    assert done.status == 1 and "No space left on device" in done.err and "the tree is kept, without a proof" in done.err
+    kept = read_run(here / "r")
+    assert kept.verified and "no proof is written: the proof 'p.proof' cannot be written (No space left on device)" in kept.notes
+    assert kept.fingerprint.startswith("unfinished-"), "with skip_finished=true it is done again"
+
+
+def test_a_bound_that_is_not_true_is_not_kept_as_verified(solved, here):
+    assert solved(raising(VerificationError("the proof shows less"))).status == 1
+    assert not read_run(here / "r").verified
+
+
+def test_a_signal_costs_the_proof_alone(solved, here):
+    assert solved(raising(KeyboardInterrupt(signal.SIGTERM))).status == 143
+    assert "no proof is written: it was interrupted" in read_run(here / "r").notes
+
+
+def test_the_same_run_again_does_not_give_its_finished_record_away_for_a_while(solved, here):
+    assert solved(lambda: None).status == 0
+    seen = []
+    assert solved(lambda: seen.append(json.loads((here / "r" / "record.json").read_text()))).status == 0
+    assert not seen[0]["fingerprint"].startswith("unfinished-") and [path.name for path in here.glob("r*")] == ["r"]
+
+
+def test_a_certificate_comes_after_the_tree_is_kept_too(solved, here, monkeypatch):
+    from arboretum.engine import certificate
+
+    monkeypatch.setattr(certificate, "certify", lambda *how: (_ for _ in ()).throw(KeyboardInterrupt(signal.SIGTERM)))
+    done = solved(lambda: None, "certify=true")
+    assert done.status == 143 and "what is known is kept in" in done.err
+    assert "the run was ended before it had its certificate and proof" in read_run(here / "r").notes
+
+
+def test_a_search_that_a_signal_ended_has_little_time_for_its_proof(monkeypatch):
+    found = attrs.make_class("Found", ["interrupted", "notes", "finished", "details"])(KeyboardInterrupt(signal.SIGTERM), (), False, {})
+    monkeypatch.setattr(proving, "GRACE_SECONDS", -1.0)
+    monkeypatch.setattr(proving, "_unprovable", lambda attempt: "")
+    monkeypatch.setattr(proving, "_written", lambda path, attempt, found, context, resumable: context.progress(0, None, "writing"))
+    assert proving.prove("p", None, found, Context()).notes == ("no proof is written: it was interrupted",)
+    monkeypatch.setattr(proving, "GRACE_SECONDS", 100.0)
+    assert proving.prove("p", None, found, Context()) is None
