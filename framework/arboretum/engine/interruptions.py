@@ -11,19 +11,23 @@ import attrs
 
 from arboretum.interfaces.method import Context
 
-PATIENCE_SECONDS = 1.0
-"""Until a signal interrupts wherever the work stands; a second one does so at once."""
+PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 3.0
+"""Until a signal interrupts wherever the work stands (a second one does so at once): a search, and what is done to keep what it has found."""
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @attrs.define(eq=False)
 class Held:
-    """Signals that are held back.   ended : what the handler raised of one that came when nobody looked up any more."""
+    """Signals that are held back.
+
+    ended : what the handler raised of one that came when nobody looked up any more.   found : whether the search is over.
+    """
 
     before: dict[int, Any] = attrs.field(factory=dict)
     waiting: list[tuple[int, FrameType | None]] = attrs.field(factory=list)
     timer: threading.Timer | None = None
     ended: KeyboardInterrupt | None = None
+    found: bool = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while signals are held back."""
@@ -31,7 +35,7 @@ class Held:
             self.look()
         self.waiting.append((number, frame))
         again = threading.main_thread().ident, number
-        self.timer = threading.Timer(PATIENCE_SECONDS, signal.pthread_kill, again)
+        self.timer = threading.Timer(FOUND_SECONDS if self.found else PATIENCE_SECONDS, signal.pthread_kill, again)
         self.timer.daemon = True
         self.timer.start()
 

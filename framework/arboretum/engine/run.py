@@ -156,6 +156,7 @@ def run(
     with held(request.parts.solver is not None) as signals:
         how = {"listen": functools.partial(signals.heard_by, after=later), "scale": scale, "warm": True, "sealed": True}
         fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
+        signals.found = True
         record, metrics = _verified(request, prepared, table, fitted, progress)
     left, ended = later.of(fitted.solution.tree), signals.ended
     what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))

@@ -159,3 +159,32 @@ def test_no_inherited_bound_is_above_what_a_set_costs(seed):
         below.below(alone.upper)  # there is no such tree
         below.start_between(sides[0], dear)
         assert below.run(None, None, lambda low, up: None) == "" and below.lower == alone.upper <= below.upper
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, monkeypatch):
+    from arboretum.testing.suites.base import verify_solution
+    from arboretum_gosdt import sparse
+
+    monkeypatch.setattr(sparse, "SLICE", 300)  # short slices: many words, with trees that are better than the search has added up
+    monkeypatch.setattr(sparse, "SLICE_SECONDS", 1e-5)
+    problem = tiny_problem(seed + 100, Accuracy(lam=0.003), n_rows=60, n_columns=5)
+    best, heard = Path().solve(problem, Context()), []
+    for last in range(1, 21):
+        heard.clear()
+
+        def ends(*what, last=last):
+            heard.append(what)
+            if len(heard) == last:
+                raise KeyboardInterrupt(15)
+
+        found = Path(exact=last % 2 == 0).solve(problem, Context(progress=ends))
+        verify_solution(found, problem)
+        assert (found.interrupted is not None) == (len(heard) == last) and found.lower_bound <= best.value <= found.value + 1e-12
+        errors = [point.values[0] for point in found.front.points]
+        assert errors == pytest.approx([_error(one.tree) for one in found.front.points])
+
+
+def _error(tree):
+    held = tree.weights[tree.is_leaf]
+    return float((held.sum() - held.max(axis=1).sum()) / held.sum())
