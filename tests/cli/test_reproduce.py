@@ -383,6 +383,13 @@ def test_a_folder_that_cannot_be_written_is_said_before_any_work(coins):
     assert "cannot be written" in error and "choose another with --out FOLDER" in error
 
 
+def test_a_folder_with_other_things_in_it_is_refused_before_any_work(coins):
+    Path("mine").mkdir()
+    (Path("mine") / "cells.csv").write_text("mine")
+    assert "choose another with --out FOLDER" in coins("--out", "mine").error
+    assert (Path("mine") / "cells.csv").read_text() == "mine"
+
+
 def test_the_first_paper_in_small_says_the_same_with_one_worker_and_two(command):
     """Alkhalid, Chikalov & Moshkov: 50 tables of each group; every cell passes."""
     texts = []

@@ -17,14 +17,14 @@ from arboretum.cli.progress import QUIET_SECONDS, Line, counts
 from arboretum.cli.show import tracker_from
 from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph, status_of
 from arboretum.config.execute import Session, tracker_fields
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, StoreError
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
 from arboretum.plugin.build import build, component_values, default_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import default_root, make_ready, write_files
-from arboretum.runs.tracking import VerdictFacts, track_verdict
+from arboretum.runs.tracking import SUMMARY, VerdictFacts, track_verdict
 from arboretum.runs.worker_pool import OUT, Job, Work, code_of, perform
 
 DESCRIPTION = """\
@@ -34,6 +34,8 @@ where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: wh
 
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")
+
+PIECES = "pieces"  # where finished ones are kept, below the folder
 
 
 def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
@@ -179,6 +181,8 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
     folder = Path(arguments.out).expanduser() if arguments.out else default_root() / "reproduce" / entry.name
+    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in (SUMMARY, PIECES)):
+        raise StoreError(f"{str(folder)!r} holds other things than a study, which might be overwritten; choose another with {OUT}")
     make_ready(folder, OUT)
     session = Session(registry)
     trouble = "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
@@ -190,7 +194,7 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         if now.seconds >= QUIET_SECONDS:
             line.show(counts(now.reused + now.ended, now.total, now.left, len(now.failures), now.reused, " pieces"))
 
-    work = perform(job, pieces, folder / "pieces", workers=workers, fresh=arguments.fresh, watch=watch)
+    work = perform(job, pieces, folder / PIECES, workers=workers, fresh=arguments.fresh, watch=watch)
     line.clear()
     if work.interrupted:
         kept = f"{len(work.found)} of {len(pieces)} pieces are finished and kept in {folder}"
