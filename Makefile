@@ -3,13 +3,15 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
+# also: make test-all (every test), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
 PYTHON ?=
 VENV ?= .venv
 BIN := $(VENV)/bin
+NEXT := $(VENV)/next
+PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 STAMP := $(VENV)/.installed
 DEMO ?= runs/demo
 UV ?= uv
@@ -20,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all explore setup lock docs clean
+.PHONY: demo test test-all test-next explore setup lock docs clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -35,6 +37,17 @@ test: $(STAMP)
 
 test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# Pins say what was tried, not what comes: sweeps with the newest Hydra, pre-releases too, and the newest MLflow, in an environment
+# that has these alone, on top of the first one.
+test-next: $(STAMP)
+	@$(BIN)/python -m venv --clear --without-pip $(NEXT)
+	@within=$$($(NEXT)/bin/python $(PURELIB)) && outer=$$($(BIN)/python $(PURELIB)) && \
+	  echo "import site; site.addsitedir('$$outer')" > "$$within/outer.pth" && \
+	  $(BIN)/python -m pip install -q --pre --target "$$within" "hydra-core>=1.3.8,<1.5" && \
+	  $(BIN)/python -m pip install -q --no-deps --target "$$within" "mlflow>=3.10,<4"
+	@$(NEXT)/bin/python -c 'import hydra, mlflow.version; print("with Hydra", hydra.__version__, "and MLflow", mlflow.version.VERSION)'
+	$(NEXT)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/cli/test_sweep.py plugins/arboretum_mlflow/tests/test_sweeps.py $(PYTEST_ARGS)
 
 explore: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=explore $(PYTEST_ARGS)

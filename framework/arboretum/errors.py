@@ -6,6 +6,7 @@ that names component, method, file and line, whichever method it was.
 
 import difflib
 import os
+import re
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -53,19 +54,25 @@ class StoreError(ArboretumError):
 
 
 SHORTEST_PART = 3  # letters of a name that is looked for within longer ones
+ALIKE, SHORT_ALIKE = 0.7, 0.6
+"""Shares of equal letters from which on one name may be a slip of another, as :mod:`difflib` counts them: of four letters
+one may be wrong, of three too; "titanic" is no slip of "tic-tac-toe"."""
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most similar to ``name``, or None when nothing comes near; capitals count for little.
+    """Return the candidate that ``name`` may be a slip of, or None when nothing comes near; capitals count for little.
 
-    Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in "regularized_ec45").
+    Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in "regularized_ec45"), or the
+    longest that is a word of it ("best" of "best-first").
     """
     names, key = list(candidates), name.casefold()
     if name in names:
         return name
     folded = {candidate.casefold(): candidate for candidate in reversed(names)}  # of those that differ in capitals the first
     holding = sorted((one for one in folded if len(name) >= SHORTEST_PART and key in one), key=len)
-    near = [*difflib.get_close_matches(key, folded, n=1, cutoff=0.5), *holding]
+    held = sorted(folded.keys() & set(re.split(r"[\W_]+", key)), key=len, reverse=True)
+    alike = difflib.get_close_matches(key, folded, n=1, cutoff=SHORT_ALIKE if len(key) <= SHORTEST_PART else ALIKE)
+    near = [*alike, *holding, *held]
     return folded[near[0]] if near else None
 
 

@@ -110,6 +110,11 @@ def test_each_third_party_package_has_its_room(house):
     assert not wrong, "\n".join(wrong)
 
 
+def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
+    found = {module.where for module in house.modules for one in module.imports if one.target.startswith("hydra._internal")}
+    assert found == {"framework/arboretum/config/inside.py"}, "what a new Hydra moves is mended there"
+
+
 LOADED_LATE = {
     "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py" or m.path.stem.endswith("lanes"),
     "sklearn": lambda m: m.name == "arboretum.sklearn",

@@ -18,6 +18,12 @@ REFUSED = {
     "budget.second=3": "unknown parameter 'budget.second'; did you mean 'budget.seconds'?",
     "goal=valid_eror": "goal: unknown metric 'valid_eror'; did you mean 'valid_error'?",
     "hydra/launcher=joblob": "unknown hydra/launcher 'joblob'",
+    "hydra/launcher=submitt_local": "did you mean 'submitit_local'? pip install 'hydra-submitit-launcher' brings it",
+    "hydra/launcher=submitit_slurm": "known: basic; pip install 'hydra-submitit-launcher' brings it",
+    "hydra/launcher=ray": "known: basic; pip install 'hydra-ray-launcher>=1.2.2' brings it",
+    "hydra/launcher=zzz": "known: basic; packages bring joblib, submitit_local",
+    "criterion=gini": "unknown criterion 'gini'; gini is an impurity: say impurity=gini; installed: ",
+    "dataset=titanic": "unknown dataset 'titanic'; installed: ",
     # wrong types and bounds: field, rule, value
     "seed=abc": "seed must be a whole number; got 'abc'",
     "seed=1.5": "seed must be a whole number; got 1.5",
@@ -76,6 +82,9 @@ REFUSED = {
     "-m seed=1,1,2": "seed=1,1,2 names 1 twice; say each value once: seed=1,2",
     "-m dataset.seconds=0 stopping=[pure],[pure]": "stopping=[pure],[pure] names [pure] twice",
     "-m seed=glob(*)": "seed=glob(*): glob(…) chooses among the options of a group; say the values: seed=A,B",
+    "-m seed=range(0)": "seed=range(0) names no value; say at least one: seed=A,B",
+    "-m seed=range(3,1)": "seed=range(3,1) names no value",
+    "-m method=glob(zz*)": "method=glob(zz*) names no value; say at least one: method=A,B",
     "-m seed=range(0,3),7": "seed=range(0,3),7: range(…) stands alone; say each value, separated by commas",
     # a shared value that nobody follows
     "theta=0.1": "theta=0.1 changes nothing: no component of this run follows it; leave it out, or choose one that does",

@@ -81,6 +81,30 @@ def test_a_configuration_that_is_wrong_anywhere_fails_the_sweep_before_its_first
     assert not (here / "s").exists()
 
 
+def test_what_a_sweeper_s_parameters_say_is_swept_looked_at_and_shown(toy, here):
+    (here / "conf" / "experiment").mkdir(parents=True)
+    params = "# @package _global_\nhydra:\n  sweeper:\n    params:\n      dataset: toy\n      seed: 3,1\n"
+    (here / "conf" / "experiment" / "seeds.yaml").write_text(params)
+    ways = [("--config-dir", "conf", "+experiment=seeds"), ("-m", 'hydra.sweeper.params={seed: "3,1"}'), ("-m", "seed=3,1")]
+    for words in ways:
+        shown = toy(*words, "--cfg", "job")
+        assert shown.status == 0 and shown.out.startswith("# the first run of the sweep: "), shown.err
+        assert "\nseed: 3\n" in shown.out and "\nhydra:" not in shown.out
+        assert len(run_folders(here)) == 0
+    assert "\n  sweeper:" in toy(*ways[0], "--cfg", "hydra").out
+    assert "seed=range(0) names no value" in toy("-m", 'hydra.sweeper.params={seed: "range(0)"}').error
+    assert "seed=1,1 names 1 twice" in toy("-m", 'hydra.sweeper.params={seed: "1,1"}').error
+    assert toy(*ways[0], "-m", "hydra.sweep.dir=s").status == 0
+    assert [read_run(folder).seed for folder in run_folders(here / "s")] == [3, 1]
+
+
+def test_folders_may_be_named_after_what_a_job_was_told(toy, here):
+    words = ("hydra.sweep.dir=s", "hydra.sweep.subdir=${hydra.job.override_dirname}")
+    exclude = "hydra.job.config.override_dirname.exclude_keys=[dataset,tracker]"
+    assert toy("-m", "seed=1,2", *words, exclude, "hydra.job.config.override_dirname.kv_sep=-").status == 0
+    assert sorted(folder.name for folder in run_folders(here / "s")) == ["seed-1", "seed-2"]
+
+
 def test_finished_runs_are_not_repeated_and_it_says_so(toy, here):
     first = toy("-m", "seed=1,2", "skip_finished=true")
     assert "finished before" not in first.out

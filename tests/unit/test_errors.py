@@ -21,6 +21,14 @@ from arboretum.errors import closest, unknown
         ("x", ("a_column_with_x_in_it", "b"), None),
         ("zzz", ("gini", "entropy"), None),
         ("", (), None),
+        ("toy_", ("tyo", "play-tennis"), None),
+        ("tyo", ("toy", "iris"), "toy"),
+        ("best-first", ("best", "breadth", "depth"), "best"),
+        ("titanic", ("tic-tac-toe", "diabetic"), None),
+        ("adult", ("default", "dota2"), None),
+        ("heart", ("default",), None),
+        ("data", ("dota2",), None),
+        ("lymphography", ("mammography",), None),
     ],
 )
 def test_what_was_meant_is_found_whatever_its_capitals(name, known, meant):

@@ -1,7 +1,6 @@
 """``arboretum run``: a Hydra application with its own words for what goes wrong."""
 
-import io
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,13 @@ from arboretum.cli import terminal
 from arboretum.cli.plugins import installed
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
-from arboretum.cli.sweep import explain_failure, sweep, unforeseen
+from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, paragraph, status_of
 from arboretum.config.bridge import PRIMARY, Start, start_from, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
+from arboretum.config.launch import asked, first_job
 from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.component import KINDS, MANY
@@ -152,12 +152,25 @@ class Application:
 
 
 def _show(loader: Loader, arguments: Any) -> int:
-    """The configuration that a run would have."""
-    from hydra._internal.hydra import Hydra
+    """Print the configuration that a run would have; of a sweep, that of its first run."""
+    from hydra.types import RunMode
+    from omegaconf import OmegaConf, flag_override
 
-    with redirect_stdout(io.StringIO()) as said:
-        Hydra(PRIMARY, loader).show_cfg(PRIMARY, arguments.overrides, arguments.cfg, None, arguments.resolve)
-    terminal.say(said.getvalue().removesuffix("\n"))
+    config = loader.load_command(arguments.overrides, RunMode.MULTIRUN)
+    if arguments.multirun or config.hydra.mode == RunMode.MULTIRUN or config.hydra.sweeper.get("params"):
+        refuse_vain(asked(loader, config))
+        first = first_job(loader, config)
+        terminal.say(f"# the first run of the sweep: {' '.join(first)}")
+        config = loader.load_sweep_config(config, first) if arguments.cfg != "hydra" else config
+    else:
+        config = loader.load_command(arguments.overrides, RunMode.RUN)
+    with flag_override(config, ["struct", "readonly"], [False, False]):
+        if arguments.cfg == "job":
+            del config["hydra"]
+        shown = OmegaConf.create({"hydra": config.hydra}) if arguments.cfg == "hydra" else config
+    if arguments.resolve:
+        OmegaConf.resolve(shown)
+    terminal.say(OmegaConf.to_yaml(shown).removesuffix("\n"))
     return 0
 
 

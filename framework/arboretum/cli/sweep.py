@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep as Several
+from hydra.core.override_parser.types import ChoiceSweep, Override, Sweep as Several, ValueType
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
@@ -27,7 +27,7 @@ from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
-from arboretum.config.launch import multirun, search_of
+from arboretum.config.launch import asked, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
 from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, TrackerError, VerificationError
@@ -137,7 +137,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
     overrides = OverridesParser.create().parse_overrides(list(app.arguments.overrides))
-    _refuse_repeats(overrides)
+    refuse_vain(asked(loader, base))
     _refuse_mixture(folder, base, app.arguments.overrides)
     line, start = Line(), time.monotonic()
     post = Post(app, folder, base, overrides, line)
@@ -261,18 +261,18 @@ class Post:
         return self.trouble
 
 
-def _refuse_repeats(overrides: Sequence[Override]) -> None:
-    """Raise ConfigError when a swept key names a value twice: the same run twice weighs double in every average."""
-    for override in overrides:
+def refuse_vain(overrides: Sequence[Override]) -> None:
+    """Raise ConfigError when a swept key names no value, or one twice: the same run twice weighs double in every average."""
+    for override in (one for one in overrides if one.is_sweep_override()):
         key = override.get_key_element()
-        if not override.is_choice_sweep():
-            continue
-        if not isinstance(override.value(), ChoiceSweep):  # glob(…)
-            if override.key_or_group not in KINDS and "/" not in override.key_or_group:
-                raise ConfigError(f"{override.input_line}: glob(…) chooses among the options of a group; say the values: {key}=A,B")
-            continue
-        if any(isinstance(item, Several) for item in override.value().list):
+        if override.value_type == ValueType.GLOB_CHOICE_SWEEP and override.key_or_group not in KINDS and "/" not in override.key_or_group:
+            raise ConfigError(f"{override.input_line}: glob(…) chooses among the options of a group; say the values: {key}=A,B")
+        if isinstance(override.value(), ChoiceSweep) and any(isinstance(item, Several) for item in override.value().list):
             raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")
+        if override.is_discrete_sweep() and next(override.sweep_string_iterator(), None) is None:
+            raise ConfigError(f"{override.input_line} names no value; say at least one: {key}=A,B")
+        if override.value_type not in (ValueType.CHOICE_SWEEP, ValueType.SIMPLE_CHOICE_SWEEP):
+            continue
         values = list(override.sweep_string_iterator())
         twice = [value for i, value in enumerate(values) if value in values[:i]]
         if twice:

@@ -19,6 +19,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from arboretum.config.guard import chosen_options, restored
+from arboretum.config.inside import TOLD_ITS_BASE
 from arboretum.config.resolve import SETTINGS, Settings
 from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces.component import KINDS, MANY
@@ -31,6 +32,7 @@ from arboretum.plugin.registry import NONE, SWEEPER, Entry, Registry
 PRIMARY = "arboretum"  # name of the primary configuration
 REPEATED = "repeated_values"  # name of the node that holds the values of a record that is repeated
 VERSION_BASE = "1.3"
+BASIC = "basic.yaml"  # under which name Hydra's store holds the sweeper that does every combination
 
 _LOCK = threading.RLock()
 
@@ -68,7 +70,8 @@ def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
         Plugins.instance()  # Hydra's own launchers and sweepers register at first use: not inside, where it is undone
         store, base = ConfigStore.instance(), version.VersionBase.instance()
         before, base_before = store.repo, base.getbase()
-        version.setbase(VERSION_BASE)
+        if TOLD_ITS_BASE:
+            version.setbase(VERSION_BASE)
         store.repo = {name: dict(value) if isinstance(value, dict) else value for name, value in before.items()}
         try:
             fill(store.repo, registry, start or Start())
@@ -85,6 +88,10 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
     hydra = repo.setdefault("hydra", {})
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
+    if plain_sweeper := hydra["sweeper"].get(BASIC):  # what is null there takes no key from the command line
+        node = OmegaConf.merge(plain_sweeper.node, {"params": {}})
+        OmegaConf.set_struct(node.params, False)
+        hydra["sweeper"][BASIC] = ConfigNode(BASIC, node, plain_sweeper.group, plain_sweeper.package, plain_sweeper.provider)
     for file, entry in ((f"{entry.name}.yaml", entry) for entry in registry.entries(SWEEPER)):
         hydra["sweeper"][file] = _Node(file, component_node(entry), "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:

@@ -11,8 +11,6 @@ from typing import Any
 
 import attrs
 import yaml
-from hydra._internal.config_loader_impl import ConfigLoaderImpl, get_overrides_dirname
-from hydra._internal.utils import create_config_search_path
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import setup_globals
@@ -22,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import chosen_options, conceal, normalise, refuse_code
+from arboretum.config.inside import ConfigLoaderImpl, create_config_search_path, name_after
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
 from arboretum.interfaces.component import KINDS, MANY
@@ -84,10 +83,30 @@ def _missing(error: MissingConfigException, registry: Registry) -> str:
     if group.startswith("hydra/"):
         kind = group.removeprefix("hydra/")
         listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
-        ways = {"launcher": f"install its package (hydra-{option}-{kind})", "sweeper": "a plugin brings others (arboretum plugins tells which are installed)"}
-        return f"unknown {group} {option!r}; known: {', '.join(listed)}; " + ways.get(kind, "see Hydra's docs")
+        return f"unknown {group} {option!r}; known: {', '.join(listed)}; " + _way_to(kind, option)
     where = "" if group else " (is --config-dir given?)"
     return " ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where
+
+
+PACKAGES = {
+    "joblib": "arboretum[parallel]",
+    **dict.fromkeys(("submitit_local", "submitit_slurm"), "hydra-submitit-launcher"),
+    **dict.fromkeys(("ray", "ray_aws"), "hydra-ray-launcher>=1.2.2"),  # without a floor pip takes 0.1.2, which cannot be built
+    "rq": "hydra-rq-launcher",
+}
+"""Launcher → the package that brings it."""
+
+
+def _way_to(kind: str, option: str) -> str:
+    """How one comes by a launcher or a sweeper that is not installed."""
+    if kind == "sweeper":
+        return "a plugin brings others (arboretum plugins tells which are installed)"
+    if kind != "launcher":
+        return "see Hydra's docs"
+    if option in PACKAGES:
+        return f"pip install '{PACKAGES[option]}' brings it"
+    near = closest(option, PACKAGES)
+    return f"did you mean {near!r}? pip install '{PACKAGES[near]}' brings it" if near else f"packages bring {', '.join(PACKAGES)}"
 
 
 def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> str:
@@ -251,7 +270,8 @@ class Loader(ConfigLoaderImpl):
         if (key := (*given, *choices)) not in self._shapes:
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
-            made = composed(choices)
+            with translated(overrides, self.registry):  # Hydra 1.4 composes a job past load_configuration
+                made = composed(choices)
             try:  # copies by pickle take a third of the time
                 self._shapes[key] = functools.partial(pickle.loads, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
             except (pickle.PicklingError, AttributeError, TypeError):  # a launcher's own class that Hydra's scan imported twice
@@ -261,10 +281,9 @@ class Loader(ConfigLoaderImpl):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
-        words = config.hydra.job.config.override_dirname
         task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in task]
-        config.hydra.job.override_dirname = get_overrides_dirname(task, words.exclude_keys, words.item_sep, words.kv_sep)
+        name_after(task, config)
         refuse_code(config, self._said)
         return config
 

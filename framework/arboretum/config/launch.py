@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from hydra._internal.callbacks import Callbacks
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
@@ -16,6 +15,7 @@ from hydra.core.utils import JobReturn, JobRuntime, JobStatus
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf
 
+from arboretum.config.inside import Callbacks
 from arboretum.config.resolve import Settings
 from arboretum.measure.evaluate import direction
 from arboretum.plugin.build import build
@@ -23,9 +23,10 @@ from arboretum.plugin.registry import SWEEPER, Registry
 from arboretum.runs.sweeps import flatten
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
-PLAIN: dict[str, Any] = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}", "job.chdir": None}
+PLAIN: dict[str, Any] = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}"}
 """Hydra's settings under which its launcher does nothing that ours does not, as they stand unless somebody sets them; what
 else it could do (callbacks, log files, notes of its own) no configuration may ask for."""
+UNSET = ("env_set", "chdir")  # of ``hydra.job``; chdir is null in Hydra 1.3 and false in 1.4
 
 
 def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> None:
@@ -36,16 +37,32 @@ def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> None:
     JobRuntime.instance().set("name", str(config.hydra.job.name))
     parts = {"hydra_context": HydraContext(loader, Callbacks(config)), "task_function": job, "config": config}
     settings = OmegaConf.to_container(config.hydra, resolve=False)
-    flat, said = dict(flatten(settings)), settings["overrides"]["task"]
-    plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not settings["job"]["env_set"]
+    flat = dict(flatten(settings))
+    plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(settings["job"][key] for key in UNSET)
     launcher = Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts)
     if search is not None:
-        said = [*(f"{key}={value}" for key, value in (search.params or {}).items()), *said]
-        overrides = OverridesParser.create(config_loader=loader).parse_overrides(said)
-        return search.sweep(Jobs(overrides, Path(str(config.hydra.sweep.dir)), loader, config, launcher))
+        return search.sweep(Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher))
     sweeper = Plugins.instance().instantiate_sweeper(**parts)
     sweeper.launcher = launcher
-    sweeper.sweep(arguments=said)
+    sweeper.sweep(arguments=settings["overrides"]["task"])
+
+
+def asked(loader: Any, config: DictConfig) -> list[Override]:
+    """What a composed sweep is over: the parameters of its sweeper, then the command line's overrides."""
+    said = [f"{key}={value}" for key, value in (config.hydra.sweeper.get("params") or {}).items()]
+    return OverridesParser.create(config_loader=loader).parse_overrides([*said, *config.hydra.overrides.task])
+
+
+def first_job(loader: Any, config: DictConfig) -> list[str]:
+    """The overrides of the first job of a sweep: of several values the first, of an interval its beginning."""
+    found = {}
+    for one in asked(loader, config):
+        if one.is_discrete_sweep():
+            value = next(one.sweep_string_iterator())
+        else:
+            value = one.value().start if one.is_interval_sweep() else one.get_value_element_as_str()
+        found[one.get_key_element()] = value
+    return [f"{key}={value}" for key, value in found.items()]
 
 
 @attrs.frozen

@@ -12,7 +12,7 @@ import attrs
 
 from arboretum.engine.check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
-from arboretum.interfaces.component import EVERY_KIND, Capability, as_capabilities
+from arboretum.interfaces.component import EVERY_KIND, KINDS, Capability, as_capabilities
 
 NONE = "none"  # the option that leaves an optional group empty
 SWEEPER = "hydra.sweeper"  # the kind of what goes through a sweep in a way of its own: no part of a run, an option of a group of Hydra's
@@ -134,10 +134,13 @@ class Registry:
         return item
 
     def unknown_option(self, kind: str, name: str) -> str:
-        """One line: what is unknown, the closest match with its owner, what is installed, what failed to load."""
+        """One line: what is unknown, what it is elsewhere or the closest match, what is installed, what failed to load."""
         names = self.names(kind)
-        near = closest(name, names)
-        hint = f"; did you mean {near!r} ({self._items[kind][near].owner.plugin})?" if near else ";"
+        if other := next((each for each in KINDS if name in self._items[each]), None):
+            hint = f"; {name} is {'an' if other[0] in 'aeiou' else 'a'} {other}: say {other}={name};"
+        else:
+            near = closest(name, names)
+            hint = f"; did you mean {near!r} ({self._items[kind][near].owner.plugin})?" if near else ";"
         more = f" (arboretum plugins {kind} lists them)" if len(names) > MOST_NAMES else ""
         if self.failures:
             more += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"

@@ -198,6 +198,19 @@ def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     assert "; installed: " in registry.unknown_option("criterion", "zzz"), "nothing comes near"
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("criterion", "gini", "gini is an impurity: say impurity=gini"),
+        ("impurity", "gain_ratio", "gain_ratio is a criterion: say criterion=gain_ratio"),
+        ("solver", "cart", "cart is a method: say method=cart"),
+        ("stopping", "error_based", "error_based is a pruner: say pruner=error_based"),
+    ],
+)
+def test_a_name_of_another_kind_is_told_as_such(kind, name, told):
+    assert load_registry().unknown_option(kind, name).startswith(f"unknown {kind} '{name}'; {told}; installed: ")
+
+
 def test_of_many_names_only_the_nearest_are_listed():
     text = load_registry().unknown_option("dataset", "iriss")
     assert text.startswith("unknown dataset 'iriss'; did you mean 'iris' (arboretum_data)? installed: iris, iris-")
