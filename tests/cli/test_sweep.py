@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import time
 
 import pytest
 
 from arboretum.runs.folder import read_run, run_folders
+from arboretum.runs.sweeps import Notes
 
 
 def lines_of(here) -> list[dict]:
@@ -387,6 +389,55 @@ def test_a_killed_worker_leaves_table_and_parent_of_what_is_finished(command, he
     stored, told, closed = lines_of(here)[-3:]
     assert (stored["call"], stored["name"], stored["sweep"]) == ("store", "seed=1 cart toy", "parent")
     assert told["call"] == "annotate" and (closed["status"], "test_error" in closed["best"]) == ("FAILED", True)
+
+
+def elsewhere(monkeypatch, number: int, what: str) -> None:
+    """Let a job's worker write to a disk of its own: its record, its note, or both are not where the sweep looks."""
+    kept = Notes.write
+
+    def write(notes: Notes, note) -> None:
+        if note.job == number and what != "note":
+            shutil.rmtree(note.folder)
+        if note.job != number or what == "record":
+            kept(notes, note)
+
+    monkeypatch.setattr(Notes, "write", write)
+    monkeypatch.setattr("arboretum.cli.sweep.LATE_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("what", ["both", "note", "record"])
+def test_a_run_of_which_nothing_is_here_is_a_failure(what, toy, here, monkeypatch):
+    elsewhere(monkeypatch, 2, what)
+    result = toy("-m", "seed=1,2,3,4", "hydra.sweep.dir=s")
+    assert result.status == 1 and "4 of 4, 1 failed; " in result.out
+    (said,) = (line for line in result.err.splitlines() if "failed: " in line)
+    where = f"its record is not in {here / 's' / '2'}" if what == "record" else f"it left no word in {here / 's'}"
+    assert said.startswith(f"arboretum: failed: seed=3: {where}: ") and "hydra.sweep.dir names" in said
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert toy("-m", "seed=1,2,3,4", "hydra.sweep.dir=s", "skip_finished=true").status == 0, "it can be gone on with"
+
+
+def test_a_run_of_a_search_of_which_nothing_is_here_is_a_failure(toy, here, monkeypatch):
+    elsewhere(monkeypatch, 1, "both")
+    words = ("stopping.standard.max_depth=range(1,5)", "hydra/sweeper=arboretum_optuna", "hydra.sweeper.n_trials=3")
+    result = toy("-m", *words, "hydra.sweep.dir=s")
+    assert result.status == 1 and "3 of 3, 1 failed; " in result.out and "it left no word in " in result.err
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_share_the_sweep_s_folder_is_told_of(command, here):
+    environment = fresh_launcher(here)
+    source = here / "path" / "hydra_plugins" / "hydra_joblib_launcher" / "joblib_launcher.py"
+    away = "    if number == 1:\n        function.notes, sweep_config.hydra.sweep.dir = Path(folder), folder\n"
+    source.write_text(source.read_text().replace("    done = run_job(", f"{away}    done = run_job("))
+    result = command.run(
+        "run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "-m", "seed=1,2,3", "hydra/launcher=fresh",
+        "hydra.sweep.dir=s", env=environment,
+    )  # fmt: skip
+    assert result.status == 1, result.err
+    assert "3 of 3, 1 failed; " in result.out
+    assert f"arboretum: failed: seed=2: it left no word in {here / 's'}: its worker ended, or does not see that folder" in result.err
 
 
 def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finished(command, here):

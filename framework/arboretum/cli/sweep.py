@@ -7,7 +7,7 @@ import math
 import os
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -22,7 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
-from arboretum.cli.progress import Line, Watch, counts_of, waiting
+from arboretum.cli.progress import LOOK_SECONDS, Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
 from arboretum.config.compose import Loader
@@ -71,13 +71,16 @@ class Job:
     def _session(self) -> Session:
         return self.own or session(self.files)
 
+    def label(self, overrides: Sequence[str]) -> str:
+        """What tells a job of these overrides from the others of the sweep."""
+        return " ".join(text for text in overrides if text.partition("=")[0] not in self.constant and not text.startswith("hydra."))
+
     def do(self, resolve_job: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
         """Do one job; returns the value of its goal (of a search, of its goals).   resolve_job : may raise ConfigError.
 
         number : of the job.   overrides : its own.   folder : absolute.
         """
-        task = [text for text in overrides if text.partition("=")[0] not in self.constant]
-        label, notes, resolved = " ".join(task), Notes(self.notes), None
+        label, notes, resolved = self.label(overrides), Notes(self.notes), None
         self.finished = self.finished or Index(self.index, self.sweep)
         where = {"index": self.finished, "sweep_id": self.sweep_id, "sweep": self.sweep, "varied": self.varied}
         try:
@@ -149,9 +152,11 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, post.parent.sweep.id if post.parent else "", app.session)
     job.progress = lambda done, total, message: line.show(message, now=True) if "compil" in message else None
     ended = broken = None
+    lost: list[Note] = []
     try:
         with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
-            multirun(loader, job, base, post.search)
+            jobs = multirun(loader, job, base, post.search)
+        lost = missing(notes, jobs, job)
     except KeyboardInterrupt as error:
         ended = error
     except HydraException as error:
@@ -162,7 +167,8 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
         broken = error
     finally:
         notes.close()
-    done, records = notes.read(), records_of(folder)
+    heard = {note.job: note for note in notes.read()} | {note.job: note for note in lost}
+    done, records = [heard[number] for number in sorted(heard)], records_of(folder)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
     if not ended:
         done = post.hand_in(done)
@@ -189,6 +195,25 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     if any(note.status == FAILED for note in done):
         return FAILED_STATUS
     return TRACKER_FAILED if trouble or any(note.tracker_error for note in done) else 0
+
+
+LATE_SECONDS = 5.0  # a shared folder may show what another machine wrote some seconds later
+UNHEARD = "it left no word in {}: its worker ended, or does not see that folder; hydra.sweep.dir names one that all workers share"
+UNSEEN = "its record is not in {}: its worker writes elsewhere; hydra.sweep.dir names a folder that all workers share"
+
+
+def missing(notes: Notes, jobs: Mapping[int, Sequence[str]], job: Job) -> list[Note]:
+    """A failure for every job that was launched and of which nothing is here: no note, or no record where its note says."""
+    end = time.monotonic() + LATE_SECONDS
+    while True:
+        heard = {note.job: note for note in notes.read()}
+        silent = [number for number in jobs if number not in heard]
+        unseen = [note for note in heard.values() if note.status != FAILED and not Path(note.folder, RECORD).is_file()]
+        if not (silent or unseen) or time.monotonic() >= end:
+            break
+        time.sleep(LOOK_SECONDS)
+    lost = [Note(number, FAILED, job.label(jobs[number]), error=UNHEARD.format(job.sweep)) for number in silent]
+    return lost + [attrs.evolve(note, status=FAILED, error=UNSEEN.format(note.folder)) for note in unseen]
 
 
 class Post:

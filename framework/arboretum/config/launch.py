@@ -29,8 +29,8 @@ else it could do (callbacks, log files, notes of its own) no configuration may a
 UNSET = ("env_set", "chdir")  # of ``hydra.job``; chdir is null in Hydra 1.3 and false in 1.4
 
 
-def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> None:
-    """Check every job of a composed sweep, then launch them.
+def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> dict[int, Sequence[str]]:
+    """Check every job of a composed sweep, then launch them; returns the number and the overrides of each that was launched.
 
     job : what Hydra calls with a configuration, and :class:`Here` asks.   search : of :func:`search_of`.
     """
@@ -39,12 +39,14 @@ def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> None:
     settings = OmegaConf.to_container(config.hydra, resolve=False)
     flat = dict(flatten(settings))
     plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(settings["job"][key] for key in UNSET)
-    launcher = Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts)
+    launcher = Told(Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts))
     if search is not None:
-        return search.sweep(Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher))
+        search.sweep(Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher))
+        return launcher.jobs
     sweeper = Plugins.instance().instantiate_sweeper(**parts)
     sweeper.launcher = launcher
     sweeper.sweep(arguments=settings["overrides"]["task"])
+    return launcher.jobs
 
 
 def asked(loader: Any, config: DictConfig) -> list[Override]:
@@ -63,6 +65,19 @@ def first_job(loader: Any, config: DictConfig) -> list[str]:
             value = one.value().start if one.is_interval_sweep() else one.get_value_element_as_str()
         found[one.get_key_element()] = value
     return [f"{key}={value}" for key, value in found.items()]
+
+
+@attrs.frozen
+class Told:
+    """A launcher that remembers what it was told to do.   jobs : number → overrides."""
+
+    launcher: Any
+    jobs: dict[int, Sequence[str]] = attrs.field(factory=dict)
+
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+        """Pass it on."""
+        self.jobs.update(enumerate(job_overrides, initial_job_idx))
+        return self.launcher.launch(job_overrides, initial_job_idx=initial_job_idx)
 
 
 @attrs.frozen
