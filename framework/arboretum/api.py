@@ -20,6 +20,7 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.lab import current as current_lab
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
 from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables

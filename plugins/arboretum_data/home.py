@@ -1,7 +1,7 @@
 """Named data sets, one canonical content per name whatever its source, and the data home, where a name is looked for first.
 
 The data home is a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds and orders: the environment
-variable ``ARBORETUM_DATA``, else the platform's cache folder of the user.  ``catalogue.json`` is the table of names; its checksums
+variable ``ARBORETUM_DATA``, else the lab's, else the platform's cache folder of the user.  ``catalogue.json`` is the table of names; its checksums
 are those of :meth:`arboretum.api.Table.sha256`, and rows, kinds and spellings are part of them.  ``canonical.json`` holds the
 column names and kinds that OpenML's copy of a set is brought to before its checksum is compared.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import DataError, Table
+from arboretum.api import DataError, Table, current_lab
 from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
 
@@ -68,7 +68,7 @@ ENTRIES: dict[str, Entry] = {
 
 def data_home() -> Path:
     """The folder in use; it need not exist."""
-    given = os.environ.get("ARBORETUM_DATA")
+    given = os.environ.get("ARBORETUM_DATA") or current_lab().data
     return Path(given).expanduser() if given else user_cache()
 
 

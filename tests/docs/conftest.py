@@ -125,6 +125,7 @@ class Lab:
             "PIP_NO_INDEX": "1",
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "ARBORETUM_DATA": str(base / "no-data-home"),
+            "XDG_CONFIG_HOME": str(base / "config"),
         }
         return Lab(folder, environment)
 

@@ -22,12 +22,14 @@ VERBS: dict[str, tuple[str, str]] = {
     "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
     "verify": ("verify:main", "a solver's proof, replayed against the table: accepted or rejected"),
     "lint": ("lint:main", "the axioms of an impurity or a coverage: counterexamples, false claims, theorems"),
-    "new": ("new:main", "write a complete plugin that passes its own tests"),
+    "new": ("new:main", "write a complete plugin that passes its own tests, or a lab"),
+    "trust": ("trust:main", "let the lab of this folder (arboretum.yaml) choose plugins, data and defaults"),
+    "completion": ("completion:main", "a script by which your shell completes what you type"),
     "ui": ("sync:ui_main", "open the tracker's user interface"),
     "sync": ("sync:main", "send runs to the tracker that never reached it"),
 }
 """Verb → its function ``argv -> status`` and one line of meaning, in the order of a user's day."""
-LIGHT = ("plugins", "explain", "new")
+LIGHT = ("plugins", "explain", "new", "trust")
 """They only read declarations; NumPy then starts no threads, which saves a fifth of the half second they may take."""
 
 

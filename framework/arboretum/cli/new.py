@@ -3,6 +3,7 @@
 import keyword
 import re
 import shlex
+from collections.abc import Mapping
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +15,12 @@ from arboretum.cli.terminal import Parser
 from arboretum.errors import ConfigError, StoreError, unknown
 from arboretum.interfaces.component import KINDS
 from arboretum.interfaces.contracts import REQUIRED
+from arboretum.lab import read
 from arboretum.plugin.discovery import load_registry
 
 DESCRIPTION = """\
 Write a plugin: pyproject.toml with the entry point, registration, algorithm, slow reference, tests by the conformance
-suite, and a page for the paper.  NAME is the folder, the distribution and (with _ for -) the package and the option."""
+suite, and a page for the paper.  lab NAME writes a folder to work in: arboretum.yaml, a criterion, an experiment, a test.  NAME is the folder, the distribution and (with _ for -) the package and the option."""
 
 EXACT = "dataset=monk1-full encoder=multiway split=none method=exact"
 EXAMPLES = {
@@ -39,10 +41,15 @@ EXAMPLES = {
 def main(argv: list[str]) -> int:
     """Write the folder and say what to do next."""
     parser = Parser("new", DESCRIPTION)
-    parser.add_argument("name", metavar="NAME", help="letters, digits, '-' and '_'; begins with a letter")
+    parser.add_argument("words", nargs="+", metavar="[lab] NAME", help="letters, digits, '-' and '_'; begins with a letter; lab NAME writes a lab")
     parser.add_argument("--kind", default="criterion", help=f"one of {', '.join(EXAMPLES)} (default criterion)")
     parser.add_argument("--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)")
     arguments = parser.parse_args(argv)
+    *first, arguments.name = arguments.words
+    if first == ["lab"]:
+        return _lab(arguments.name, Path(arguments.into).expanduser().absolute())
+    if first:
+        raise ConfigError(f"one NAME at a time, or lab NAME; got {' '.join(arguments.words)}")
     if arguments.kind not in EXAMPLES:
         if arguments.kind in KINDS:
             there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, {REQUIRED[arguments.kind].__module__}"
@@ -50,7 +57,16 @@ def main(argv: list[str]) -> int:
         raise ConfigError(unknown("kind", arguments.kind, EXAMPLES))
     option = checked_name(arguments.name, arguments.kind)
     folder = Path(arguments.into).expanduser() / arguments.name
-    written = plugin_files(arguments.name, option, arguments.kind)
+    _write(folder, plugin_files(arguments.name, option, arguments.kind))
+    verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
+    file = folder / option / f"{arguments.kind}.py"
+    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}")
+    terminal.say(f"or at once, without installing:\n  arboretum {verb} --plugin {shlex.quote(str(file))} {words}")
+    return 0
+
+
+def _write(folder: Path, written: Mapping[str, str]) -> None:
+    """Write the files, and say so.  Raises StoreError where the folder holds anything."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise StoreError(f"{str(folder)!r} exists already; nothing is overwritten: choose another NAME or --into FOLDER")
@@ -59,11 +75,21 @@ def main(argv: list[str]) -> int:
             path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{str(folder)!r} cannot be written ({error.strerror})") from error
-    verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
     terminal.say("\n".join([f"{folder}", *(f"  {name}" for name in written), ""]))
-    file = folder / option / f"{arguments.kind}.py"
-    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}")
-    terminal.say(f"or at once, without installing:\n  arboretum {verb} --plugin {shlex.quote(str(file))} {words}")
+
+
+def _lab(name: str, into: Path) -> int:
+    """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is written."""
+    option, templates = checked_name(name, "criterion"), files("arboretum.cli").joinpath("templates", "lab")
+    words = {"option": option, "cls": "".join(word.capitalize() for word in option.split("_")), "name": name}
+    written = {
+        "arboretum.yaml": "arboretum.yaml.txt", f"{option}.py": "criterion.py.txt", f"test_{option}.py": "test.py.txt",
+        "conf/experiment/first.yaml": "experiment.yaml.txt", "README.md": "README.md.txt",
+    }  # fmt: skip
+    texts = {name: Template(templates.joinpath(file).read_text(encoding="utf-8")).substitute(words) for name, file in written.items()}
+    _write(into / name, texts)
+    read(into / name).trust()
+    terminal.say(f"next:\n  cd {into / name}\n  arboretum run dataset=iris criterion={option}\n  arboretum run -m +experiment=first\n  pytest")
     return 0
 
 

@@ -12,7 +12,7 @@ from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, paragraph, status_of
-from arboretum.config.bridge import PRIMARY, Start, start_from, stored
+from arboretum.config.bridge import PRIMARY, Start, start_from, start_in, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, quote_home
@@ -21,6 +21,7 @@ from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Budget
+from arboretum.lab import current
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, SWEEPER, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
@@ -94,7 +95,8 @@ class Application:
     def __init__(self, arguments: Any) -> None:
         proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
         record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run and proof is None else None
-        self.files, self.arguments, start = plugin_files(arguments.plugin), arguments, Start()
+        self.arguments, self.lab = arguments, current()
+        self.files, start = plugin_files((*self.lab.plugins, *arguments.plugin)), start_in(self.lab, arguments.overrides)
         self.registry = installed(self.files)
         self.session = Session(self.registry)
         if record is not None:
@@ -113,7 +115,7 @@ class Application:
         from hydra.types import RunMode
 
         arguments = self.arguments
-        path, overrides = search_path(arguments.config_dir), list(arguments.overrides)
+        path, overrides = search_path(self.lab.conf, arguments.config_dir), list(arguments.overrides)
         with stored(self.registry, self.start):
             loader = Loader(path, self.registry)
             if arguments.cfg:

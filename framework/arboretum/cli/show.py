@@ -15,10 +15,9 @@ from arboretum.errors import ConfigError, StoreError
 from arboretum.model.record import Checked, Record
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
-from arboretum.plugin.assemble import DEFAULT_CHOICES, split_values
-from arboretum.plugin.build import build
+from arboretum.plugin.assemble import split_values, tracker_of
 from arboretum.plugin.discovery import load_registry
-from arboretum.plugin.registry import NONE, ONE_FILE, Owner, Registry, plugin_files
+from arboretum.plugin.registry import ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
 from arboretum.runs.folder import RECORD, write_files
@@ -92,13 +91,12 @@ def find_tree(run: str, overrides: Sequence[str], plugins: Sequence[str]) -> tup
 
 
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
-    """The tracker that overrides choose, else the default one; None for ``tracker=none``."""
+    """The tracker that overrides choose, else the lab's or the default one; None for ``tracker=none``."""
     choices, fields, shared = split_values({}, list(overrides))
     for key in (*choices, *fields, *shared):
         if key != "tracker":
             raise ConfigError(f"{key!r} has no place here; {OVERRIDES_HELP}")
-    name = choices.get("tracker", DEFAULT_CHOICES["tracker"])
-    return None if name in (NONE, None) else build(registry.get("tracker", str(name)), fields.get("tracker", {}))
+    return tracker_of(registry, choices.get("tracker", ""), fields.get("tracker", {}))
 
 
 def write_out(file: str, content: str | bytes) -> None:

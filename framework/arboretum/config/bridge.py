@@ -5,6 +5,7 @@ out again, so that a notebook, a thread or somebody else's Hydra application is 
 """
 
 import inspect
+import json
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +22,9 @@ from omegaconf import OmegaConf
 from arboretum.config.guard import chosen_options, restored
 from arboretum.config.inside import TOLD_ITS_BASE
 from arboretum.config.resolve import SETTINGS, Settings
-from arboretum.errors import ConfigError, PluginError, place, said
+from arboretum.errors import ConfigError, PluginError, place, said, unknown
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.lab import FILE, Lab
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
 from arboretum.plugin.assemble import DEFAULT_CHOICES
@@ -188,6 +190,43 @@ def _writes(kind: str, name: Any, registry: Registry) -> dict[str, Any]:
         key: plain(field.default) for key, field in fields_of(registry.get(kind, name).cls).items()
         if kind == "tracker" or field.metadata.get("writes")
     }  # fmt: skip
+
+
+def start_in(
+    lab: Lab, overrides: Sequence[str], choices: Mapping[str, Any] = DEFAULT_CHOICES, *, tracked: bool = True
+) -> Start:  # fmt: skip
+    """Where a run starts in a lab: its defaults in place of ours.  Raises ConfigError naming the key.
+
+    overrides : the command line's; a group that is chosen otherwise there forgets the lab's values, and so do all but
+    :data:`GIVEN` where another method is chosen.   choices : what holds where the lab says nothing.   tracked : whether the lab
+    chooses the tracker.
+    """
+    said = dict(json.loads(lab.defaults))
+    if not tracked:
+        said.pop("tracker", None)
+    for key in said:
+        if (first := key.partition(".")[0]) not in (*KINDS, *SETTINGS):
+            raise ConfigError(f"{lab.folder}/{FILE}: defaults: " + unknown("key", first, [*KINDS, *SETTINGS]))
+        if key in KINDS and isinstance(said[key], dict):
+            raise ConfigError(f"{lab.folder}/{FILE}: defaults: {key} takes the name of an option; its values are written {key}.FIELD: VALUE")
+    own = {kind: said.pop(kind) for kind in KINDS if kind in said}
+    options = {kind: tuple(value if isinstance(value, list) else [value]) if kind in MANY else str(value) for kind, value in own.items()}
+    ours, anew = {**choices, **options}, chosen_options(overrides)
+    if lab.store:
+        said.setdefault("tracker.uri", lab.store)
+    chosen = {kind: [names] if isinstance(names, str) else list(names) for kind, names in ours.items()}
+    method = "method" in anew and anew["method"] != chosen["method"]
+    values: dict[str, Any] = {}
+    for key, value in said.items():
+        kind, *_ = path = key.split(".")
+        wanted = anew.get(kind, chosen.get(kind))
+        if kind in KINDS and (wanted != chosen[kind] or wanted == [NONE] or (method and kind not in GIVEN)):
+            continue
+        node = values
+        for step in path[:-1]:
+            node = node.setdefault(step, {})
+        node[path[-1]] = value
+    return Start(ours, values, tuple(options) if not method else ())
 
 
 def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:

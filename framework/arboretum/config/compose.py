@@ -288,10 +288,10 @@ class Loader(ConfigLoaderImpl):
         return config
 
 
-def search_path(config_dir: str | None = None) -> ConfigSearchPath:
-    """Where Hydra looks: its own configuration, the folder of choices if one is given, the registry's nodes."""
+def search_path(*config_dirs: str | None) -> ConfigSearchPath:
+    """Where Hydra looks: its own configuration, the folders of choices, the last one first, the registry's nodes.  None, "": no folder."""
     path = create_config_search_path(None)
-    if config_dir is not None:
+    for config_dir in filter(None, config_dirs):
         folder = os.path.abspath(config_dir)
         if not os.path.isdir(folder):
             raise ConfigError(f"configuration folder {config_dir!r} does not exist")

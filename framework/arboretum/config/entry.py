@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arboretum.errors import ArboretumError, ConfigError, TrackerError, place, said
+from arboretum.lab import Lab, current
 from arboretum.model.record import Record
-from arboretum.plugin.assemble import DEFAULT_CHOICES
-from arboretum.plugin.build import build
+from arboretum.plugin.assemble import DEFAULT_CHOICES, tracker_of
 from arboretum.plugin.discovery import DISABLE, load_registry
-from arboretum.plugin.registry import NONE
+from arboretum.plugin.registry import NONE, plugin_files
 from arboretum.runs.tracking import load_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
     if isinstance(overrides, str):
         raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
     try:
-        session, loader = _composer(*_surroundings([str(file) for file in plugins]))
+        session, loader = _composer(*_surroundings([str(file) for file in plugins]), lab := current(), _chosen_anew(lab, overrides))
         config = loader.load_run(list(overrides))
         asked = any(text.startswith("hydra.run.dir=") for text in overrides)
         folder = Path(config.hydra.run.dir) if asked else None
@@ -57,16 +57,28 @@ def _surroundings(files: Sequence[str]) -> tuple[Any, ...]:
     return tuple(files), os.getcwd(), os.environ.get(DISABLE, ""), (*sys.path, *stamps)
 
 
+def _chosen_anew(lab: Lab, overrides: Sequence[str]) -> tuple[str, ...]:
+    """The overrides that choose options, by which a lab's defaults may be forgotten; none where it has no defaults."""
+    from arboretum.config.guard import chosen_options
+
+    return tuple(text for text in overrides if chosen_options([text])) if lab.folder else ()
+
+
 @functools.lru_cache(maxsize=4)
 def _composer(files: tuple[str, ...], *surroundings: Any) -> tuple[Session, Loader]:
-    """What the calls of one process share, found anew when anything around them changes."""
-    from arboretum.config.bridge import Start
+    """What the calls of one process share, found anew when anything around them changes.
+
+    surroundings : their last two are the lab and the overrides that choose options.
+    """
+    from arboretum.config.bridge import start_in
     from arboretum.config.compose import Loader, search_path
     from arboretum.config.execute import Session
 
-    registry = load_registry(files)
-    start = Start(choices={**DEFAULT_CHOICES, "tracker": NONE}, values={"plugins": list(files)})
-    return Session(registry), Loader(search_path(), registry, start)
+    *_, lab, anew = surroundings
+    registry = load_registry(files, lab=lab)
+    start = start_in(lab, anew, {**DEFAULT_CHOICES, "tracker": NONE}, tracked=False)
+    start.values["plugins"] = list(plugin_files((*lab.plugins, *files)))
+    return Session(registry), Loader(search_path(lab.conf), registry, start)
 
 
 def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = ()) -> Record:
@@ -77,4 +89,4 @@ def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = 
     """
     in_folder = Path(run).expanduser().exists() or "/" in str(run)
     registry = load_registry(plugins) if plugins or not in_folder else None
-    return load_run(run, None if in_folder else build(registry.get("tracker", tracker or DEFAULT_CHOICES["tracker"]), {}))
+    return load_run(run, None if in_folder else tracker_of(registry, tracker))

@@ -16,6 +16,7 @@ from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, certified_by_value, shape_of
+from arboretum.lab import Lab, current
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import build, fields_of, followers
@@ -123,6 +124,20 @@ def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str
     return tuple(own if own is not None and own.name == found.name else found for found in built)
 
 
+def tracker_of(registry: Registry, name: str | None = "", fields: Mapping[str, Any] | None = None) -> Any:
+    """The tracker of a name, by default the lab's, else the usual one; None for none.  Its fields: the lab's, then those given."""
+    lab = current()
+    said = json.loads(lab.defaults)
+    usual = said.get("tracker", DEFAULT_CHOICES["tracker"])
+    chosen = usual if name == "" else name
+    if chosen in (NONE, None):
+        return None
+    entry = registry.get("tracker", str(chosen))
+    own = {"uri": lab.store} if lab.store and "uri" in fields_of(entry.cls) else {}
+    own |= {key.removeprefix("tracker."): value for key, value in said.items() if key.startswith("tracker.")}
+    return build(entry, {**(own if chosen == usual else {}), **(fields or {})})
+
+
 def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]) -> tuple[dict[str, Any], ...]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
     chosen, fields, shared = dict(choices), {}, {}
@@ -179,7 +194,7 @@ class RegistryFactory:
 
 def exported(tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: Any) -> str | bytes:
     """A tree in an installed form, written to ``path``, too.   fields : of the form.   Raises ConfigError where no plugin brings it, OSError."""
-    written = build(_registry(()).get("export", form), fields).write(tree)
+    written = build(_registry((), lab=current()).get("export", form), fields).write(tree)
     if path is not None:
         Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
     return written
@@ -212,19 +227,19 @@ def assembled(overrides: Mapping[str, Any]) -> Parts:
     try:
         text = json.dumps(overrides)
     except (TypeError, ValueError):  # a value that JSON does not know, such as a component or an enum
-        return _assembled(overrides)
-    return _assembled_from(text)
+        return _assembled(overrides, current())
+    return _assembled_from(text, current())
 
 
-_assembled_from = functools.lru_cache(maxsize=64)(lambda text: _assembled(json.loads(text)))
+_assembled_from = functools.lru_cache(maxsize=64)(lambda text, lab: _assembled(json.loads(text), lab))
 
 
-def _assembled(overrides: Mapping[str, Any]) -> Parts:
+def _assembled(overrides: Mapping[str, Any], lab: Lab) -> Parts:
     values, files = {key: value for key, value in overrides.items() if key != "plugins"}, overrides.get("plugins")
     files = () if files is None else [files] if isinstance(files, str | PathLike) else files  # a single path is a list of one
     if not isinstance(files, Sequence) or not all(isinstance(file, str | PathLike) for file in files):
         raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {files!r}")
-    registry = _registry(plugin_files(files))
+    registry = _registry(plugin_files(files), lab=lab)
     shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
     for key in values:  # one that would have no effect
         first, dot, _ = key.partition(".")

@@ -23,7 +23,8 @@ from arboretum.engine.check import guess_kind
 from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY
-from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component
+from arboretum.lab import Lab, current
+from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component, plugin_files
 
 
 @lru_cache(maxsize=None)
@@ -70,12 +71,14 @@ GROUP = "arboretum"
 DISABLE = "ARBORETUM_DISABLE"
 
 
-def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[Any] | None = None) -> Registry:
+def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[Any] | None = None, lab: Lab | None = None) -> Registry:
     """Find every plugin and return a filled registry.
 
-    files : one-file plugins, loaded after the installed ones.   entry_points : for tests; default the installed ones.
-    Raises PluginError when two plugins claim one name, or a one-file plugin cannot be used.
+    files : one-file plugins, loaded after the installed ones and those of the lab.   entry_points : for tests; default the installed
+    ones.   lab : default the one that holds here.   Raises PluginError when two plugins claim one name, or a one-file plugin cannot
+    be used; ConfigError where the lab is not trusted.
     """
+    named, trusted = plugin_files(files), (current() if lab is None else lab).plugins
     manager = pluggy.PluginManager(hooks.PROJECT)
     manager.add_hookspecs(hooks)
     registry = Registry()
@@ -84,7 +87,7 @@ def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[An
     for point in sorted(found, key=lambda point: point.name):
         if point.name not in disabled:
             _load_entry_point(manager, registry, point)
-    for file in files:
+    for file in (*(one for one in trusted if one not in named), *files):
         _load_file(manager, registry, Path(file))
     return registry
 
