@@ -19,6 +19,7 @@ LONG_FUNCTIONS: dict[str, str] = {}
 """"file:function" → why it is one piece although it is longer than the limit."""
 
 PRIVATE = {
+    ("framework/arboretum/cli/completion.py", "_query"): "Hydra's completion hands its words to its own shells' scripts alone",
     ("framework/arboretum/engine/search/kernel_check.py", "_nrt_python"): "where numba's count of allocations is switched on",
     ("framework/arboretum/kernels/function_pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
     ("framework/arboretum/kernels/stack_arrays.py", "_getvalue"): "how numba's documentation builds an array in an intrinsic",

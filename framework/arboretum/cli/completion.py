@@ -1,6 +1,7 @@
 """``arboretum completion SHELL``: words that may come next, by Hydra's own completion where a run is configured."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -73,7 +74,7 @@ def _configured(before: Sequence[str], word: str) -> list[str]:
     from arboretum.lab import current
 
     if word.startswith("-"):
-        return [option for action in parser()._actions for option in action.option_strings if option.startswith(word)]  # noqa: SLF001
+        return sorted({option for option in re.findall(r"(?<=[\s\[,])--?[a-z][a-z-]*", parser().format_help()) if option.startswith(word)})
     registry, lab = load_registry(), current()
     key, sign, value = word.partition("=")
     head, comma, last = value.rpartition(",")
