@@ -30,9 +30,10 @@ from arboretum.model.front import Front, Point as FrontPoint
 from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared
 from arboretum.model.record import Certificate, Certified, Checked, Record, Selection, Solution, Status
 from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
-from arboretum.model.rules import category_codes, numbers, spell
+from arboretum.model.rules import category_codes, midpoints, numbers
 from arboretum.model.shown import masked, visible
 from arboretum.model.spelling import EXACT, TRUTH, canonical, positions, refuse_merged, speller, spelling
+from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
@@ -47,7 +48,7 @@ _LATE = {
         "arboretum.engine.search.contract": "Candidate, Cell as GrowthCell",
         "arboretum.engine.search.grow": "grow",
         "arboretum.engine.search.growth": "Growth",
-        "arboretum.engine.search.raw": "gap_of, midpoints",
+        "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
         "arboretum.engine.search.warmup": "sample, warm_up",
         "arboretum.engine.solving": "assemble, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree",

@@ -24,12 +24,14 @@ PIECES = 2000
 class Dimension:
     """What a literal speaks of: a column in values that no test tells apart, or a test that reads several columns by its outcomes.
 
-    values : one that stands for each, None for a missing one.   cuts : between them, of a continuous column.   ordered : of an ordinal one.
+    values : one that stands for each, None for a missing one.   cuts : between them, of a continuous column.
+    digits : in which each cut is shown.   ordered : of an ordinal one.
     """
 
     subject: str
     values: tuple[Any, ...]
     cuts: tuple[float, ...] | None = None
+    digits: Mapping[float, int] = attrs.field(factory=dict)
     unit: str = ""
     rule: TestRule | None = None
     ordered: bool = False
@@ -73,9 +75,12 @@ class Dimension:
             named = [f"{self.subject} ≠ {self.values[others[0]]}"]
         return _either(named + missing)
 
+    def _spelled(self, cut: int) -> str:
+        return spell(self.cuts[cut], self.unit, self.digits[self.cuts[cut]])
+
     def _between(self, first: int, last: int) -> str:
-        low = None if first == 0 else spell(self.cuts[first - 1], self.unit)
-        high = None if last == len(self.cuts) else spell(self.cuts[last], self.unit)
+        low = None if first == 0 else self._spelled(first - 1)
+        high = None if last == len(self.cuts) else self._spelled(last)
         if low is None or high is None:
             return f"{self.subject} is known" if low is high else f"{self.subject} ≤ {high}" if low is None else f"{self.subject} > {low}"
         return f"{low} < {self.subject} ≤ {high}"
@@ -125,8 +130,9 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
         spec, own = specs[key], [one for one in tree.rules if _key(one, specs) == key]
         missing = (None,) * (spec.missing or any(getattr(one, "missing_outcome", False) for one in own))
         if spec.kind is ColumnKind.continuous:
-            cuts = tuple(sorted({cut for one in own for cut in one.cuts or ()}))
-            dimensions.append(Dimension(key, (*cuts, math.nextafter(cuts[-1], math.inf) if cuts else 0.0, *missing), cuts, spec.unit))
+            digits = {cut: getattr(one, "digits", 6) for one in own for cut in one.cuts or ()}
+            cuts = tuple(sorted(digits))
+            dimensions.append(Dimension(key, (*cuts, math.nextafter(cuts[-1], math.inf) if cuts else 0.0, *missing), cuts, digits, spec.unit))
         else:
             dimensions.append(Dimension(key, (*spec.categories, *missing), ordered=spec.kind is ColumnKind.ordinal))
     found: dict[int, list[Box]] = {}

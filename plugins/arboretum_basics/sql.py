@@ -97,11 +97,11 @@ def _conditions(rule: TestRule) -> list[str]:
         return rule.sql_conditions(_name, _text)
     if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
         raise CapabilityError(f"the test {rule.describe()!r} ({rule.tag}) has no form in SQL")
-    column, unit = _name(rule.column), getattr(rule, "unit", "")
+    column = _name(rule.column)
     lost = f"{column} IS NULL"
 
     def between(edges: Sequence[float]) -> list[str]:
-        return [_within(column, low, high, unit) for low, high in zip([None, *edges], [*edges, None], strict=True)]
+        return [_within(column, low, high, rule) for low, high in zip([None, *edges], [*edges, None], strict=True)]
 
     match rule:
         case Threshold():
@@ -118,13 +118,14 @@ def _conditions(rule: TestRule) -> list[str]:
             return [f"{column} = {_text(c)}" for c in rule.categories] + [lost] * rule.missing_outcome
         case Bins():
             return between(rule.edges) + [lost] * rule.missing_outcome
-    inside = _within(column, rule.low, rule.high, unit)
+    inside = _within(column, rule.low, rule.high, rule)
     return [inside, f"NOT ({inside})" + f" OR {lost}" * rule.missing_is_other]
 
 
-def _within(column: str, low: float | None, high: float | None, unit: str) -> str:
+def _within(column: str, low: float | None, high: float | None, rule: TestRule) -> str:
     """Numbers are written in full; dates as ISO text, which databases compare with their dates and with text alike."""
-    low, high = (None if bound is None else _text(spell(bound, unit)) if unit else repr(bound) for bound in (low, high))
+    spelled = (lambda bound: _text(spell(bound, rule.unit, rule.digits))) if rule.unit else repr
+    low, high = (None if bound is None else spelled(bound) for bound in (low, high))
     parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
     return " AND ".join(parts) if parts else f"{column} IS NOT NULL"
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, TestRule, numbers, spell, unknown
+from arboretum.api import DataError, TestRule, digits_shown, numbers, spell, unknown
 
 STEEP, CUT = 4.0, 2.0
 """As in ``kernels_fuzzy.py``, which is not imported for them: it loads numba."""
@@ -61,6 +61,7 @@ class FuzzyThreshold(TestRule):
     width: float = attrs.field(converter=float, validator=_number)
     shape: str = attrs.field(default="linear", validator=_known_shape)
     unit: str = ""
+    digits: int = digits_shown()
 
     def degrees(self, table: Any, rows: np.ndarray) -> np.ndarray:
         values = numbers(table, self.column, rows).astype(np.float64)
@@ -76,4 +77,4 @@ class FuzzyThreshold(TestRule):
 
     def outcome_label(self, outcome: int) -> str:
         around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{SHORT[self.unit]}"
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}{around}{' (logistic)' * (self.shape == 'logistic' and self.width > 0)}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}{around}{' (logistic)' * (self.shape == 'logistic' and self.width > 0)}"

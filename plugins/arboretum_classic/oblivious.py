@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import Context, Problem, Solution, Status, param
+from arboretum.api import Context, Problem, Solution, Status, legible, param
 
 
 class ByLevels:
@@ -51,7 +51,8 @@ class Oblivious(ByLevels):
         adds_up = bool(getattr(problem.parts.criterion, "adds_over_nodes", False))
         root = growth.run(most, adds_up)
         tree = to_tree(root, problem.objects, growth.space.statistics)
-        levels: list[dict[str, Any]] = [{"test": test.describe(), "score": score} for test, score in growth.levels]
+        tests = legible([test for test, _ in growth.levels], problem.objects.table)
+        levels: list[dict[str, Any]] = [{"test": test.describe(), "score": score} for test, (_, score) in zip(tests, growth.levels, strict=True)]
         how = "" if adds_up else ", scores weighted by mass"
         notes = [f"level {k}: {one['test']}, score {one['score']:.4g}{how}" for k, one in enumerate(levels, 1)]
         notes += growth.notes("breadth", False)

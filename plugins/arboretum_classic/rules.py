@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, ColumnKind, DataError, Table, TestRule, category_codes, numbers, spell
+from arboretum.api import NO_OUTCOME, ColumnKind, DataError, Table, TestRule, category_codes, digits_shown, numbers, spell
 
 Spelled = Callable[[str], str]
 
@@ -71,6 +71,7 @@ class Oblique(Several):
     columns: tuple[str, ...]
     coefficients: tuple[float, ...] = attrs.field(validator=[same_length, finite])
     threshold: float = attrs.field(converter=float, validator=finite)
+    digits: int = digits_shown()
 
     @property
     def bound(self):
@@ -89,11 +90,11 @@ class Oblique(Several):
         for coefficient, name in zip(self.coefficients, self.columns, strict=True):
             sign = ("−" if coefficient < 0 else "") if not text else " − " if coefficient < 0 else " + "
             size = abs(coefficient)
-            text += sign + (name if size == 1.0 else f"{spell(size)}·{name}")
+            text += sign + (name if size == 1.0 else f"{spell(size, digits=self.digits)}·{name}")
         return text
 
     def outcome_label(self, outcome):
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold)}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, digits=self.digits)}"
 
     def sql_conditions(self, column, text):
         terms = [f"({coefficient!r}) * {column(name)}" for coefficient, name in zip(self.coefficients, self.columns, strict=True)]
@@ -118,6 +119,7 @@ class Ball(Several):
     scales: tuple[float, ...] = attrs.field(validator=[same_length, finite])
     radius: float = attrs.field(converter=float, validator=finite)
     metric: str = attrs.field(default="euclidean", validator=attrs.validators.in_(METRICS))
+    digits: int = digits_shown()
 
     @property
     def bound(self):
@@ -146,13 +148,13 @@ class Ball(Several):
     def subject(self):
         """ "distance to (a = 5.1 ± 0.8, b = 3 ± 0.4)": the number behind ± is the column's scale."""
         parts = [
-            f"{name} = {middle}" if isinstance(middle, str) else f"{name} = {spell(middle)} ± {spell(scale)}"
+            f"{name} = {middle}" if isinstance(middle, str) else f"{name} = {spell(middle, digits=self.digits)} ± {spell(scale, digits=self.digits)}"
             for name, middle, scale in zip(self.columns, self.centre, self.scales, strict=True)
         ]
         return f"{self.metric} distance to ({', '.join(parts)})".removeprefix("euclidean ")
 
     def outcome_label(self, outcome):
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.radius)}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.radius, digits=self.digits)}"
 
     def sql_conditions(self, column, text):
         parts = []
@@ -198,6 +200,7 @@ class MOfN(TestRule):
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
     m: int
+    digits: int = digits_shown()
 
     def __attrs_post_init__(self) -> None:
         n, sides = len(self.of), zip(self.low, self.high, strict=False)
@@ -228,8 +231,8 @@ class MOfN(TestRule):
         parts = []
         for name, low, high in zip(self.of, self.low, self.high, strict=True):
             both = low is not None and high is not None
-            one = f"{name} > {spell(low)}" if high is None else f"{name} ≤ {spell(high)}"
-            parts.append(f"{name} in ({spell(low)}, {spell(high)}]" if both else one)
+            one = f"{name} > {spell(low, digits=self.digits)}" if high is None else f"{name} ≤ {spell(high, digits=self.digits)}"
+            parts.append(f"{name} in ({spell(low, digits=self.digits)}, {spell(high, digits=self.digits)}]" if both else one)
         return "number of {" + ", ".join(parts) + "}"
 
     def outcome_label(self, outcome):

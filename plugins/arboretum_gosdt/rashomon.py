@@ -13,7 +13,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Context, Problem, Shape, Solution, Status, file_for, param, put_text, shape_of
+from arboretum.api import (
+    BudgetError, CapabilityError, Context, Problem, Shape, Solution, Status, file_for, legible, legible_tree, param, put_text, shape_of,
+)  # fmt: skip
 from arboretum_gosdt.objectives import decimal
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.proving import interrupted
@@ -72,7 +74,7 @@ class Rashomon:
             return attrs.evolve(solution, notes=(*solution.notes, "the set is not known, as the optimum is not"))
         try:
             ended = found.widen(self)
-            trees = [] if ended else [found.tree(nodes) for nodes in found.first(self.listed + 1)]
+            trees = [] if ended else [legible_tree(found.tree(nodes), problem.objects.table) for nodes in found.first(self.listed + 1)]
             details = {} if ended else found.details(self.compared)
         except KeyboardInterrupt as error:
             return attrs.evolve(solution, finished=False, details=interrupted(error), notes=("the set is not known: it was interrupted",))
@@ -263,7 +265,7 @@ class TreeSet:
     def disagreed(self) -> list[tuple[int, dict[str, float], list[str]]]:
         """The groups of equal rows on which the trees disagree most: their rows, the share of trees by what they say, and what holds for them."""
         classes, outcome = self.problem.objects.table.target.classes, outcomes_of(self.merged)
-        rules = [self.tests.rule(int(test)) for test in self.merged.tests]
+        rules = legible([self.tests.rule(int(test)) for test in self.merged.tests], self.problem.objects.table)
         doubt = (1 - self.said.max(axis=1)) * self.merged.rows
         return [
             (

@@ -24,6 +24,7 @@ from arboretum.errors import ArboretumError, BudgetError, DataError, Verificatio
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
+from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
 from arboretum.model.table import Table, Task
@@ -320,8 +321,21 @@ def fit(
     with clock(timings, "fit", progress):
         context = listen(budget.context(seed, progress))
         grown = select.prune(select.grow_or_tune(problem, context), context)
+        solution = _legible(grown.solution, problem.objects.table)
     told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal, "scale": posed.scale}
-    return Fit(grown.solution, grown.problem, grown.selections, **told)
+    return Fit(solution, grown.problem, grown.selections, **told)
+
+
+def _legible(solution: Solution, table: Table) -> Solution:
+    """The same trees, whose tests are written so that they part the training rows."""
+
+    def written(tree: Any) -> Any:
+        return tree and legible_tree(tree, table)
+
+    front = solution.front
+    if front is not None:
+        front = attrs.evolve(front, points=[attrs.evolve(point, tree=written(point.tree)) for point in front.points])
+    return attrs.evolve(solution, tree=written(solution.tree), others=tuple(map(written, solution.others)), front=front)
 
 
 def warm_up(component: Any, problem: Problem, context: Context) -> None:

@@ -12,6 +12,7 @@ from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
+from arboretum.model.digits import legible
 from arboretum.model.tree import Tree
 
 
@@ -104,10 +105,11 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
     if scorer.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
         node = attrs.evolve(node, coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)))
-    judged = []
+    found = []
     for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
             rule, told = block.engine.rule(cell, block.candidate(i, score)), {name: float(values[i]) for name, values in terms.items()}
-            judged.append(Judged(rule, tables.weights[i], tables.counts[i], float(tables.price[i]), score, told, rule == chosen))
-    return tuple(sorted(judged, key=lambda one: -one.score))
+            found.append(Judged(rule, tables.weights[i], tables.counts[i], float(tables.price[i]), score, told, rule == chosen))
+    rules = legible([one.rule for one in found], growth.space.objects.table)
+    return tuple(sorted(map(lambda one, rule: attrs.evolve(one, rule=rule), found, rules), key=lambda one: -one.score))

@@ -81,13 +81,13 @@ def refuse_close(name: str, ticks: np.ndarray, numbers: np.ndarray) -> None:
         raise DataError(f"column {name!r} holds moments less than a microsecond apart; give nanoseconds since one of them as numbers")
 
 
-def spell_date(value: float, unit: str) -> str:
-    """The day, the second or the fraction that a number lies in: ISO, a blank before the time; the bare number beyond year 9999."""
+def spell_date(value: float, unit: str, digits: int = 6) -> str:
+    """The day, the second or the fraction that a number lies in: ISO, a blank before the time; the bare number beyond year 9999, in so many digits."""
     size = NANOSECONDS[unit]
     try:
         found = _EPOCH + datetime.timedelta(microseconds=math.floor(value) * size // 1_000)
     except OverflowError:
-        return f"{value:g} {unit}"
+        return f"{value:.{digits}g} {unit}"
     if unit == DAYS:
         return found.date().isoformat()
     more = f".{found.microsecond:06}"[: 1 + DIGITS[unit]] if unit in DIGITS else ""

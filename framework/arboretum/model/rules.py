@@ -17,29 +17,20 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, unknown
-from arboretum.model.dates import UNITS, spell_date
+from arboretum.model.dates import UNITS
+from arboretum.model.digits import digits_shown, spell
 from arboretum.model.reading import built
 from arboretum.model.table import MISSING_CODE, ColumnKind, Table, recoded
 
 NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides what to do with the row
 
 
-def spell(value: float, unit: str = "") -> str:
-    """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``.
-
-    unit : of dates ("days", "seconds", … since 1970-01-01): the number is a bound on them and is written as one.
-    """
-    if unit:
-        return spell_date(value, unit)
-    short = f"{value:.6g}"
-    return f"{value:.15g}" if "e+" in short and abs(value) < 1e15 else short
-
-
 @attrs.frozen
 class TestRule:
     """A question about one row.
 
-    Subclasses state ``tag`` (their name in JSON) and are attrs classes whose fields are plain JSON values.
+    Subclasses state ``tag`` (their name in JSON) and are attrs classes whose fields are plain JSON values.  One that shows numbers
+    has the field ``digits = digits_shown()`` and writes them by ``spell(number, digits=self.digits)``.
     """
 
     __test__ = False  # the name starts with "Test"; pytest must not collect it
@@ -96,8 +87,8 @@ class TestRule:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object with ``type`` and the fields."""
-        fields = {key: value for key, value in attrs.asdict(self).items() if key != "unit" or value}
+        """A JSON object with ``type`` and the fields, but for ``digits``, which are no part of the question."""
+        fields = {key: value for key, value in attrs.asdict(self).items() if key != "digits" and (key != "unit" or value)}
         return {"type": self.tag, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
 
     @staticmethod
@@ -162,6 +153,7 @@ class Threshold(TestRule):
     column: str
     threshold: float = attrs.field(converter=float, validator=_finite)
     unit: str = attrs.field(default="", validator=_unit)
+    digits: int = digits_shown()
 
     @property
     def cuts(self):
@@ -180,7 +172,7 @@ class Threshold(TestRule):
         return 0 if value <= self.threshold else 1
 
     def outcome_label(self, outcome):
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit)}"
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}"
 
     def with_missing(self):
         return Bins(self.column, (self.threshold,), missing_outcome=True, unit=self.unit)
@@ -297,6 +289,7 @@ class Bins(TestRule):
     edges: tuple[float, ...] = attrs.field(converter=lambda values: tuple(map(float, values)), validator=[_finite, _rising])
     missing_outcome: bool = False
     unit: str = attrs.field(default="", validator=_unit)
+    digits: int = digits_shown()
 
     @property
     def arity(self):
@@ -327,10 +320,10 @@ class Bins(TestRule):
         if not self.edges:
             return "is known"
         if outcome == 0:
-            return f"≤ {spell(self.edges[0], self.unit)}"
+            return f"≤ {spell(self.edges[0], self.unit, self.digits)}"
         if outcome == len(self.edges):
-            return f"> {spell(self.edges[-1], self.unit)}"
-        return f"in ({spell(self.edges[outcome - 1], self.unit)}, {spell(self.edges[outcome], self.unit)}]"
+            return f"> {spell(self.edges[-1], self.unit, self.digits)}"
+        return f"in ({spell(self.edges[outcome - 1], self.unit, self.digits)}, {spell(self.edges[outcome], self.unit, self.digits)}]"
 
     def describe(self):
         return self.column
@@ -346,6 +339,7 @@ class Interval(TestRule):
     high: float | None = attrs.field(converter=attrs.converters.optional(float), validator=_finite)
     missing_is_other: bool = False
     unit: str = attrs.field(default="", validator=_unit)
+    digits: int = digits_shown()
 
     @property
     def cuts(self):
@@ -370,10 +364,23 @@ class Interval(TestRule):
         if self.low is None and self.high is None:
             return "is known" if outcome == 0 else "is missing"
         if self.low is None:
-            return f"{'≤' if outcome == 0 else '>'} {spell(self.high, self.unit)}"
+            return f"{'≤' if outcome == 0 else '>'} {spell(self.high, self.unit, self.digits)}"
         if self.high is None:
-            return f"{'>' if outcome == 0 else '≤'} {spell(self.low, self.unit)}"
-        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit)}, {spell(self.high, self.unit)}]"
+            return f"{'>' if outcome == 0 else '≤'} {spell(self.low, self.unit, self.digits)}"
+        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit, self.digits)}, {spell(self.high, self.unit, self.digits)}]"
+
+
+def midpoints(edges: np.ndarray) -> np.ndarray:
+    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as scikit-learn computes it: in float64, whatever
+    the column's type.
+
+    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.  ∞ where the upper value is missing: the cut
+    is after all that are known.
+    """
+    low, high = edges.astype(np.float64).T
+    with np.errstate(invalid="ignore"):  # −inf and inf
+        middle = low / 2.0 + high / 2.0
+        return np.where(np.isnan(high), np.inf, np.where(middle < high, middle, low))
 
 
 def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from arboretum.model import steps, walk
 from arboretum.model.invariants import check_numbers, check_tree
 from arboretum.model.reading import built, document, plain, plain_array, read_array, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
+from arboretum.model.digits import digits_of, with_digits
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
 
@@ -410,6 +411,8 @@ class Tree:
             data["surrogates"] = [attrs.asdict(one) for one in self.surrogates]
         if self.branch_price is not None:
             data["branch_price"] = self.branch_price.tolist()
+        if digits := digits_of(self.rules):
+            data["digits"] = digits
         data |= {name: value for name in ("prior", "exponent") if (value := getattr(self, name))}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
@@ -424,12 +427,12 @@ class Tree:
         if missing:
             raise DataError(f"not a tree: {', '.join(missing)} absent; was the file cut short?")
         try:
-            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict], "surrogates": list[dict]})
+            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict], "surrogates": list[dict], "digits": list[int]})
             tree = Tree(
                 task=Task(data["task"]),
                 columns=tuple(built(ColumnSpec, column) for column in data["columns"]),
                 classes=tuple(data["classes"]),
-                rules=rules_from_json(data["rules"]),
+                rules=with_digits(rules_from_json(data["rules"]), data),
                 **{name: read_array(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
                 surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
                 branch_price=read_array("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
