@@ -24,7 +24,7 @@ def tree_sklearn(tree: Tree) -> Any:
     ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The
     impurity is gini or variance, computed from the node weights, whatever the tree was grown with.
     Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not the heaviest class of its leaf (scikit-learn has no
-    other).
+    other); a column of which float32, in which scikit-learn reads numbers, has none between two thresholds.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree as Core
@@ -50,7 +50,7 @@ def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
 
     X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in float32: a
-    double that would be rounded across a threshold is moved to the neighbouring float32 on its own side.
+    double that would be rounded across a threshold is moved to the nearest float32 on its own side.
     Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's trees know neither.
     """
     _refuse(tree)
@@ -62,29 +62,46 @@ def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     if stuck := int((rest < 0).sum()) + int(sum(lost)):
         msg = f"{stuck} rows have missing or new values at a test without a branch for them"
         raise DataError(f"{msg}; scikit-learn's trees cannot stop there: predict with this tree instead")
-    features = _features(tree)
+    features, cuts = _features(tree), _cuts(tree)
     matrix = np.empty((table.n_rows, len(features)), np.float32)
     for j, feature in enumerate(features):
         if feature == CONSTANT:
             matrix[:, j] = 0.0
         elif isinstance(feature, str):
-            cuts = [r.threshold for r in tree.rules if isinstance(r, Threshold) and r.column == feature]
-            matrix[:, j] = _as_float32(table.column(feature).values, cuts)
+            matrix[:, j] = _as_float32(table.column(feature).values, cuts[feature])
         else:
             outcome = feature.outcomes(table, rows)
             matrix[:, j] = np.where(outcome == NO_OUTCOME, np.nan, outcome)
     return matrix
 
 
-def _as_float32(values: np.ndarray, cuts: list[float]) -> np.ndarray:
-    near = values.astype(np.float32)
-    for bound in cuts if values.dtype != np.float32 else ():
-        cut = np.float64(bound)  # a Python float would be rounded to float32 before it is compared
-        above = (near > cut) & (values <= cut)
-        below = (near <= cut) & (values > cut)
-        near[above] = np.nextafter(near[above], np.float32(-np.inf))
-        near[below] = np.nextafter(near[below], np.float32(np.inf))
-    return near
+def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """float32[n]: the nearest number of that type on the same side of every cut."""
+    between = np.searchsorted(cuts, values)
+    with np.errstate(over="ignore"):
+        near = values.astype(np.float32)
+    low, high = (np.append(ends, np.float32(np.nan)) for ends in _ends(cuts))  # NaN is sorted last
+    between[np.isnan(values)] = len(low) - 1
+    return np.clip(near, low[between], high[between])
+
+
+def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """float32[cuts + 1] each: the least and the largest finite number of that type below, between and above the cuts (float64, rising)."""
+    most = np.finfo(np.float32).max
+    with np.errstate(over="ignore"):
+        below = cuts.astype(np.float32)
+        below = np.where(below > cuts, np.nextafter(below, np.float32(-np.inf)), below)
+        above = np.nextafter(below, np.float32(np.inf))
+    return np.append(-most, above), np.append(below, most)
+
+
+def _cuts(tree: Tree) -> dict[str, np.ndarray]:
+    """Raw numeric column → its thresholds, rising."""
+    found: dict[str, set[float]] = {column.name: set() for column in tree.columns if column.kind is ColumnKind.continuous}
+    for rule in tree.rules:
+        if isinstance(rule, Threshold):
+            found[rule.column].add(rule.threshold)
+    return {name: np.array(sorted(own), np.float64) for name, own in found.items()}
 
 
 def _refuse(tree: Tree) -> None:
@@ -93,6 +110,13 @@ def _refuse(tree: Tree) -> None:
     if wide := [rule for rule in tree.rules if rule.arity != 2]:
         msg = f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} outcomes"
         raise CapabilityError(f"{msg}; encode with one-hot or thresholds instead")
+    for name, cuts in _cuts(tree).items():
+        low, high = _ends(cuts)
+        if len(lost := np.flatnonzero(low > high)):
+            ends = [repr(float(cuts[k])) for k in (lost[0] - 1, lost[0]) if 0 <= k < len(cuts)]
+            where = f"between {' and '.join(ends)}" if len(ends) == 2 else f"{'below' if lost[0] == 0 else 'above'} {ends[0]}"
+            way = "predict with this tree instead, or subtract a constant from the column (or scale it) before the tree grows"
+            raise CapabilityError(f"scikit-learn reads column {name!r} as float32, which has no number {where}; {way}")
     odd = np.flatnonzero(tree.label != tree.weights.argmax(axis=1)) if tree.task is Task.classification else ()
     if len(odd):
         msg = f"node {odd[0]} predicts {tree.classes[tree.label[odd[0]]]!r}, which is not its heaviest class"
