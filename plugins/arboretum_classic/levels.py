@@ -82,7 +82,7 @@ class Search:
 
     def __init__(self, growth: Growth, shared: bool, min_rows: float) -> None:
         objects, stats, scorer = growth.problem.objects, growth.space.statistics, growth.scorer
-        self._growth, self.values, self.gap = growth, np.ascontiguousarray(objects.raw.T), gap_of(objects.raw.dtype)
+        self._growth, self.values, self.gap = growth, np.ascontiguousarray(objects.raw.T), gap_of(objects)
         self.columns = sorted_columns(self.values, self.gap)
         self._codes = [np.ascontiguousarray(objects.codes[:, f]) for f in range(len(objects.features))]
         self._raw, self._coded = reference.search, reference.score_coded

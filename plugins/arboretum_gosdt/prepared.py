@@ -19,7 +19,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule, refuse_prices
+from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule, midpoints, refuse_prices
 from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exact_weights
 
 MOST = 1 << 58
@@ -167,9 +167,8 @@ class Tests:
         column, fixed = int(self.column[test]), len(self.objects.features)
         if column < fixed:
             return self.objects.features[column].rule(int(self.index[test]))
-        low, high = np.unique(self.objects.raw[:, column - fixed])[self.index[test] : self.index[test] + 2].tolist()
-        middle = low + (high - low) / 2
-        return self.objects.raw_features[column - fixed].rule(middle if low <= middle < high else low)
+        ends = np.unique(self.objects.raw[:, column - fixed])[self.index[test] : self.index[test] + 2]
+        return self.objects.raw_features[column - fixed].rule(float(midpoints(ends[None])[0]))
 
 
 def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:

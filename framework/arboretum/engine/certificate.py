@@ -133,6 +133,8 @@ def _refuse_unknown(problem: Problem) -> None:
     if predicate := problem.parts.predicate:
         made = f"predicate {predicate[0].name} makes its tests at each node"
         raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
+    if problem.objects.gap:
+        raise CapabilityError("encoder.gap leaves close values together at each node, and minima are known where all are told apart; leave it out")
 
 
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:

@@ -153,6 +153,8 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
     if objects.raw_features and lacks(method, Capability.thresholds) and not raw_too:
         leaves = f"encoder {parts.encoder.name} leaves columns raw"
         raise CapabilityError(f"{label(method)} needs fixed tests, but {leaves}; use encoder=auto")
+    if objects.gap and parts.solver is not None:
+        raise CapabilityError(f"{label(parts.solver)} tells all values of raw columns apart, and encoder.gap leaves close ones together; leave it out")
     for part in (method, parts.criterion):
         if part is not None and lacks(part, Capability.multiway) and any(feature.arity > 2 for feature in objects.features):
             raise CapabilityError(f"{label(part)} handles two-way tests, but the encoder makes multiway ones; use encoder=onehot")

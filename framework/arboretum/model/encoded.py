@@ -90,6 +90,7 @@ class Encoded:
     label : int32[n_objects] (classification) or None.   y : float64[n_objects] (regression) or None.
     weight : float64[n_objects] > 0.   count : int64[n_objects], rows that each object stands for.
     object_of_row : int64[n_rows of table]; the object each row became.
+    gap : raw values of a node not further apart than this are not separated by a threshold; 0: different ones always are.
     test_offset : int64[n_features + 1]: tests of feature f have the global indices test_offset[f] … test_offset[f + 1] − 1.
     """
 
@@ -104,6 +105,7 @@ class Encoded:
     count: np.ndarray = array_field(np.int64)
     object_of_row: np.ndarray = array_field(np.int64)
     notes: tuple[str, ...] = ()
+    gap: float = 0.0
 
     @property
     def n_objects(self) -> int:

@@ -12,22 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from arboretum.api import midpoints as between
+
 MAX_PASSES = 300
 RELATIVE_TOLERANCE = 1e-4
 """k-means centres that move less than this share of the variance (sum of squares) are final: scikit-learn's defaults."""
 NARROWEST_BIN = 1e-8
 """A bin narrower than this is merged with its neighbour, as scikit-learn does."""
 
-def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """A number in ``[low, high)`` for each pair, the mean where it can be had; same dtype as the arguments.
 
-    Raw tests compare in the dtype of the column, so the midpoint is taken in it: between neighbouring floats the mean
-    may round up to ``high``, and then ``low`` itself is the cut.
-    """
-    with np.errstate(over="ignore"):
-        mean = low + (high - low) / 2
-    mean = np.where(np.isfinite(mean), mean, low / 2 + high / 2)
-    return np.where((mean >= low) & (mean < high), mean, low).astype(low.dtype)
+def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """float64[n]: a number in ``[low, high)`` for each pair: the threshold that greedy search would ask, to the last bit."""
+    return between(np.stack([low, high], axis=1))
 
 
 def edges_between(distinct: np.ndarray, bins: np.ndarray, nominal: np.ndarray) -> np.ndarray:

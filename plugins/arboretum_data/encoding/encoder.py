@@ -40,6 +40,17 @@ class Coalesce(enum.Enum):
     """They become one object of weight 1."""
 
 
+class Gap(enum.Enum):
+    """Which neighbouring values of a raw column no threshold separates."""
+
+    none = "none"
+    sklearn = "sklearn"
+    """Those at most 1e-7 apart, whatever their size, for comparisons with scikit-learn."""
+
+
+CLOSE = {Gap.none: 0.0, Gap.sklearn: 1e-7}
+
+
 class FitOn(enum.Enum):
     """Which rows place the bins."""
 
@@ -71,6 +82,7 @@ class TestsEncoder:
     coalesce: Coalesce = param(Coalesce.none, "what becomes of identical objects; label by weighted majority")
     max_levels: int = param(1000, "a categorical column with more values is left out", ge=2)
     keep_identifiers: bool = param(False, "keep categorical columns that have another value in every row")
+    gap: Gap = param(Gap.none, "neighbouring values of a raw column that no threshold separates")
     declared: bool = param(False, "all values that the table declares get a bin, in their order, also those that no row has")
 
     def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
@@ -100,6 +112,7 @@ class TestsEncoder:
                 coded += found
                 if not found:
                     notes.append(f"column {column.name!r} is left out: {self.numeric.value} finds no cut")
+        notes += _merged(raw, CLOSE[self.gap])
         if not coded and not raw:
             raise DataError(f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})")
         return self._assemble(table, coded, raw, notes)
@@ -174,6 +187,7 @@ class TestsEncoder:
             count=count,
             object_of_row=member,
             notes=tuple(notes),
+            gap=CLOSE[self.gap] if raw else 0.0,
         )
 
 
@@ -218,6 +232,16 @@ def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
         return RawFeature(column.name, position, column.unit), column.values
     values = np.where(column.values < 0, np.nan, column.values)
     return RawOrdinal(column.name, position, categories=column.categories), values.astype(np.float32)
+
+
+def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
+    """What ``gap`` takes for equal that is not: a sentence per column."""
+    notes = [] if raw or not gap else ["encoder.gap changes nothing: no column is raw"]
+    for feature, values in raw if gap else ():
+        distinct = np.unique(values[~np.isnan(values)])
+        if close := int((~(distinct[1:] > distinct[:-1] + distinct.dtype.type(gap))).sum()):
+            notes.append(f"column {feature.column!r}: {close} of {len(distinct) - 1} cuts lie between values at most {gap:g} apart and are left out (encoder.gap)")
+    return notes
 
 
 def _matrix(columns: list[np.ndarray], n_rows: int, dtype: type) -> np.ndarray:

@@ -59,10 +59,10 @@ def coded_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iter
 
 
 def raw_outcomes(objects: Encoded, known: Sequence[int], feature: int) -> Iterator[tuple[float, int, Assignment]]:
-    """(threshold, 2, outcomes) of every midpoint between neighbouring values, scikit-learn's rules for close ones; and of ∞: known values."""
+    """(threshold, 2, outcomes) of every midpoint between neighbouring values further apart than ``objects.gap``; and of ∞: known values."""
     dtype = objects.raw.dtype.type
     values = sorted({dtype(objects.raw[i, feature]) for i in known})
-    gap = dtype(1e-7) if dtype is np.float32 else dtype(0.0)
+    gap = dtype(objects.gap)
     for low, high in zip(values[:-1], values[1:], strict=True):
         if not high > low + gap:
             continue

@@ -150,4 +150,5 @@ def encodeds(
     if draw(st.booleans()):
         weight = np.array(draw(st.lists(st.sampled_from([0.125, 0.375, 1.0, 2.5]), min_size=n, max_size=n)))
         count = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), np.int64)
-    return encode(codes, bins, families, raw, target, task, weight, count, 4 if task is Task.classification else None)
+    found = encode(codes, bins, families, raw, target, task, weight, count, 4 if task is Task.classification else None)
+    return attrs.evolve(found, gap=draw(st.sampled_from([0.0, 1e-7])))

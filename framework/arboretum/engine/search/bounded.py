@@ -11,10 +11,11 @@ import numpy as np
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
-from arboretum.engine.search.raw import PresortedEngine, RawColumns, midpoints
+from arboretum.engine.search.raw import PresortedEngine, RawColumns
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded
 from arboretum.model.encoded import Node
+from arboretum.model.rules import midpoints
 
 SAMPLE = 8192  # values per column that the edges of the bins are taken from
 MOST_CLASSES = 6  # with more classes nearly every bin has too many corners, and sorting once is cheaper

@@ -11,33 +11,17 @@ from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import presort, scan
-from arboretum.model.encoded import Node
-from arboretum.model.rules import TestRule
+from arboretum.model.encoded import Encoded, Node
+from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.table import frozen_array
 
 LISTED_ENTRIES = 1 << 16
 """Table entries up to which the cuts of several columns are listed for NumPy together: half a megabyte of weights."""
 
-GAP_FLOAT32 = np.float32(1e-7)
-"""float32 neighbours not further apart than this are not separated, as in scikit-learn; float64 ones always are."""
 
-
-def midpoints(edges: np.ndarray) -> np.ndarray:
-    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as scikit-learn computes it: in float64, whatever
-    the column's type.
-
-    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.  ∞ where the upper value is missing: the cut
-    is after all that are known.
-    """
-    low, high = edges.astype(np.float64).T
-    with np.errstate(invalid="ignore"):  # −inf and inf
-        middle = low / 2.0 + high / 2.0
-        return np.where(np.isnan(high), np.inf, np.where(middle < high, middle, low))
-
-
-def gap_of(dtype: np.dtype) -> np.floating:
-    """Neighbours not further apart than this are not separated."""
-    return GAP_FLOAT32 if dtype == np.float32 else np.float64(0.0)
+def gap_of(objects: Encoded) -> np.floating:
+    """``Encoded.gap`` in the type of the raw columns, in which kernels add it."""
+    return objects.raw.dtype.type(objects.gap)
 
 
 def entry_type(bits: int) -> type:
@@ -56,7 +40,7 @@ class RawColumns(Engine):
         positions = [feature.position for feature in self._features]
         if positions != sorted(positions):
             raise ContractError("raw features must be in the order of the raw table; sort them in the encoder")
-        self._gap = gap_of(objects.raw.dtype)
+        self._gap = gap_of(objects)
         self._flat = flat_memory(objects.raw)
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:

@@ -19,11 +19,11 @@ from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.made import MadeEngine, column_prices
-from arboretum.engine.search.raw import gap_of, midpoints
+from arboretum.engine.search.raw import gap_of
 from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Family, Tables
-from arboretum.model.rules import TestRule
+from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 
 
@@ -166,7 +166,7 @@ class SharesGrowth(ByShares):
             cut, near = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf), seen.astype(objects.raw.dtype)
             parts = len(seen) > 0 and bool((code < 0).any())
             rule, family, n, first = (lambda k: feature.rule(cut[k])), Family.thresholds, len(seen), len(prices.tests) + f
-            own = np.where(near[1:] > near[:-1] + gap_of(near.dtype), prices.raw[f], np.inf)
+            own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
             own = np.append(own, prices.raw[f]) if parts else own
         else:
             code, feature, first = objects.codes[cell.who, f].astype(np.int64), objects.features[f], int(objects.test_offset[f])

@@ -18,7 +18,7 @@ from arboretum.engine.search.coded import FAMILY
 from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, compiled_kernel, numeric_fields
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.plan import leaf_rule_of
-from arboretum.engine.search.raw import gap_of, midpoints
+from arboretum.engine.search.raw import gap_of
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
@@ -28,7 +28,7 @@ from arboretum.kernels import runs, shares
 from arboretum.kernels import subtree as kernels
 from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
-from arboretum.model.rules import TestRule
+from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS
 
 MOST_ENTRIES = 1 << 22  # values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each
@@ -123,7 +123,7 @@ class Tests:
         order, distinct = np.empty(values.shape, np.uint64), np.empty_like(values)
         reach, found = np.empty(values.shape, np.int32), np.empty((len(values), 2), np.int64)
         bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
-        runs.rank_columns(values, bits, label, gap_of(values.dtype), order, distinct, reach, found)
+        runs.rank_columns(values, bits, label, gap_of(objects), order, distinct, reach, found)
         n_values, close = found[:, 0], found[:, 1] > 0
         few, n_coded = (n_values <= MOST_CODES) & ~close & (len(label) > 0), len(codes)
         missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
