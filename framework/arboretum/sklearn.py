@@ -27,9 +27,9 @@ from arboretum.engine.run import measure
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.run import fit as grow_tree
 from arboretum.engine.select import fields_in
-from arboretum.errors import ArboretumError, ConfigError, DataError, unknown
+from arboretum.errors import ArboretumError, BudgetError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, Capability
-from arboretum.interfaces.method import Parts
+from arboretum.interfaces.method import Budget, Parts
 from arboretum.model.frame import exact_numbers, frame_column, is_constant, is_mixed, table_like
 from arboretum.model.record import Solution
 from arboretum.model.spelling import EXACT, canonical, spelling
@@ -38,8 +38,17 @@ from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
 
 
-_LIMITS = {"max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_weight_fraction_leaf": "min_mass"}
+_LIMITS = {
+    "max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_samples_split": "min_split",
+    "min_weight_fraction_leaf": "min_mass",
+}  # fmt: skip
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
+
+_ABSENT = {
+    "max_features": "every node looks at all columns; criterion='random' and predicate='random' draw tests",
+    "splitter": "every node takes its best test; predicate='random' draws thresholds, criterion='random' tests",
+}
+"""Parameters of scikit-learn's trees that there are none of here, and what comes near."""
 
 _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
 """Kinds that are parameters of their own, beside the method."""
@@ -82,7 +91,9 @@ class _BaseTree(BaseEstimator):
         known = [*self._get_param_names(), "fields"]  # scikit-learn's checks hand in the name of **fields: fit refuses it
         for name in names:
             kind, nested, _ = name.partition("__")
-            if kind not in known or (nested and kind not in KINDS):
+            if name in _ABSENT:
+                raise error(f"{type(self).__name__} has no {name!r}: {_ABSENT[name]}")
+            if (kind not in known or (nested and kind not in KINDS)) and not name.startswith("budget__"):
                 raise error(f"{type(self).__name__}: " + unknown("parameter", name, self.get_params()))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -107,10 +118,34 @@ class _BaseTree(BaseEstimator):
 
     def _parts(self) -> Parts:
         """The components of the method, with the estimator's own parameters put in."""
-        limits = {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+        limits, ordered = self._limits(), {"method.order": "best"} if self.max_leaf_nodes is not None else {}
+        values = {key: value for key, value in self._asked(ordered).items() if not key.startswith("budget.")}
+        try:
+            parts = assembled({key: value for key, value in values.items() if key not in ordered})
+            if ordered and (parts.solver is None or hasattr(parts.method, "order")):  # a solver spends leaves in no order
+                parts = assembled(values)
+            return parts
+        except ConfigError as error:
+            raise ConfigError(f"{error}{_meaning(limits, str(error))}") from error
+
+    def _budget(self) -> Budget:
+        """What growing may spend."""
+        asked = {key.removeprefix("budget."): value for key, value in self._asked({}).items() if key.startswith("budget.")}
+        for name in asked:
+            if name not in attrs.fields_dict(Budget):
+                raise ConfigError("budget: " + unknown("field", name, attrs.fields_dict(Budget)))
+        return Budget(**asked)
+
+    def _limits(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
+
+    def _asked(self, ordered: Mapping[str, Any]) -> dict[str, Any]:
+        """Everything that is asked for, by its key on the command line.   ordered : what ``max_leaf_nodes`` asks for besides."""
+        limits = self._limits()
         asked = [(f"stopping.standard.{_LIMITS[name]}", value) for name, value in limits.items()]
-        if self.max_leaf_nodes is not None:
-            asked.append(("method.order", "best"))
+        asked += ordered.items()
+        if self.ccp_alpha:  # of 0 scikit-learn prunes nothing
+            asked += [("pruner", "cost_complexity"), ("pruner.alpha", self.ccp_alpha)]
         asked += [(kind, getattr(self, kind)) for kind in KINDS if getattr(self, kind, None) is not None]
         asked += [(name.replace("__", "."), value) for name, value in self._fields.items()]
         values: dict[str, Any] = {}
@@ -120,10 +155,7 @@ class _BaseTree(BaseEstimator):
                 msg = f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one out"
                 raise ConfigError(f"{msg}{_meaning(limits, key)}")
             values[key] = value
-        try:
-            return assembled(values)
-        except ConfigError as error:
-            raise ConfigError(f"{error}{_meaning(limits, str(error))}") from error
+        return values
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -131,7 +163,7 @@ class _BaseTree(BaseEstimator):
             parts = self._parts()
         except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
             return tags
-        tags.input_tags.allow_nan = not check.lacks(parts.method, Capability.missing)
+        tags.input_tags.allow_nan = not check.lacks(parts.method, Capability.missing) or check.coded_missing(parts.encoder) is not None
         if tags.classifier_tags is not None:
             two_only = any(check.lacks(part, Capability.multiclass) for part in check.judges(parts))
             tags.classifier_tags.multi_class = not two_only
@@ -160,7 +192,10 @@ class _BaseTree(BaseEstimator):
         if all(is_constant(column) for column in table.columns):
             self.tree_, self.solution_ = scale.tree(single_leaf(table)), None
             return self
-        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), sealed=self.verify, scale=scale)
+        told = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
+        fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), **told)
+        if fitted.solution.tree is None:
+            raise BudgetError(next(iter(fitted.solution.notes), "the budget ran out before there was any tree; raise it"))
         if self.verify:  # replayed over its training objects by the slow reference
             from arboretum.engine.verify import verify
 
@@ -293,7 +328,9 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     """A classification tree, grown by any method of the laboratory that handles classes.
 
     method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
-    max_leaf_nodes : leaves, at most, spent best-first; methods that grow in no order refuse it.
+    max_leaf_nodes : leaves, at most, spent best-first, or a limit of the solver; methods that know neither refuse it.
+    min_samples_split : rows that a node needs to be divided.   ccp_alpha : prune by cost complexity, as scikit-learn does (the impurity's
+    weakest links up to it); another ``pruner`` says so itself.
     min_samples_leaf : rows per branch, at least.   min_weight_fraction_leaf : share of the total weight per branch, at
     least (0 … 0.5; up to the rounding of sums of weights).   class_weight : None, "balanced", or {class: weight}.
     random_state : seed of methods that draw.   verify : replay the tree by the slow reference after growing
@@ -302,8 +339,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     ``stopping``, ``coverage``, ``predicate``; None: the method's choice; "none": none.   kind__field : a component's field, as in
     ``criterion__lam=10`` or ``stopping__standard__min_split=5``; ``get_params()`` lists them.
     overrides : the same as on the command line, a mapping such as ``{"cost": "table", "cost.prices": {"x0": 3}}`` or a
-    list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed,
-    budget) are refused.
+    list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed) are refused.
+    budget__seconds, budget__memory_mb : what growing or solving may spend; ``solution_`` then says what is proven, and whether it finished.
 
     Fitted: ``tree_`` (:class:`arboretum.Tree`), ``solution_`` (:class:`arboretum.api.Solution`: value, proven bound, and the other trees or the front
     of a solver that gives them; None where all columns are constant), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
@@ -318,7 +355,8 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     def __init__(
         self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, class_weight: Any = None,
         random_state: Any = None, overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
-        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, **parts: Any,
+        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
+        ccp_alpha: float | None = None, **parts: Any,
     ) -> None:  # fmt: skip
         self._keep(locals())
 
@@ -359,7 +397,8 @@ class TreeRegressor(RegressorMixin, _BaseTree):
     def __init__(
         self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, random_state: Any = None,
         overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
-        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, **parts: Any,
+        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
+        ccp_alpha: float | None = None, **parts: Any,
     ) -> None:  # fmt: skip
         self._keep(locals())
 

@@ -99,13 +99,18 @@ def check_parts(parts: Parts) -> None:
             raise CapabilityError(f"{label(parts.pruner)} {why}; choose an impurity per object (gini, entropy)")
 
 
+def coded_missing(encoder: Any) -> Any:
+    """What an encoder makes of a missing value, where that is not left to the method; else None."""
+    field = attrs.fields_dict(type(encoder)).get("missing")
+    return None if field is None or encoder.missing == field.default else encoder.missing
+
+
 def check_missing(parts: Parts) -> None:
     """Refuse a choice for missing values that the method does not ask, or that the encoder has made already."""
     if not parts.by_shares:
         return
     asked = f"missing={parts.missing.name}"
-    coded = next((field for field in attrs.fields(type(parts.encoder)) if field.name == "missing"), None)
-    if coded is not None and (value := parts.encoder.missing) != coded.default:
+    if (value := coded_missing(parts.encoder)) is not None:
         also = f"encoder.missing={getattr(value, 'name', value)}"
         raise ConfigError(f"{asked} and {also} both say what a missing value is; choose one of them")
     if not getattr(parts.method, "asks_missing", False):

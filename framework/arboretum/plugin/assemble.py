@@ -205,7 +205,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "split": "fit learns from every row it is given; hold rows out with train_test_split or cross_val_score",
     "tracker": "an estimator records nothing; arboretum.run does",
     "seed": "give random_state=…",
-    "budget": "an estimator grows to the end; bound it by max_depth=… or min_samples_leaf=…, or use arboretum.run",
+    "budget": "give budget.seconds or budget.memory_mb",
     "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
     "certify": "only arboretum.run compares with the proven minimum",
     "certifier": "only arboretum.run compares with the proven minimum",

@@ -113,6 +113,8 @@ def test_what_is_unknown_or_contradicts_itself_is_refused_by_fit(parameters, mes
 
 
 def test_names_that_no_parameter_has_are_refused_at_once():
+    with pytest.raises(TypeError, match="TreeClassifier has no 'max_features': every node looks at all columns"):
+        TreeClassifier(max_features="sqrt")
     for name in ("max_dept", "criteron__lam", "verify__x", "dataset__path"):
         with pytest.raises(TypeError, match=f"TreeClassifier: unknown parameter '{name}'"):
             TreeClassifier(**{name: 1})
@@ -127,3 +129,36 @@ def test_leaves_are_spent_best_first_as_scikit_learn_spends_them(leaves):
     ours, theirs = TreeClassifier(max_leaf_nodes=leaves).fit(X, y), DecisionTreeClassifier(max_leaf_nodes=leaves).fit(X, y)
     assert ours.get_n_leaves() == theirs.get_n_leaves() == leaves
     assert np.array_equal(ours.predict_proba(X), theirs.predict_proba(X))
+
+
+def test_rows_that_a_node_needs_and_the_complexity_of_pruning_are_scikit_learns():
+    rng = np.random.default_rng(5)
+    X, y, weight = rng.normal(size=(300, 3)), rng.integers(0, 3, 300), rng.uniform(0.5, 2.0, 300)  # without ties
+    for given in ({"min_samples_split": 40}, {"ccp_alpha": 0.004}, {"ccp_alpha": 0.0}, {"min_samples_split": 20, "ccp_alpha": 0.008}):
+        ours, theirs = (kind(min_samples_leaf=4, **given).fit(X, y, weight) for kind in (TreeClassifier, DecisionTreeClassifier))
+        assert ours.get_n_leaves() == theirs.get_n_leaves(), given
+        assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
+    with pytest.raises(ConfigError, match="pruner is asked for twice"):
+        TreeClassifier(ccp_alpha=0.1, pruner="reduced_error").fit(X, y)
+
+
+def test_a_budget_ends_a_solver_with_what_it_has():
+    rng = np.random.default_rng(6)
+    X, y = rng.integers(0, 2, (200, 12)).astype(float), rng.integers(0, 2, 200)
+    for given in ({"budget__seconds": 0.0}, {"overrides": {"budget.seconds": 0.0}}):
+        model = TreeClassifier(method="gosdt", objective__lam=0.001, **given).fit(X, y)
+        assert not model.solution_.finished and model.solution_.lower_bound <= model.solution_.value
+    assert TreeClassifier(budget__seconds=60.0).fit(X, y).solution_.finished
+
+
+def test_leaves_limit_an_exact_solver(iris):
+    model = TreeClassifier(method="gosdt", max_leaf_nodes=2, objective__lam=0.001).fit(*iris)
+    assert model.get_n_leaves() == 2 and model.solution_.status.value == "optimal"
+
+
+def test_missing_values_are_taken_where_the_encoder_makes_them_a_category():
+    X, y = np.array([[1.0], [np.nan], [1.0], [np.nan], [2.0], [2.0]]), [0, 1, 0, 1, 0, 0]
+    model = TreeClassifier(method="gosdt", objective__lam=0.01, encoder__missing="category").fit(X, y)
+    assert model.score(X, y) == 1.0
+    with pytest.raises(ValueError, match="NaN"):
+        TreeClassifier(method="gosdt", objective__lam=0.01).fit(X, y)
