@@ -134,7 +134,10 @@ class _BaseTree(BaseEstimator):
         for name in asked:
             if name not in attrs.fields_dict(Budget):
                 raise ConfigError("budget: " + unknown("field", name, attrs.fields_dict(Budget)))
-        return Budget(**asked)
+        try:
+            return Budget(**asked)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(str(error)) from None
 
     def _limits(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
