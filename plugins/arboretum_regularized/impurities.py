@@ -17,12 +17,14 @@ share, concave, and the same for any order of the classes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import Capability, param
+from arboretum_regularized import kernels
 
 TOLERANCE = 1e-9
 """Relative to the largest value: some twenty operations on float64, and a difference of two means."""
@@ -64,6 +66,10 @@ class Tsallis(Decomposable):
     paper: ClassVar[str] = "Tsallis 1988; decomposable as in Zhang & Gionis 2023, section 3"
 
     order: float = param(1.5, "a; larger values look at the heavy classes more", gt=0.0)
+
+    @property
+    def kernel(self) -> Callable:
+        return kernels.tsallis_of(self.order)
 
     def parts(self, q: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…, classes]; −ln q for a = 1."""

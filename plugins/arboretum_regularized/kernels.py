@@ -7,19 +7,43 @@ m(S) / M.  ``node.params`` holds λ, θ and the form of D (0 paper, 1 authors).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
 from arboretum.api import LeafRule
-from arboretum.kernels import baked, column_kernel, criterion_kernel, kernel_part
+from arboretum.kernels import baked, column_kernel, criterion_kernel, impurity_kernel, kernel_part
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 COVERAGES = ("probability", "pairs", "excluded")
 """In the order of a kernel's name."""
 ROUNDING = LeafRule.ROUNDING
 """Relative: a node of exactly θ is covered, as it is a leaf."""
+
+
+LESS = 0.5
+"""a − 1 of Tsallis entropy."""
+
+
+@impurity_kernel
+def tsallis(weights):
+    """Σ_ℓ q_ℓ (1 − q_ℓ^(a−1)) / (a − 1), LESS = a − 1; −Σ q_ℓ ln q_ℓ for a = 1."""
+    mass = 0.0
+    for w in weights:
+        mass += w
+    found = 0.0
+    for w in weights:
+        if w > 0.0:
+            log = math.log(w / mass)
+            found -= w / mass * (log if LESS == 0.0 else math.expm1(LESS * log) / LESS)
+    return max(found, 0.0)
+
+
+@lru_cache(maxsize=None)
+def tsallis_of(order: float) -> Callable:
+    return baked(tsallis, f"tsallis_{float(order).hex().replace('.', '_').replace('+', '').replace('-', 'm')}", LESS=order - 1.0)
 
 
 @column_kernel

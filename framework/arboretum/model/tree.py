@@ -407,13 +407,11 @@ class Tree:
         }
         if (self.counts == np.rint(self.counts)).all():  # as schema 1 wrote them
             data["counts"] = self.counts.astype(np.int64).tolist()
-        if self.surrogates:
-            data["surrogates"] = [attrs.asdict(one) for one in self.surrogates]
+        surrogates = [attrs.asdict(one) for one in self.surrogates]
+        more = {"digits": digits_of(self.rules), "surrogates": surrogates, "prior": self.prior, "exponent": self.exponent}
+        data |= {name: value for name, value in more.items() if value}
         if self.branch_price is not None:
             data["branch_price"] = self.branch_price.tolist()
-        if digits := digits_of(self.rules):
-            data["digits"] = digits
-        data |= {name: value for name in ("prior", "exponent") if (value := getattr(self, name))}
         return json.dumps(data, ensure_ascii=False, allow_nan=False)
 
     @staticmethod

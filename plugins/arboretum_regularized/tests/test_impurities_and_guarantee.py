@@ -61,6 +61,13 @@ def test_entropy_and_gini_are_the_sums_of_their_parts(weights):
     assert Tsallis(order=1.0).value(vector) == pytest.approx(math.log(2) * Entropy().value(vector), abs=1e-12)
 
 
+@given(VECTORS, st.sampled_from([0.25, 1.0, 1.0 + 1e-9, 1.5, 2.0, 7.0]))
+def test_the_kernel_of_tsallis_entropy_is_its_value(weights, order):
+    impurity, vector = Tsallis(order=order), np.array(weights)
+    # both add up as many terms, each with the rounding of a logarithm and a power
+    assert impurity.kernel(vector) == pytest.approx(float(impurity.value(vector)), rel=1e-12, abs=1e-14)
+
+
 @pytest.mark.parametrize("impurity", [EntropyByParts(), GiniByParts(), Tsallis(order=0.5), Tsallis(order=4.0)], ids=repr)
 def test_sums_of_parts_satisfy_what_theorem_1_asks_for(impurity):
     found = lint(impurity)
