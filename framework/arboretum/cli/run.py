@@ -15,7 +15,7 @@ from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, 
 from arboretum.config.bridge import PRIMARY, Start, start_from, start_in, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
-from arboretum.config.guard import concealed, quote_home
+from arboretum.config.guard import concealed, readable
 from arboretum.config.launch import asked, first_job
 from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
         terminal.say(help_text(installed(given.plugin)))
         return 0
     arguments = parser().parse_intermixed_args(argv)  # "run dataset=iris -m seed=1,2": options anywhere
-    arguments.overrides = [concealed(quote_home(text)) for text in arguments.overrides]
+    arguments.overrides = [concealed(readable(text)) for text in arguments.overrides]
     return Application(arguments).run()
 
 

@@ -19,7 +19,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from arboretum.config.bridge import PRIMARY, Start, stored
-from arboretum.config.guard import chosen_options, conceal, normalise, refuse_code
+from arboretum.config.guard import chosen_options, conceal, name_keys, normalise, refuse_code
 from arboretum.config.inside import ConfigLoaderImpl, create_config_search_path, name_after
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
 from arboretum.errors import ArboretumError, ConfigError, closest, unknown
@@ -31,6 +31,8 @@ from arboretum.plugin.registry import NONE, Registry
 
 _VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
 """An override that sets a value; the others choose options, or remove something, and may change what is composed."""
+
+_KEYED = re.compile(r"\+{0,2}([a-z_]+(?:\.[a-z_]+)+)\.([^=]+)=(.*)", re.DOTALL)
 
 KEPT = 10_000  # checked jobs kept for the launcher (some KB each); what lies beyond is composed again
 SHAPES = 256  # compositions kept (50 KB each)
@@ -56,7 +58,11 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
         if "Exception" in what:  # the parser's own words for a character it does not know
             what = "some of its characters have a meaning of their own"
         hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
-        return f"cannot read {error.override!r} ({what}); expected KEY=VALUE; {hint}"
+        if found := _KEYED.match(error.override or ""):  # a column's name as a part of the key
+            hint = f"a name with special characters is a key in quotes: '{found[1]}={{\"{_cut(found[2])}\": {_cut(found[3])}}}'"
+        elif "{" in error.override:
+            hint += ", keys too: 'KEY={\"a, b\": VALUE}'"
+        return f"cannot read {_cut(error.override)!r} ({_cut(what)}); expected KEY=VALUE; {hint}"
     if isinstance(error, MissingConfigException):
         return _missing(error, registry)
     text, cause = str(error), error.__cause__
@@ -72,6 +78,11 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
     if "Config group override must be" in text:
         return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage, predicate"
     return " ".join(text.split()) or " ".join(str(cause or "").split()) or type(error).__name__
+
+
+def _cut(text: str, most: int = 200) -> str:
+    """A user's own text as far as a line has room."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 def _missing(error: MissingConfigException, registry: Registry) -> str:
@@ -122,7 +133,7 @@ def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry
             except (ConfigError, yaml.YAMLError) as error:
                 return " ".join(str(error).split())
     reason = " ".join(str(cause).split("\n")[0].split()) if cause is not None else "its value has another form"
-    return f"{key} does not take {value} ({reason})"
+    return f"{key} does not take {_cut(value)} ({_cut(reason)})"
 
 
 def _unspecified(group: str, registry: Registry) -> str:
@@ -216,6 +227,7 @@ class Loader(ConfigLoaderImpl):
             return super().load_configuration(config_name, overrides, run_mode, *how, **more)
         with translated(overrides, self.registry):
             config = super().load_configuration(config_name, normalise(overrides), run_mode, *how, **more)
+        name_keys(config, normalise(overrides))
         refuse_code(config, overrides)
         return config
 
@@ -281,6 +293,7 @@ class Loader(ConfigLoaderImpl):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
+        name_keys(config, overrides)
         task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in task]
         name_after(task, config)

@@ -7,10 +7,11 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, unquote
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import Container, DictConfig, OmegaConf, read_write
+from omegaconf import Container, DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.errors import ConfigError
@@ -43,6 +44,9 @@ _LEFT_OUT = re.compile(rf"://.*(?::|//|=){MASK}")
 WAY_OUT = "'${oc.env:NAME}' takes it from the environment"
 
 _GROUP = re.compile(r"^[+~]{0,2}(?P<group>[a-z_]+)(?:=(?P<value>.*)|$)", re.DOTALL)
+KEY = "%%"
+"""Before a key that stood in quotes and is written in per cent signs, as in an address."""
+_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')(\s*:)?""", re.DOTALL)
 _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
@@ -103,18 +107,48 @@ def _targets(node: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
-    """Overrides that Hydra accepts: ``group=null`` means ``group=none``, and ``~/file`` needs no quotes.
+    """Overrides that Hydra accepts: ``group=null`` means ``group=none``, ``~/file`` needs no quotes, and keys may have some.
 
     Raises ConfigError for a list of options in a group that takes one.
     """
     found = []
-    for text in map(quote_home, overrides):
+    for text in map(readable, overrides):
         group, _, value = text.lstrip("+~").partition("=")
         value = value.strip() if group in KINDS else ""
         if value.startswith("[") and group not in MANY and "],[" not in value:
             raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
         found.append(f"{group}={NONE}" if value == "null" else text)
     return found
+
+
+def readable(text: str) -> str:
+    """An override as Hydra's grammar takes it, which knows no quoted keys, and has a meaning of its own for ``~``."""
+    return _QUOTED.sub(_as_key, quote_home(text)) if "{" in text else quote_home(text)
+
+
+def _as_key(found: re.Match[str]) -> str:
+    """A quoted key (``{"Größe": 1}``) by letters, digits and %; any other quoted text as it is."""
+    if not found[2] or not found.string[: found.start()].rstrip().endswith(("{", ",")):
+        return found[0]
+    return KEY + quote(re.sub(r"""\\(["'\\])""", r"\1", found[1][1:-1]), safe="").replace("~", "%7E") + found[2]
+
+
+def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
+    """Put the keys that overrides had in quotes into a configuration made of them."""
+
+    def walk(node: Container) -> None:
+        for key in list(node) if OmegaConf.is_dict(node) else range(len(node)):
+            if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
+                continue
+            if OmegaConf.is_config(node[key]):
+                walk(node[key])
+            if isinstance(key, str) and key.startswith(KEY):
+                node[unquote(key.removeprefix(KEY))] = OmegaConf.to_container(node, resolve=False)[key]
+                del node[key]
+
+    if any(KEY in text for text in overrides):
+        with read_write(config), open_dict(config):
+            walk(config)
 
 
 def quote_home(text: str) -> str:
