@@ -24,7 +24,7 @@ class Graph:
     (−1, −1) where the budget ended before the node was expanded.
     stream : int32[·], bundle after bundle: test, number of leaves, number of edges, node numbers.
     order : int32[n], every node after the nodes that it leads to.
-    finished : nothing is left to expand.   stopped : "" or what ran out, "seconds" or "bytes".
+    finished : nothing is left to expand.   stopped : "" or what ran out, "seconds" or "bytes", or "interrupt".
     leaves : number of distinct leaf subtables, if they were counted, else −1.
     slots : find nodes by fingerprint (see :mod:`arboretum.kernels.solving.fingerprints`).
     """
@@ -119,7 +119,7 @@ class Builder:
         # the values per node that will be asked for count, too
         over = budget is not None and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES]) > budget
         spent = "bytes" if over else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
-        return self._graph(spent if self.state[self.kernels.FRAMES] else "")
+        return self.graph(spent if self.state[self.kernels.FRAMES] else "")
 
     def _slice(self) -> int:
         from arboretum_decision_tables.kernels_rows import build_rows
@@ -143,7 +143,8 @@ class Builder:
         free = None if budget is None else budget - self.per_node * int(state[kernels.NODES])
         return self.arrays.make_room(wanted, free)
 
-    def _graph(self, stopped: str) -> Graph:
+    def graph(self, stopped: str) -> Graph:
+        """What is known so far.   stopped : what ran out, or "interrupt"."""
         n, arrays = int(self.state[self.kernels.NODES]), self.arrays
         size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)  # few bits sort fastest
         order = np.argsort(size, kind="stable").astype(np.int32)

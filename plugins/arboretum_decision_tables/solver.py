@@ -170,7 +170,16 @@ class Attempt:
     search: Search | None = None
 
     def go_on(self, context: Context) -> Solution:
-        """Solve within the budget, from where the call before ended."""
+        """Solve within the budget, from where the call before ended; Ctrl-C and signals leave what the graph knows."""
+        try:
+            return self._go_on(context)
+        except KeyboardInterrupt as error:
+            graph = self.builder.graph("interrupt")
+            if not graph.n_nodes:
+                raise
+            return attrs.evolve(_unfinished(graph, self.costs[0]), finished=False, details={"interrupted": (*error.args, True)[0]})
+
+    def _go_on(self, context: Context) -> Solution:
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
         context, start, scale = _within_bytes(context), time.monotonic(), cost.scale(space)
         context = attrs.evolve(context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale))
@@ -243,7 +252,8 @@ def _unfinished(graph: Graph, cost: Cost) -> Solution:
     """The budget ran out: the best tree known and the best proven bound."""
     known = values(graph, cost)
     notes = assumed(graph, cost, known)
-    note = f"the budget of {graph.stopped} ran out with {graph.n_nodes:,} subtables known"
+    ended = "the search was interrupted" if graph.stopped == "interrupt" else f"the budget of {graph.stopped} ran out"
+    note = f"{ended} with {graph.n_nodes:,} subtables known"
     bound, tree = float(values(graph, cost, bound=True)[0]), best_known_tree(graph, cost, known)
     return _best_known(graph.space, cost, tree, bound, graph.n_nodes, note, *notes)
 

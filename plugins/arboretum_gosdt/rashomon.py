@@ -141,8 +141,13 @@ class TreeSet:
         """The best tree, proven unless a budget ends the search.   told : called with bound and cost in place of the context."""
         search, details = self.chosen.search, {}
         told = told or (lambda low, up: self.context.proven(self.value(low), self.value(up)))
+
+        def tell(low: int, up: int) -> None:
+            told(low, up)
+            self.context.progress(0, None, f"{search.subproblems:,} sets of objects")
+
         try:
-            ended = search.run(self.context.deadline, self.context.memory_bytes, told)
+            ended = search.run(self.context.deadline, self.context.memory_bytes, tell)
         except KeyboardInterrupt as error:
             ended, details = "interrupt", interrupted(error)
         tree = tree_of(self.problem, self.tests, self.units, self.chosen.tests(search.tree()))

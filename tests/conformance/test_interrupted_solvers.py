@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from arboretum.model.record import Status
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 
-MOMENTS = int(os.environ.get("MOMENTS", "20"))
+MOMENTS = 20
 SECONDS = 20.0  # for what would not end without: peers that are asked for their optimum
 SLACK = 1e-9
 SOLVERS = [entry for entry in load_registry(()).entries("solver") if not entry.name.startswith("peer_")]  # these work elsewhere, and say nothing
@@ -102,8 +101,9 @@ def test_what_an_interrupted_solver_returns_is_true(entry, by, monkeypatch):
             record = run(attrs.evolve(request, parts=attrs.evolve(parts, solver=solver)), prepared=prepared)  # verified, or raises
         except KeyboardInterrupt:
             continue
+        assert record.solution.interrupted is not None or by is by_exception  # it may come when everything is done
         kept, found = kept + 1, record.solution
-        assert record.verified and found.interrupted is not None and found.lower_bound <= best.value + SLACK
+        assert record.verified and found.lower_bound <= best.value + SLACK
         assert found.value >= best.lower_bound - SLACK
         assert found.status is not Status.optimal or abs(found.value - best.value) <= SLACK
     print(f"{entry.name} {by.__name__}: {kept} of {MOMENTS} kept")

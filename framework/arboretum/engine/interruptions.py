@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -39,7 +39,7 @@ class Held:
         self.timer.daemon = True
         self.timer.start()
 
-    def look(self, *what: Any) -> None:
+    def look(self) -> None:
         """Let the handler that was there before act on what has come (Ctrl-C: raise KeyboardInterrupt)."""
         while self.waiting:
             number, frame = self.waiting.pop()
@@ -47,12 +47,13 @@ class Held:
             self.before[number](number, frame)
 
     def heard_by(self, context: Context, **more: Any) -> Context:
-        """The context of a solver: its words are when it looks up.   more : of its fields."""
+        """The context of a solver: its progress is when it looks up.   more : of its fields."""
 
-        def told(action: Callable[..., None]) -> Callable[..., None]:
-            return lambda *what: (action(*what), self.look())[0]
+        def progress(*what: Any) -> None:
+            context.progress(*what)
+            self.look()
 
-        return attrs.evolve(context, progress=told(context.progress), proven=told(context.proven), **more)
+        return attrs.evolve(context, progress=progress, **more)
 
 
 @contextmanager

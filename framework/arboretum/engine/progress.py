@@ -34,11 +34,6 @@ class Curve:
         return attrs.evolve(self._context, proven=self.proven, progress=self._progress)
 
     def proven(self, lower_bound: float, value: float) -> None:
-        """Keep what a solver says on its way."""
-        self._add(lower_bound, value)
-        self._context.proven(lower_bound, value)
-
-    def _add(self, lower_bound: float, value: float) -> None:
         """Keep the better of each, where one is better than before."""
         low, best = self._points[-1][1:] if self._points else (-math.inf, math.inf)
         if lower_bound > low or value < best or not self._points:
@@ -62,5 +57,5 @@ class Curve:
         if low > solution.value + slack or best < solution.lower_bound - slack:
             told = f"told a bound of {low:g} and a value of {best:g} on its way"
             fail(f"solver {solver} {told}, and returned {solution.lower_bound:g} and {solution.value:g}")
-        self._add(solution.lower_bound, solution.value)
+        self.proven(solution.lower_bound, solution.value)
         return attrs.evolve(solution, curve=tuple(self._points))
