@@ -56,7 +56,31 @@ def check_prices(cost: Any, prices: Any, objects: Encoded) -> Prices:
         if len(found) != len(most) or np.nanmin(found, initial=0.0) < 0 or (np.nanmax(found, axis=1) != most).any():
             said = "must have a row of numbers ≥ 0 per test, whose largest is its price; use Prices.by_outcome"
             raise ContractError(f"{label(cost)}: Prices.outcomes {said}")
+    for asked, below in _lists_below(prices, objects):
+        for before, found in ((prices.tests, np.asarray(below.tests)), (prices.raw, np.asarray(below.raw))):
+            if found.shape != before.shape or not (found <= before).all():
+                worst = f"{found.max(initial=0.0):g} after {', '.join(sorted(asked)[:3])} was asked, and {before.max(initial=0.0):g} before"
+                raise ContractError(f"{label(cost)}: a test costs {worst}; no price may rise on the way down: let Prices.after answer the list it began with, or less")
     return prices
+
+
+def _lists_below(prices: Prices, objects: Encoded) -> Iterator[tuple[frozenset[str], Prices]]:
+    """Where prices depend on the path: the lists below some columns alone, and below all of them."""
+    columns = [*dict.fromkeys(feature.column for feature in (*objects.features, *objects.raw_features))] if prices.after is not None else []
+    for asked in (*map(frozenset, zip(columns[:: max(1, len(columns) // 4)])), *[frozenset(columns)] * bool(columns)):
+        yield asked, prices.at(asked)
+
+
+def check_weights(part: Any, objects: Encoded) -> Encoded:
+    """The objects of an encoder, or as an objective weighs them; raises ContractError for weights that are none, or not those of the rows."""
+    weight = objects.weight
+    if weight.shape != (len(objects.count),) or not (np.isfinite(weight) & (weight > 0)).all():
+        raise ContractError(f"{label(part)}: objects must have a finite weight above 0 each, float64[{len(objects.count)}]; got {weight[:3]}")
+    rows = objects.table.row_weights()
+    as_one = hasattr(part, "coalesce") and bool((weight == 1.0).all())  # equal rows become one of weight 1
+    if part.kind == "encoder" and not as_one and abs(weight.sum() - rows.sum()) > 4 * len(rows) * np.finfo(float).eps * rows.sum():
+        raise ContractError(f"{label(part)}: its objects weigh {weight.sum():g} and their rows {rows.sum():g}; let an object weigh what its rows weigh")
+    return objects
 
 
 def lacks(component: Any, capability: Capability) -> bool:

@@ -285,9 +285,9 @@ def pose(
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
         objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
-        check.returned(objects, Encoded, parts.encoder, "encode")
+        check.check_weights(parts.encoder, check.returned(objects, Encoded, parts.encoder, "encode"))
         if hasattr(parts.objective, "weigh"):
-            objects = attrs.evolve(objects, weight=parts.objective.weigh(objects))
+            objects = check.check_weights(parts.objective, attrs.evolve(objects, weight=parts.objective.weigh(objects)))
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
         prices = scale.prices(prices)

@@ -8,6 +8,7 @@ import numpy as np
 
 from arboretum.engine.check import returned
 from arboretum.engine.progress import Curve, about
+from arboretum.engine.promises import check_promises
 from arboretum.errors import BudgetError, ConfigError, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -59,7 +60,8 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
 
 
 def _fitted(problem: Problem, context: Context) -> Solution:
-    """The method's solution; a solver that forgets it is named rather than the method that asked."""
+    """The method's solution, once the promises of the parts were tried; a solver that forgets it is named rather than the method that asked."""
+    check_promises(problem)
     method, solver = problem.parts.method, problem.parts.solver
     if solver is None:
         found, objective = returned(method.fit(problem, context), Solution, method, "fit"), problem.parts.objective

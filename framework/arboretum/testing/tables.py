@@ -14,7 +14,7 @@ import numpy as np
 from arboretum.api import (
     Column, ColumnKind, Encoded, Equals, Family, Feature, Node, Parts, Prices, Problem, Table, Tables, Target, Task, Threshold, Values,
 )  # fmt: skip
-from arboretum.kernels import impurity_kernel
+from arboretum.kernels import criterion_kernel, impurity_kernel
 
 SEEDS = range(6)  # of the small tables every suite looks at
 
@@ -199,3 +199,23 @@ class ToyReduction:
         mass = tables.mass
         below = (mass * tables.impurity(tables.weights)).sum(axis=1) / mass.sum(axis=1)
         return node.impurity - below
+
+
+@criterion_kernel
+def reduction(weights, counts, price, extra, node):
+    below = mass = 0.0
+    for v in range(weights.shape[0]):
+        own = 0.0
+        for k in range(weights.shape[1]):
+            own += weights[v, k]
+        mass += own
+        below += own * node.impurity_of(weights[v])
+    return node.impurity - below / mass
+
+
+@attrs.frozen
+class KernelReduction(ToyReduction):
+    """The same for classes in kernel form, so that kernels grow whole trees."""
+
+    name, capabilities = "kernel_reduction", ("classification", "multiclass", "weights", "multiway", "missing", "thresholds", "additive")
+    score = staticmethod(reduction)

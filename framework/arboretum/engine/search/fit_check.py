@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from arboretum.engine.check import capabilities_of, check_table, lacks
+from arboretum.engine.ground import Ground
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.kernel_check import check_kernels
 from arboretum.engine.search.statistics import Statistics
@@ -25,7 +26,7 @@ def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statist
     check_table(stated, problem.objects.table)
     for fault in _faults(problem, scorer, statistics, allow_constant):
         raise CapabilityError(fault)
-    check_kernels(scorer, problem.objects, statistics)
+    check_kernels(scorer, problem.objects, statistics, Ground.of(problem))
 
 
 def two_outcomes_only(scorer: CompiledCriterion) -> bool:

@@ -19,7 +19,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.engine.ground import Ground
+from arboretum.engine.search.bounded import MOST_CLASSES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name, numeric_fields
+from arboretum.engine.search.corners import check_corners
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ContractError
 from arboretum.kernels.kernel_decorators import KernelNode, mark_of
@@ -37,7 +40,7 @@ REPEATED = 40
 
 ONE_FORMULA = "the two forms must be one formula"
 
-PRICE = 1.5  # of the tests looked at; a price of 1 would hide that it is forgotten
+PRICE = 1.5  # of the tests looked at, where all of a run cost 1, which would hide that it is forgotten
 SHOWN_ROWS = 8  # objects whose own columns a criterion is asked for
 OWN_WEIGHTS = (0.25, 1.0, 3.0)  # of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node
 
@@ -47,7 +50,7 @@ class Trial:
     """What a kernel's answers depend on; equal trials need no second look.
 
     width, count_width : of weights and counts.   extra : own columns.   arities : numbers of outcomes to try.
-    impurity_at : address of the run's impurity.
+    impurity_at : address of the run's impurity.   weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
     """
 
     width: int
@@ -56,9 +59,12 @@ class Trial:
     arities: tuple[int, ...]
     params: tuple[float, ...]
     impurity_at: int
+    weights: tuple[float, ...] = (1.0,)
+    prices: tuple[float, ...] = (1.0,)
 
     def tables(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the last of three or more is empty."""
+        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the last of three or more is empty; the first
+        once more with objects of the run's weights."""
         for arity in self.arities:
             outcome = np.arange(arity)[:, None]
             if self.width != self.count_width:  # moments of three numbers per outcome
@@ -70,6 +76,8 @@ class Trial:
             pure = np.where(classes == outcome % self.width, 2, 0) * ((outcome < arity - 1) | (arity < 3))
             for counts in (mixed, pure):
                 yield counts.astype(np.float64), counts.astype(np.int64), float(counts.sum())
+            for weight in (w for w in self.weights if w != 1.0 and arity == self.arities[0]):
+                yield weight * mixed, mixed.astype(np.int64), float((weight * mixed).sum())
 
     def node(self, mass: float, impurity: float, impurity_of: Callable | None) -> tuple[KernelNode, np.ndarray]:
         """A node for the slow form, and its scalars for the compiled one."""
@@ -79,18 +87,18 @@ class Trial:
 
 
 @np.errstate(all="ignore")
-def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> None:
-    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault."""
+def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()) -> None:  # noqa: B008 - frozen
+    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; or a bin that is not bounded by its corners."""
     criterion, impurity = scorer.criterion, scorer.impurity
     slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
     trial = Trial(
         statistics.width, statistics.count_width, _own_columns(scorer, objects, statistics), _arities(objects, statistics.width),
-        tuple(numeric_fields(criterion).tolist()), scorer.impurity_at,
+        tuple(numeric_fields(criterion).tolist()), scorer.impurity_at, ground.weights, ground.prices,
     )  # fmt: skip
     if slow_impurity is not None:
         _check_impurity(slow_impurity, trial, component_name(impurity), impurity.value)
     if scorer.prefix:
-        _guarded(as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", *np.ones((3, 4)))
+        _check_prefix(impurity, as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", ground.weights)
     if scorer.column_at:
         what = f"criterion {component_name(criterion)!r}: column"
         _check_column(as_plain_python(criterion.column), slow_impurity, scorer.column_at, trial, what, statistics.moments)
@@ -99,6 +107,8 @@ def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Stati
         hashable = _hashable(criterion) and _hashable(impurity)
         check = _check_criterion if hashable else _check_criterion.__wrapped__
         check(criterion, impurity, slow_impurity, scorer.kernel, scorer.batch, trial, numpy_form)
+    if scorer.concave and not statistics.moments and statistics.width <= MOST_CLASSES and not trial.extra:
+        check_corners(scorer, ground.weights, ground.prices)
 
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
@@ -133,6 +143,16 @@ def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) 
     _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
 
 
+def _check_prefix(impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...]) -> None:
+    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the compiled form allocates."""
+    y, weight = np.array([1.5, -0.5, 0.0, -1.0]), np.resize(np.array(weights), 4)
+    out = np.full(4, np.nan)
+    _guarded(lambda: kernel(y, weight, out) or 0.0, what)
+    for n, found in enumerate(out.tolist(), 1):
+        mass, wanted = weight[:n].sum(), _answer(impurity.of_values, y[:n], weight[:n])
+        _compare(mass * wanted, found, kernel, what, "by of_values times the mass", ONE_FORMULA)
+
+
 @lru_cache(maxsize=256)
 def _check_criterion(
     criterion: Any, impurity: Any, slow_impurity: Callable | None, kernel: Callable, batch: int, trial: Trial, numpy_form: bool
@@ -148,17 +168,19 @@ def _check_criterion(
         mixed = 0.5 if value is None else _answer(slow_impurity or value, total)
         seen, scalars = trial.node(mass, mixed, slow_impurity)
         shapes = f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra {list(extra.shape)}"
-        slow = _guarded(kernel, what, weights, counts, PRICE, extra, seen, shapes=shapes)
-        one, out, again = (weights[None], counts[None], np.array([PRICE]), extra[None]), np.empty(1), np.empty(1)
-        for answers in (out, again):
-            score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
-        if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):
-            raise ContractError(f"{what}: its kernel {_where(kernel)} scores one table in two ways; a kernel must not draw")
-        _compare(slow, float(out[0]), kernel, what)
-        if numpy_form:
-            tables = Tables(*one, np.zeros(1, np.int64), value, getattr(impurity, "scale", "mean"))
-            node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if value is None else mixed, 1)
-            _compare(_in_numpy(criterion, tables, node), float(out[0]), kernel, what, "by score, in NumPy form", ONE_FORMULA)
+        for price in (PRICE,) if trial.prices == (1.0,) else trial.prices:
+            slow = _guarded(kernel, what, weights, counts, price, extra, seen, shapes=shapes)
+            one, out, again = (weights[None], counts[None], np.array([price]), extra[None]), np.empty(1), np.empty(1)
+            for answers in (out, again):
+                score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
+            if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):
+                raise ContractError(f"{what}: its kernel {_where(kernel)} scores one table in two ways; a kernel must not draw")
+            _compare(slow, float(out[0]), kernel, what)
+            if numpy_form:
+                by_outcome = np.full((1, len(weights)), price) if getattr(criterion, "needs_outcome_prices", False) else None
+                tables = Tables(*one, np.zeros(1, np.int64), value, getattr(impurity, "scale", "mean"), outcome_price=by_outcome)
+                node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if value is None else mixed, 1)
+                _compare(_in_numpy(criterion, tables, node), float(out[0]), kernel, what, "by score, in NumPy form", ONE_FORMULA)
 
     def scored(n: int) -> None:
         parts = (np.repeat(each, n, axis=0) for each in one)

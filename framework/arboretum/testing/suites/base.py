@@ -14,7 +14,9 @@ import pytest
 
 from arboretum.api import Capability, Context, Parts, Solution, Table, Task, Tree, grow
 from arboretum.engine.check import capabilities_of, tasks_of
+from arboretum.engine.ground import Ground
 from arboretum.engine.mismatch import Seal
+from arboretum.engine.promises import broken_promise
 from arboretum.engine.verify import verify
 from arboretum.errors import ContractError
 from arboretum.plugin.registry import Owner, check_component
@@ -102,6 +104,21 @@ def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
         multiway=claims(component, Capability.multiway),
         task=task or tasks_of(component)[0],
     )
+
+
+def assert_kept(component: Any, impurity: Any = None, task: Task | None = None) -> None:
+    """No promise of the component is broken on small tables of two, three and five classes, of weights and prices that are 1 or are not."""
+    task = task or tasks_of(component)[0]
+    for n_classes in (2, 3, 5) if claims(component, Capability.multiclass) and task is Task.classification else (2,):
+        for weights in ((1.0,), (0.25, 3.0))[: 1 + claims(component, Capability.weights)]:
+            assert broken_promise(component, Ground(task, n_classes, weights, (1.0, 6.0)), impurity) == ""
+
+
+def copies_of(table: Table) -> tuple[Table, Table]:
+    """The table with rows of weight 1 and 2, and with one or two rows of weight 1 in their place."""
+    times = 1 + np.arange(table.n_rows) % 2
+    once = attrs.evolve(table, weights=times.astype(np.float64))
+    return once, attrs.evolve(once.take(np.repeat(np.arange(table.n_rows), times)), weights=None)
 
 
 LOOKS = 100  # at the clock, at most, once the time is over: a search that looks at all and stops needs a dozen on tables this small

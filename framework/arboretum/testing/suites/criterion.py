@@ -8,14 +8,19 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Context, Encoded, Node, Parts, Tables, grow
+from arboretum.api import (
+    Capability, Column, ColumnKind, Context, Encoded, Limits, Node, Parts, Prices, Problem, RawFeature, Table, Tables, Target, Task, grow,
+)  # fmt: skip
+from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
+from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.statistics import Statistics
+from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
 from arboretum.kernels.scoring import score_tables
 from arboretum.testing.oracles import contingency, is_kernel, node_of, own_columns, reference_of, scores
 from arboretum.testing.suites.base import ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, tasks_of
-from arboretum.testing.tables import SEEDS, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.tables import SEEDS, bare_objects, prices_of, problem_of, toy_impurity, toy_objects, toy_table
 
 TOLERANCE = 1e-9
 """Relative.  A score adds and divides up to 24 weights and may subtract nearly equal impurities, which loses up to seven of
@@ -205,6 +210,46 @@ class CriterionSuite(ComponentSuite):
             less = attrs.evolve(tables, gain=np.zeros_like(tables.gain))
             seen |= not close(scores(ready, less, node), scores(ready, tables, node))
         assert seen, "the score is the same whatever tests add to coverage"
+
+    def test_weight_two_is_two_copies_and_a_part_of_a_weight_counts(self, component, ready, impurity, coverage):
+        known = claims(component, Capability.weights) and not claims(component, Capability.randomised) and not getattr(component, "counts_objects", False)
+        skip_if(not known, "knows objects of weight 1 alone, counts objects, or draws")
+        for seed, objects, used in self.tried(component, impurity):
+            given = {"criterion": ready, "impurity": used, "prices": prices_of(objects, seed), "coverage": coverage}
+            tables, node = contingency(objects, **given)
+            found = scores(ready, tables, node)
+            twice = attrs.evolve(tables, counts=2 * tables.counts), attrs.evolve(node, counts=2 * node.counts, n_rows=2 * node.count)
+            assert close(scores(ready, *twice), found), "a row of weight 2 is not two rows of weight 1"
+            heavier = attrs.evolve(objects, weight=objects.weight + (np.arange(objects.n_objects) == seed) / 1024)
+            assert not close(scores(ready, contingency(heavier, **given)[0], node), found), "weights are rounded, or not read"
+
+    def test_it_reads_prices_where_it_says_so(self, ready, cases):
+        skip_if(claims(ready, Capability.randomised), "draws")
+        seen = False
+        for tables, node in cases:
+            dearer = attrs.evolve(tables, price=3.0 * tables.price + np.arange(tables.n_tests) % 2)
+            seen |= not close(scores(ready, dearer, node), scores(ready, tables, node))
+        assert seen <= claims(ready, Capability.prices), "it reads prices; declare the capability 'prices'"
+
+    def test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_corners(self, component, impurity):
+        """The promise is tried on small bins; then a growth takes the way that it opens, and the other."""
+        promised = hasattr(component, "bounded_by_corners") and Task.classification in tasks_of(component)
+        skip_if(not promised, "promises nothing of bins")
+        for n_classes in (2, 3) if claims(component, Capability.multiclass) else (2,):
+            generator = np.random.default_rng(n_classes)
+            x, noise = generator.normal(size=(400, 2)), generator.integers(0, n_classes, 400)
+            codes = np.where(generator.random(400) < 0.3, noise, np.minimum((x[:, 0] > 0.5) + (x[:, 1] > 0.0), n_classes - 1)).astype(np.int32)
+            columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in zip("ab", x.T, strict=True))
+            table = Table("bins", columns, Target("y", Task.classification, codes, ("red", "green", "blue")[:n_classes]))
+            raw = tuple(RawFeature(name, i) for i, name in enumerate("ab"))
+            objects = bare_objects(table, raw_features=raw, raw=x)
+            parts = Parts(method=None, criterion=component, impurity=impurity, stopping=(Within(Limits(max_depth=3)),))
+            problem = Problem(objects, Prices(np.zeros(0), np.array([1.0, 2.0])), parts)
+            skip_if(not CompiledCriterion.of(component, impurity, Statistics.of(objects), 1).concave, "promises nothing of bins for this impurity")
+            in_bins, along = Growth.of(problem, Context(), False), Growth.of(problem, Context(), False)
+            along.plan = along.plan.without_bins
+            trees = [to_tree(growth.run("depth"), objects, Statistics.of(objects)) for growth in (in_bins, along)]
+            assert in_bins.plan != along.plan and close(trees[0].score[trees[0].test >= 0], trees[1].score[trees[1].test >= 0])
 
     def test_it_grows_a_tree_that_verification_accepts(self, component, impurity, coverage):
         for task, seed in itertools.product(tasks_of(component), (0, 1)):

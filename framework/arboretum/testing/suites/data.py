@@ -1,5 +1,7 @@
 """Conformance of data sets and splits: where does the table come from, which rows teach, which judge?"""
 
+import socket
+
 import attrs
 import numpy as np
 import pytest
@@ -45,6 +47,16 @@ class DatasetSuite(SeededSuite):
             assert len(set(target.classes)) == len(target.classes)
         else:
             assert np.isfinite(target.values).all() and len(np.unique(target.values)) > 1
+
+    def test_it_asks_nobody_where_it_says_that_it_is_offline(self, component, tmp_path, monkeypatch):
+        skip_if(not getattr(component, "offline", False), "does not say so")
+
+        def refused(*_, **__):
+            raise OSError("this data set states offline = True, and opens a connection")
+
+        monkeypatch.setattr(socket.socket, "connect", refused)
+        monkeypatch.setenv("ARBORETUM_DATA", str(tmp_path))
+        component.load(0)
 
     def answers(self, component, seed):
         table = component.load(seed)

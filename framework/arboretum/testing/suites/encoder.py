@@ -94,6 +94,8 @@ class EncoderSuite(ComponentSuite):
             weight = table.row_weights()
             assert member.shape == (table.n_rows,) and (objects.weight > 0).all()
             assert np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
+            total, as_one = np.bincount(member, weight, objects.n_objects), hasattr(component, "coalesce") and (objects.weight == 1).all()
+            assert as_one or np.allclose(objects.weight, total, rtol=1e-12), "an object weighs what its rows weigh"
             for index in range(objects.n_objects):
                 rows = np.flatnonzero(member == index)
                 if table.task is Task.classification:

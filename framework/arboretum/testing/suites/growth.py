@@ -14,9 +14,9 @@ from arboretum.engine.certificate import beyond
 from arboretum.engine.check import check_prices
 from arboretum.interfaces.missing import BETTER_SIDE, SHARED
 from arboretum.testing.oracles import node_of
-from arboretum.testing.suites.base import ComponentSuite, SeededSuite, grow_and_verify, kind_of_table, skip_if, verified, verify_solution
+from arboretum.testing.suites.base import ComponentSuite, SeededSuite, assert_kept, grow_and_verify, kind_of_table, skip_if, tasks_of, verified, verify_solution
 from arboretum.testing.tables import (
-    SEEDS, ToyGini, ToyReduction, TreeParts, bare_objects, problem_of, row_of, toy_impurity, toy_objects, toy_table,
+    SEEDS, KernelReduction, ToyGini, ToyReduction, TreeParts, bare_objects, problem_of, row_of, toy_impurity, toy_objects, toy_table,
 )  # fmt: skip
 
 
@@ -50,6 +50,22 @@ class StoppingSuite(ComponentSuite):
             assert component.is_leaf(node) == answer and pickle.dumps(node) == before
             turned = attrs.evolve(node, weights=node.weights[::-1].copy(), counts=node.counts[::-1].copy())
             assert component.is_leaf(turned) == answer, "the order of the classes matters"
+
+    def test_it_looks_at_coverage_only_where_it_says_so(self, component):
+        skip_if(getattr(component, "needs_coverage", False), "it says so")
+        for node in self.nodes():
+            assert component.is_leaf(attrs.evolve(node, coverage=1.0)) == component.is_leaf(node), "state needs_coverage = True"
+
+    def test_its_leaf_rule_and_its_kernel_say_what_it_says(self, component):
+        """Of nodes around their levels; and of the whole trees that a kernel grows by them."""
+        skip_if(not (hasattr(component, "leaf_rule") or hasattr(component, "worth")), "promises neither")
+        task = tasks_of(component)[0]
+        assert_kept(component, toy_impurity(task))
+        for seed in (0, 1):
+            parts = Parts(method=None, criterion=KernelReduction(), impurity=toy_impurity(task), stopping=(component,))
+            problem = problem_of(toy_table(seed, n_rows=60, kind=kind_of_table(component)), parts)
+            by_kernel, by_loop = (grow(problem, Context(), compiled=way).tree for way in (True, False))
+            assert by_kernel.counts.tolist() == by_loop.counts.tolist() and by_kernel.test.tolist() == by_loop.test.tolist()
 
     def test_a_tree_grown_under_it_obeys_it(self, component):
         limits = component.limits()
@@ -145,6 +161,16 @@ class MissingSuite(ComponentSuite):
             if component.kernel == BETTER_SIDE:
                 assert component.counted and not hasattr(component, "surrogates")
                 assert found == ([0, 1] if len(known) == 2 else [int(np.argmax(known))]), "it is not the rule of the kernels"
+
+    def test_it_is_the_rule_of_the_kernel_that_it_names(self, component):
+        skip_if(not component.kernel, "names none")
+        assert_kept(component)
+        for seed, multiway in itertools.product(SEEDS[:3], (True, False)):
+            parts = Parts(method=None, criterion=KernelReduction(), impurity=ToyGini(), missing=component)
+            problem = problem_of(toy_table(seed, n_rows=40, kind=TreeParts(missing=True)), parts, multiway=multiway)
+            by_kernel, by_loop = (grow(problem, Context(), compiled=way).tree for way in (True, False))
+            assert by_kernel.test.tolist() == by_loop.test.tolist() and by_kernel.counts == pytest.approx(by_loop.counts, rel=1e-12)
+            assert by_kernel.missing_child.tolist() == by_loop.missing_child.tolist()
 
     def test_trees_grown_by_it_verify_and_place_every_row(self, component):
         for seed, task, multiway in itertools.product(SEEDS[:3], Task, (True, False)):

@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from arboretum.api import Capability, Task, lint
 from arboretum.engine.axioms import SYMMETRIC, TOLERANCE, vectors
-from arboretum.testing.suites.base import ComponentSuite, claims, skip_if, tasks_of
+from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, skip_if, tasks_of
 
 
 def close(a, b, scale: float = 1.0) -> bool:
@@ -56,6 +57,18 @@ class ImpuritySuite(ComponentSuite):
             found = lint(component, task)
             assert found.false == []
             assert found.found[SYMMETRIC].holds is not False or not self.symmetric, found.found[SYMMETRIC].note
+
+    def test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes(self, component):
+        for task in tasks_of(component):
+            one = component.for_objects(SimpleNamespace(task=task)) if len(tasks_of(component)) > 1 and hasattr(component, "for_objects") else component
+            assert_kept(one, task=task)
+
+    def test_a_part_of_a_weight_counts(self, component, vectors):
+        skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")
+        mixed = vectors[component.value(vectors) > 0]
+        more = [component.value(mixed + np.eye(mixed.shape[1])[k] / 1024) for k in range(mixed.shape[1])]
+        changed = (np.abs(np.array(more) - component.value(mixed)) > 1e-9).any(axis=0)  # of a mass less its largest part not where two are largest
+        assert changed.mean() > 0.5, "weights are rounded, or not read"
 
     def test_a_class_without_objects_changes_nothing(self, component, vectors):
         skip_if(tasks_of(component)[0] is Task.regression or not claims(component, Capability.multiclass), "needs one class more")

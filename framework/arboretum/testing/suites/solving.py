@@ -9,12 +9,30 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    BudgetError, Capability, Column, ColumnKind, Context, Parts, Problem, Status, Table, Target, Task, Tree,
+    MISSING_STOPS, BudgetError, Capability, Column, ColumnKind, Context, Limits, Parts, Problem, Status, Table, Target, Task, Tree,
     counterexample_to_monotony, form_of, value_of,
 )  # fmt: skip
+from arboretum.engine.certificate import beyond
+from arboretum.engine.objective_check import Few, broken_objective
+from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.stopping import Within
+from arboretum.kernels import mark_of
 from arboretum.testing.oracles import best_tree, build_tree, slow_tree
-from arboretum.testing.suites.base import ComponentSuite, claims, kind_of_table, late, skip_if, tasks_of, verified, verify_solution
-from arboretum.testing.tables import SEEDS, ToyReduction, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.suites.base import (
+    ComponentSuite, assert_kept, claims, copies_of, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
+)  # fmt: skip
+from arboretum.testing.tables import SEEDS, ToyReduction, TreeParts, prices_of, problem_of, toy_impurity, toy_objects, toy_table
+
+
+@attrs.frozen
+class StopHere:
+    """Rows without a value rest where they are asked."""
+
+    kind, name, paper, capabilities = "missing", "stop_here", "", ()
+    counted, discounted, kernel = False, True, ""
+
+    def placements(self, known: np.ndarray) -> tuple[int, ...]:
+        return (MISSING_STOPS,)
 
 
 class MethodSuite(ComponentSuite):
@@ -53,6 +71,15 @@ class MethodSuite(ComponentSuite):
         for problem in self.problems(component, parts, only=[0]):
             assert component.fit(problem, Context()).tree.n_nodes == 1
 
+    def test_it_asks_the_rule_for_missing_values_where_it_says_so(self, component, parts):
+        skip_if(not getattr(component, "asks_missing", False), "does not say so")
+        kind = TreeParts(missing=True, multiclass=claims(component, Capability.multiclass), task=tasks_of(component)[0])
+        for seed in (0, 1, 2):
+            impurity = parts.impurity or toy_impurity(kind.task)
+            problem = problem_of(toy_table(seed, n_rows=40, kind=kind), attrs.evolve(parts, impurity=impurity, missing=StopHere()), multiway=False)
+            tree = verified(component.fit, problem, Context()).tree
+            assert (tree.missing_child[~tree.is_leaf] == MISSING_STOPS).all(), "rows without a value go on, though the rule says they stay"
+
     def test_it_stops_when_its_time_is_over(self, component, parts):
         """It returns the tree it has, or says that there is none; it does not go on."""
         for problem in self.problems(component, parts):
@@ -68,13 +95,14 @@ class MethodSuite(ComponentSuite):
 SLACK = 1e-9  # relative; a solver and the oracle add the same few weights in another order
 
 
-def tiny_table(seed: int) -> Table:
+def tiny_table(seed: int, weighted: bool = False) -> Table:
     """Three binary columns, eight rows, contradictions allowed: every tree over it can be listed."""
     generator = np.random.default_rng([seed, 8, 3])
     columns = tuple(Column(f"x{i}", ColumnKind.categorical, generator.integers(0, 2, 8), ("no", "yes")) for i in range(3))
     codes = generator.integers(0, 2, 8).astype(np.int32)
     codes[:2] = 0, 1
-    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b")))
+    weights = generator.choice([0.25, 0.5, 1.0, 3.0], 8) if weighted else None
+    return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b")), weights)
 
 
 class SolverSuite(ComponentSuite):
@@ -95,19 +123,20 @@ class SolverSuite(ComponentSuite):
         return parts.objective.value
 
     def problems(self, parts):
+        """Every third table has weights, where the solver knows any."""
         for seed in range(self.tables):
-            objects = toy_objects(tiny_table(seed))
+            objects = toy_objects(tiny_table(seed, seed % 3 == 2 and claims(parts.solver, Capability.weights)))
             yield Problem(objects, prices_of(objects, seed), parts)
 
     @staticmethod
     def brute_force(problem, value) -> tuple[float, Tree]:
-        """Over all trees, each leaf with the label that the objective likes best."""
+        """Over all trees within the limits, each leaf with the label that the objective likes best."""
         objective = problem.parts.objective
 
         def least(tree: Tree) -> float:
             if hasattr(objective, "label_costs"):
                 tree = attrs.evolve(tree, label=objective.label_costs(tree.weights, problem).argmin(axis=1))
-            return value(tree, problem)
+            return math.inf if beyond(tree, problem.parts.limits()) else value(tree, problem)
 
         return best_tree(problem.objects, least, problem.prices)
 
@@ -123,6 +152,22 @@ class SolverSuite(ComponentSuite):
             assert solution.status is Status.optimal
             assert abs(solution.value - best) <= slack, f"brute force: {tree.n_leaves} leaves"
             assert abs(value(solution.tree, problem) - best) <= slack and solution.lower_bound <= best + slack
+
+    @pytest.mark.parametrize("limits", [Limits(max_depth=1), Limits(max_leaves=2), Limits(min_leaf=2)], ids=["depth", "leaves", "rows"])
+    def test_within_the_limits_that_it_says_it_knows_it_finds_what_brute_force_finds(self, component, parts, value, limits):
+        """By ``solve`` and by ``least``, where it has that: a certificate believes it."""
+        known = [field.name for field in attrs.fields(Limits) if getattr(limits, field.name) != field.default]
+        skip_if(not set(known) <= set(getattr(component, "limits", ())), "states no such limit")
+        skip_if(parts.objective is None or shape_of(parts.objective) is Shape.complexity, "such trees obey the leaf rule besides")
+        held = attrs.evolve(parts, solver=component, stopping=(Within(limits),))
+        for problem in itertools.islice(self.problems(held), 12):
+            best, _ = self.brute_force(problem, value)
+            slack = SLACK * max(1.0, abs(best))
+            found = [verified(component.solve, problem, Context())]
+            found += [component.least(problem, Context())[1]] if hasattr(component, "least") else []
+            for solution in found:
+                assert solution.status is Status.optimal and abs(solution.value - best) <= slack
+                assert solution.tree is None or not beyond(solution.tree, limits)
 
     def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
         for problem in itertools.islice(self.problems(parts), 10):
@@ -170,6 +215,30 @@ class ObjectiveSuite(ComponentSuite):
             found.add(value)
         assert len(found) > 1
 
+    def test_weight_two_is_two_copies(self, component):
+        skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")
+        for seed in SEEDS:
+            both = []
+            for table in copies_of(toy_table(seed, kind=kind_of_table(component))):
+                objects = toy_objects(table)
+                both.append(component.value(slow_tree(objects, max_depth=2), Problem(objects, prices_of(objects), self.parts(component))))
+            assert math.isclose(*both, rel_tol=SLACK) or both[0] == both[1], "a row of weight 2 is not two rows of weight 1"
+
+    def test_it_is_of_the_shape_that_it_states(self, component):
+        """A sum over leaves and nodes, and of what ``label_costs`` says, where it says so."""
+        shape = shape_of(component)
+        skip_if(shape not in (Shape.additive, Shape.deviation), "states no shape of sums")
+        for seed in SEEDS:
+            objects = toy_objects(toy_table(seed, kind=kind_of_table(component)), multiway=False)
+            assert broken_objective(Few.of(Problem(objects, prices_of(objects), self.parts(component)))) == ""
+
+    def test_what_it_weighs_objects_by_is_a_weight_for_each_and_the_same_twice(self, component):
+        skip_if(not hasattr(component, "weigh"), "weighs as the table does")
+        objects = toy_objects(toy_table(0, kind=kind_of_table(component)))
+        weight = component.weigh(objects)
+        assert weight.shape == (objects.n_objects,) and weight.dtype == np.float64
+        assert (np.isfinite(weight) & (weight > 0)).all() and (component.weigh(objects) == weight).all()
+
 
 ROUNDING = 1e-12  # relative; a value is a sum of some dozens of products
 
@@ -196,9 +265,21 @@ class ComplexitySuite(ComponentSuite):
     def test_its_closed_form_says_the_same(self, component):
         form = form_of(component)
         skip_if(form is None, f"complexity {component.name!r} has no closed form")
+        assert_kept(component)
         assert form.leaf == component.leaf()
         generator = np.random.default_rng(0)
         for _ in range(100):
             mass, price = float(generator.integers(1, 100)), float(generator.integers(0, 11))
             children = generator.integers(0, 50, generator.integers(1, 6)).astype(np.float64)
             assert math.isclose(form.node(mass, price, children), component.node(mass, price, children), rel_tol=ROUNDING)
+
+    def test_its_kernel_answers_compiled_what_it_answers_as_python(self, component):
+        skip_if(mark_of(component.node) != "complexity", "has no kernel")
+        import numba
+
+        generator = np.random.default_rng(0)
+        compiled = numba.njit(error_model="numpy")(component.node)
+        for _ in range(100):
+            mass, price, t = float(generator.integers(1, 1000)), float(generator.integers(0, 11)), generator.integers(1, 6)
+            children = generator.integers(0, 10 ** generator.integers(1, 7), t).astype(np.float64)
+            assert math.isclose(compiled(mass, price, children), component.node(mass, price, children), rel_tol=ROUNDING)

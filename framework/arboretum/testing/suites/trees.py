@@ -7,12 +7,13 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Selection, Solution, Status, Table, Tree, ValidationScore
+from arboretum.api import Capability, Selection, Solution, Status, Table, Task, Tree, ValidationScore
+from arboretum.engine.verify import check_prices, check_tree
 from arboretum.errors import CapabilityError
 from arboretum.model.walk import summed
 from arboretum.testing.oracles import slow_tree
-from arboretum.testing.suites.base import ComponentSuite, kind_of_table, skip_if
-from arboretum.testing.tables import SEEDS, toy_objects, toy_table
+from arboretum.testing.suites.base import ComponentSuite, claims, copies_of, kind_of_table, skip_if
+from arboretum.testing.tables import SEEDS, prices_of, toy_objects, toy_table
 
 
 class PrunerSuite(ComponentSuite):
@@ -36,6 +37,28 @@ class PrunerSuite(ComponentSuite):
             assert pruned.counts[0] == train.n_rows and np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
             counts = summed(np.bincount(pruned.apply(train), minlength=pruned.n_nodes), pruned)
             assert counts.tolist() == pruned.counts.tolist()
+
+    def test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes(self, component):
+        """Weights, labels (or numbers) and prices at every node are those of the rows that come to it."""
+        for tree, train, valid in self.grown(component):
+            pruned, objects = component.prune(tree, train, valid), toy_objects(train)
+            assert set(pruned.rules) <= set(tree.rules), "it asks a test that the given tree does not"
+            check_tree(pruned, objects, train)
+            check_prices(pruned, objects, prices_of(objects))
+            if train.task is Task.regression:
+                mean = [float(weights[1] / weights[0]) for weights in pruned.weights]
+                assert pruned.value == pytest.approx(mean), "a leaf predicts the mean of its rows"
+
+    def test_weight_two_is_two_copies(self, component):
+        skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")
+        for seed in SEEDS:
+            tables = copies_of(toy_table(seed, n_rows=40, kind=kind_of_table(component)))
+            pruned = []
+            for table, n in zip(tables, (28, 42), strict=True):
+                train, valid = table.take(np.arange(n)), table.take(np.arange(n, table.n_rows))
+                pruned.append(component.prune(slow_tree(toy_objects(train)), train, valid))
+            assert [one.describe() for one in pruned[0].rules] == [one.describe() for one in pruned[1].rules]
+            assert pruned[0].test.tolist() == pruned[1].test.tolist(), "a row of weight 2 is not two rows of weight 1"
 
     def test_it_leaves_the_given_tree_alone_and_answers_the_same_twice(self, component):
         for tree, *rows in self.grown(component):
