@@ -99,7 +99,7 @@ def _broken(problem: Problem) -> Iterator[str]:
         return
     if rule != LeafRule(delta=rule.delta, min_split=min(rule.min_split, 2), min_objects=min(rule.min_objects, 2)):
         yield "nodes are leaves that are neither pure nor of little impurity; choose stopping=[pure] or [impurity]"
-    if refuted := refutation(parts.impurity, objects.n_classes):
+    if refuted := refutation(parts.impurity, objects.n_classes) or overstated(parts.impurity, objects.n_classes):
         yield refuted
 
 
@@ -114,6 +114,23 @@ def refutation(impurity: Any, n_classes: int) -> str:
     if impurity is None or not declares_admissible(impurity) or not (broken := not_admissible(impurity, n_classes)):
         return ""
     return f"impurity {impurity.name} declares admissible, but is {broken}; see arboretum lint impurity.{impurity.name}"
+
+
+@lru_cache(maxsize=64)
+def overstated(impurity: Any, n_classes: int) -> str:
+    """Why ``least_positive`` is above some positive value, by sets of at most two objects of each of three classes; "" where it is not."""
+    if not hasattr(impurity, "least_positive"):
+        return ""
+    k = min(n_classes, 3)
+    sets = np.zeros((3**k, n_classes))
+    sets[:, :k] = np.indices((3,) * k).reshape(k, -1).T
+    value = np.asarray(impurity.value(sets))
+    for whole in sets[(sets > 0).sum(axis=1) > 1]:
+        below = np.where((sets <= whole).all(axis=1) & (value > 0), value, np.inf)
+        if (told := impurity.least_positive(whole)) > below.min() * (1 + TIES):
+            least = f"F({', '.join(f'{n:g}' for n in sets[int(below.argmin())])}) = {below.min():g}"
+            return f"least_positive of impurity {impurity.name} says {told:g} where {least}"
+    return ""
 
 
 def _least_positive(problem: Problem, delta: float, level: float, until_pure: bool) -> float:

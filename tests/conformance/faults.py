@@ -520,6 +520,14 @@ class HeedsNoLimit(Lists):
 
 
 @attrs.frozen
+class MinimaOfNothing(Lists):
+    """Proves that nothing costs anything."""
+
+    def minima(self, problem, complexities, context):
+        return [Solution(None, 0.0, 0.0, Status.optimal) for _ in complexities]
+
+
+@attrs.frozen
 class AsksNoRule:
     """Says that it asks the rule for rows without a value, and sends them to the first branch."""
 

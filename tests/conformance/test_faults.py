@@ -67,6 +67,7 @@ BY_SUITE = [
     (faults.ListsByRows, BRUTE),
     (faults.ListsByWholeWeights, BRUTE),
     (faults.HeedsNoLimit, LIMITS),
+    (faults.MinimaOfNothing, "test_its_minima_are_the_least_of_all_trees_that_obey_the_leaf_rule"),
     (faults.AsksNoRule, "test_it_asks_the_rule_for_missing_values_where_it_says_so"),
     (faults.Relabels, VERIFIED),
     (faults.GivesAway, VERIFIED),

@@ -11,7 +11,7 @@ import pytest
 
 from arboretum.api import CapabilityError, Context
 from arboretum_maxcost.criteria import WorstCase
-from arboretum_maxcost.guarantee import guarantee_of
+from arboretum_maxcost.guarantee import guarantee_of, overstated, refutation
 from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
 from arboretum_maxcost.solver import MaxCostSolver
 from small_instances import Instance, component, drawn, grown, worst_bill
@@ -30,6 +30,21 @@ class Mixed:
 
     def value(self, weights):
         return ((weights > 0).sum(axis=-1) > 1).astype(np.float64)
+
+
+@attrs.frozen
+class MixedOfThree(Mixed):
+    """Pairs, but a thousand where three classes are."""
+
+    def value(self, weights):
+        return np.where((weights > 0).sum(axis=-1) > 2, 1000.0, PAIRS.value(weights))
+
+
+class OverstatedLeast(HingedPairs):
+    """Hinged pairs whose least value is said to be ten times what it is."""
+
+    def least_positive(self, weights):
+        return 10.0 * super().least_positive(weights)
 
 
 def factor_of(problem) -> float:
@@ -203,6 +218,8 @@ def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
     with pytest.raises(CapabilityError, match="would prove what is false: impurity mixed declares admissible"):
         exact = {"objective": component("objective", "zero_error"), "complexity": component("complexity", "max_cost")}
         MaxCostSolver().solve(with_parts(impurity=Mixed(), **exact), Context())
+    assert refutation(MixedOfThree(), 2) == "" and "not supermodular: F(1, 1, 1)" in refutation(MixedOfThree(), 3)
+    assert "least_positive of impurity hinged_pairs says" in overstated(OverstatedLeast(), 3) and overstated(HingedPairs(1.5), 3) == ""
     assert "is not known" in of(x.problem(HingedPairs(1.0))), "nodes of several classes with F = 0 are divided on"
     alike = attrs.evolve(objects, codes=np.repeat(objects.codes[:1], len(objects.codes), axis=0))
     assert f"{len(x.label)} objects share all answers" in of(attrs.evolve(problem, objects=alike))

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    MISSING_STOPS, BudgetError, Capability, Column, ColumnKind, Context, Limits, Parts, Problem, Status, Table, Target, Task, Tree,
+    MISSING_STOPS, BudgetError, Capability, Column, ColumnKind, Context, Form, LeafRule, Limits, Parts, Problem, Status, Table, Target, Task, Tree,
     counterexample_to_monotony, form_of, value_of,
 )  # fmt: skip
-from arboretum.engine.certificate import beyond
+from arboretum.engine.certificate import beyond, breaks_rule
 from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
-from arboretum.testing.oracles import best_tree, build_tree, slow_tree
+from arboretum.testing.oracles import all_sketches, best_tree, build_tree, slow_tree
 from arboretum.testing.suites.base import (
     ComponentSuite, assert_kept, claims, copies_of, kind_of_table, late, skip_if, tasks_of, verified, verify_solution,
 )  # fmt: skip
@@ -105,6 +105,23 @@ def tiny_table(seed: int, weighted: bool = False) -> Table:
     return Table(f"tiny{seed}", columns, Target("y", Task.classification, codes, ("a", "b")), weights)
 
 
+@attrs.frozen
+class Paid:
+    """What tests cost: in all, by the weight that is asked, or on the dearest path."""
+
+    combine: str
+    kind, name, paper, capabilities, per_object = "complexity", "paid", "", (), True
+
+    def leaf(self) -> float:
+        return 0.0
+
+    def node(self, mass: float, price: float, children: np.ndarray) -> float:
+        return self.form().node(mass, price, children)
+
+    def form(self) -> Form:
+        return Form(self.combine, per_mass=1.0, priced=True)
+
+
 class SolverSuite(ComponentSuite):
     """Equal to brute force on tiny tables, never a bound above the value, never a silent wrong answer."""
 
@@ -159,8 +176,8 @@ class SolverSuite(ComponentSuite):
         known = [field.name for field in attrs.fields(Limits) if getattr(limits, field.name) != field.default]
         skip_if(not set(known) <= set(getattr(component, "limits", ())), "states no such limit")
         skip_if(parts.objective is None or shape_of(parts.objective) is Shape.complexity, "such trees obey the leaf rule besides")
-        held = attrs.evolve(parts, solver=component, stopping=(Within(limits),))
-        for problem in itertools.islice(self.problems(held), 12):
+        for given in itertools.islice(self.problems(parts), 12):
+            problem = attrs.evolve(given, parts=attrs.evolve(given.parts, solver=component, stopping=(Within(limits),)))
             best, _ = self.brute_force(problem, value)
             slack = SLACK * max(1.0, abs(best))
             found = [verified(component.solve, problem, Context())]
@@ -168,6 +185,16 @@ class SolverSuite(ComponentSuite):
             for solution in found:
                 assert solution.status is Status.optimal and abs(solution.value - best) <= slack
                 assert solution.tree is None or not beyond(solution.tree, limits)
+
+    def test_its_minima_are_the_least_of_all_trees_that_obey_the_leaf_rule(self, component, parts):
+        skip_if(not hasattr(component, "minima"), "certifies no complexities")
+        both = Paid("sum"), Paid("max")
+        for problem in itertools.islice(self.problems(parts), 3):
+            trees = [build_tree(problem.objects, sketch, problem.prices) for sketch in all_sketches(problem.objects)]
+            trees = [tree for tree in trees if not breaks_rule(tree, problem, LeafRule())]
+            for complexity, found in zip(both, component.minima(problem, both, Context()), strict=True):
+                least = min(value_of(complexity, tree) for tree in trees)
+                assert found.status is Status.optimal and math.isclose(found.value, least, rel_tol=SLACK) and found.lower_bound <= least * (1 + SLACK)
 
     def test_when_time_is_over_it_says_what_it_has_proven(self, component, parts, value):
         for problem in itertools.islice(self.problems(parts), 10):
