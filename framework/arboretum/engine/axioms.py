@@ -58,6 +58,7 @@ class Axiom:
 
     terms : (scale, *parts) → Terms.   sets : parts that are any set of objects.   singles : parts of one object, which follow; of
     classes in rising order, all different where ``apart``.   of_classes : says something of numbers no more than of names.
+    summed : so may any sets be, of which steps of one object say all.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Axiom:
     apart: bool = False
     two_sided: bool = False
     of_classes: bool = False
+    summed: bool = False
 
     def small(self, k: int, most: int | None = None) -> np.ndarray:
         """float64[cases, parts, k]: all cases of at most EXHAUSTIVE[k] objects, or so many, by their number, then lexicographically."""
@@ -76,19 +78,21 @@ class Axiom:
         return np.concatenate([np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1)
 
     def few(self, k: int) -> np.ndarray:
-        """float64[cases, parts, k]: all cases of few objects of three classes, among them the first and the last; and some sets of all k classes."""
+        """float64[cases, parts, k]: all cases of few objects of three classes, among them the first and the last; some sets of more classes, and large ones."""
         narrow = self.small(min(k, FEW_CLASSES), FEW_OBJECTS)
         places = {tuple(range(narrow.shape[2])), tuple(np.linspace(0, k - 1, narrow.shape[2]).astype(int).tolist())}
         found = []
         for place in sorted(places):
             found.append(np.zeros((*narrow.shape[:2], k)))
             found[-1][..., list(place)] = narrow
-        generator = np.random.default_rng(k)
-        wide = generator.integers(0, 4, (FEW_WIDE, self.sets + self.singles, k)).astype(np.float64)
-        wide[: FEW_WIDE // 2] = np.minimum(wide[: FEW_WIDE // 2], 1.0)
-        wide[: FEW_WIDE // 4, 0] = 1.0 - np.eye(k)[generator.integers(0, k, FEW_WIDE // 4)]  # of all classes but one
+        generator, shape = np.random.default_rng(k), (FEW_WIDE, self.sets + self.singles, k)
+        wide = generator.integers(0, 4, shape).astype(np.float64)
+        wide[: FEW_WIDE // 2, 0] = np.tri(FEW_WIDE // 2, k, k - FEW_WIDE // 2)  # of more and more classes
         wide[:, self.sets :] = np.eye(k)[generator.integers(0, k, (FEW_WIDE, self.singles))]
-        return np.concatenate([*found, wide]) if k > FEW_CLASSES else narrow
+        wide[: FEW_WIDE // 2, self.sets :] = np.eye(k)[np.minimum(wide[: FEW_WIDE // 2, 0].sum(axis=1).astype(int), k - 1)][:, None]
+        large = np.rint(10.0 ** (3 * generator.random(shape))) * (generator.random(shape) < 0.6)
+        large[:, 0] = generator.integers(0, 4, (FEW_WIDE, k))
+        return np.concatenate([*(found if k > FEW_CLASSES else [narrow]), *[wide] * (k > FEW_CLASSES), *[large] * self.summed])
 
     def at_random(self, k: int, power: int) -> np.ndarray:
         """float64[RANDOM, parts, k]: sets of all sizes up to 10^power objects per class, many of them without some class."""
@@ -137,10 +141,10 @@ AXIOMS = (
     Axiom(CONCAVE, "no division raises F (a mean: on average by mass; a total: in sum)", _concave, sets=2),
     Axiom(DECOMPOSABLE, "F is, at a given mass, a sum of one function per class", _hexagon, singles=3, apart=True, two_sided=True, of_classes=True),
     Axiom(DECOMPOSABLE, "F is, at a given mass, a sum of one function per class", _square, singles=4, apart=True, two_sided=True, of_classes=True),
-    Axiom(MONOTONE, "R ⊆ G implies F(R) ≤ F(G)", lambda _, v, j: [(1, v), (-1, v + j)], singles=1),
+    Axiom(MONOTONE, "R ⊆ G implies F(R) ≤ F(G)", lambda _, v, j: [(1, v), (-1, v + j)], singles=1, summed=True),
     Axiom(
         SUPERMODULAR, "an object adds no less to a larger set: R ⊆ G implies F(R∪j) − F(R) ≤ F(G∪j) − F(G)",
-        lambda _, v, i, j: [(1, v + i), (1, v + j), (-1, v), (-1, v + i + j)], singles=2,
+        lambda _, v, i, j: [(1, v + i), (1, v + j), (-1, v), (-1, v + i + j)], singles=2, summed=True,
     ),
     Axiom(GROWTH, "F grows no faster than some power of the number of objects", lambda *_: []),
     Axiom(SCALE_FREE, "F depends on the shares alone", lambda _, v: [(1, 2 * v), (-1, v)], two_sided=True),
