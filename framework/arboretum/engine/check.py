@@ -78,7 +78,7 @@ def check_weights(part: Any, objects: Encoded) -> Encoded:
         raise ContractError(f"{label(part)}: objects must have a finite weight above 0 each, float64[{len(objects.count)}]; got {weight[:3]}")
     rows = objects.table.row_weights()
     as_one = hasattr(part, "coalesce") and bool((weight == 1.0).all())  # equal rows become one of weight 1
-    if part.kind == "encoder" and not as_one and abs(weight.sum() - rows.sum()) > 4 * len(rows) * np.finfo(float).eps * rows.sum():
+    if getattr(part, "kind", "") == "encoder" and not as_one and abs(weight.sum() - rows.sum()) > 4 * len(rows) * np.finfo(float).eps * rows.sum():
         raise ContractError(f"{label(part)}: its objects weigh {weight.sum():g} and their rows {rows.sum():g}; let an object weigh what its rows weigh")
     return objects
 

@@ -36,20 +36,19 @@ CLOSE = 1e-9  # relative: two forms of one formula of a few dozen operations; a 
 
 def check_promises(problem: Problem) -> None:
     """Raise ContractError naming the component, its promise, the smallest case that breaks it and the way out."""
-    parts, ground = problem.parts, Ground.of(problem)
-    for part in (parts.impurity, *parts.coverage, parts.missing, parts.complexity):
-        if part is not None:
-            _once(part, ground, None)
-    for rule in parts.stopping:
-        _once(rule, ground, parts.impurity)
+    parts = problem.parts
+    alone = [part for part in (parts.impurity, *parts.coverage, *parts.stopping, parts.missing, parts.complexity) if _promises(part)]
+    ground = Ground.of(problem) if alone else Ground()
+    for part in alone:
+        _raise(part, _cached(_broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None))
     if parts.solver is not None and hasattr(parts.objective, "shape"):
         _raise(parts.objective, _cached(_broken_objective, Few.of(problem)))
 
 
 def check_complexities(complexities: tuple[Any, ...], problem: Problem) -> None:
     """The same of what a certificate is about."""
-    for complexity in complexities:
-        _once(complexity, Ground.of(problem), None)
+    for complexity in filter(_promises, complexities):
+        _raise(complexity, _cached(_broken_promise, complexity, Ground.of(problem), None))
 
 
 def broken_promise(part: Any, ground: Ground, impurity: Any = None) -> str:
@@ -65,9 +64,9 @@ _broken_promise = lru_cache(maxsize=1024)(broken_promise)
 _broken_objective = lru_cache(maxsize=64)(broken_objective)
 
 
-def _once(part: Any, ground: Ground, impurity: Any) -> None:
-    if getattr(part, "kind", "") in TRIALS:
-        _raise(part, _cached(_broken_promise, part, ground, impurity))
+def _promises(part: Any) -> bool:
+    """Whether something is tried of such a component."""
+    return getattr(part, "kind", "") in TRIALS
 
 
 def _cached(trial: Any, *given: Any) -> str:
