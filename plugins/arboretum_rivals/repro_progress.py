@@ -51,7 +51,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     found = {name: found[name] for name in DATA if name in found}
     if not found:
         return Judgement()
-    claims = [*_before_osdt(found), *_first_on_tic_tac_toe(found), *_holds_high(found), *_closes(found)]
+    claims = [*_before_osdt(found), *_first_on_tic_tac_toe(found), *_holds_high(found), *_alike(found), *_closes(found)]
     rows = [[name, m, *point] for name, own in found.items() for m, one in own.items() for point in one["curve"]]
     ends = [[name, m, one["finished"], one["seconds"], one["work"], *one["curve"][-1][1:]] for name, own in found.items() for m, one in own.items()]
     tables = {
@@ -111,6 +111,33 @@ def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
         return []
     sentence = "I.8: PyGOSDT holds a high objective and then drops sharply"
     return [Claim.judged(sentence, yes > no, f"largest step of the objective and when: {'; '.join(told)} (sharp and late: {SHARP:.0%} after {LATE:.0%}) on {yes}, not on {no}")]
+
+
+def _excess(one: Mapping[str, Any], until: float) -> float:
+    """By how much the objective is above its end, on average over the time, as a share of the whole way."""
+    curve = one["curve"]
+    start, end = curve[0][2], curve[-1][2]
+    if start <= end or until <= 0:
+        return 0.0
+    times = [min(point[0], until) for point in curve] + [until]
+    return sum((b - a) * (point[2] - end) for a, b, point in zip(times, times[1:], curve)) / until / (start - end)
+
+
+def _alike(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first of the three took."""
+    told, yes, no = [], 0, 0
+    for name, own in found.items():
+        if {"gosdt_reference", "pygosdt", "osdt"} <= set(own):
+            until = min(own[m]["seconds"] for m in ("gosdt_reference", "pygosdt", "osdt"))
+            gosdt, late, osdt = (_excess(own[m], until) for m in ("gosdt_reference", "pygosdt", "osdt"))
+            nearer = abs(gosdt - osdt) < abs(gosdt - late)
+            yes, no = yes + nearer, no + (not nearer)
+            told.append(f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}")
+    if not told:
+        return []
+    sentence = "I.8: GOSDT behaves similarly to OSDT: both lower the best objective aggressively"
+    evidence = f"mean height of the objective above its end, share of the way, of GOSDT, OSDT and PyGOSDT over the time of the first to end: {'; '.join(told)} (GOSDT nearer to OSDT on {yes}, not on {no})"
+    return [Claim.judged(sentence, yes > no if yes + no == len(DATA) else None, evidence)]
 
 
 def _closes(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:

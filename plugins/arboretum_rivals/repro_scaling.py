@@ -116,7 +116,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     for key, one in results:
         if "way" in key and "absent" not in one:
             curves[key["way"], key["dataset"], key["method"]] = one["points"]
-    claims += _logarithmic(curves) + _saturated(curves) + _limits(curves) + _factorial(curves) + _slowing(curves) + _faster(curves)
+    claims += _logarithmic(curves) + _saturated(curves) + _limits(curves) + _factorial(curves) + _slowing(curves) + _faster(curves) + _advantage(curves) + _still_holds(curves)
     for key, one in results:
         if "itemsets" in one:
             told = f"{one['itemsets']:,} itemsets are {one['row_sets']:,} sets of rows (bar-7, depth 5; exact numbers)"
@@ -248,6 +248,7 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
         ("I.7 with the certified solver: several orders of magnitude faster than DL8.5", "gosdt", "dl85", ORDERS),
         ("I.7: GOSDT has a slight advantage over OSDT on larger data sets", "gosdt_reference", "osdt", 1.0),
         ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
+        ("I.7: GOSDT performs better than PyGOSDT", "gosdt_reference", "pygosdt", 1.0),
     ):
         told, yes, no, ways = [], 0, 0, [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
         for way in ways:
@@ -262,6 +263,55 @@ def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
             holds = yes > no if _whole(curves, ways, (ahead, behind)) else None
             claims.append(Claim.judged(sentence, holds, f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the largest size that the latter finished: {'; '.join(told)} (above {factor:g} on {yes}, not on {no})"))
     return claims
+
+
+def _ratios(curves: Mapping[tuple[str, str, str], Any], way: str, name: str, method: str) -> list[float]:
+    """Seconds of DL8.5 over those of a method, at every size that both finished."""
+    own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
+    return [max(theirs[1], LEAST) / max(ours[1], LEAST) for ours, theirs in zip(own, other)]
+
+
+def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Over DL8.5: on tables that small samples represent, by rows; and with growing difficulty, by both."""
+    claims, trees = [], ("gosdt_reference", "pygosdt", "osdt")
+    for name in ("bar-7", "compas-2016"):
+        last = {m: one[-1] for m in trees if (one := _ratios(curves, "samples", name, m))}
+        if last:
+            told = ", ".join(f"{CALLED[m]} {x:.3g}" for m, x in last.items())
+            holds = all(x > 1 for x in last.values()) if len(last) == len(trees) else None
+            claims.append(Claim.judged(f"I.7: by rows of {name} GOSDT, PyGOSDT and OSDT have a significant advantage over DL8.5", holds, f"seconds of DL8.5 over theirs at the most rows that both finished: {told}"))
+    told, yes, no, ways = [], 0, 0, [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
+    for way in ways:
+        for name in DATA:
+            for method in trees:
+                found = _ratios(curves, way, name, method)
+                if len(found) > 1:
+                    clearer = found[-1] > max(found[0], 1.0)
+                    yes, no = yes + clearer, no + (not clearer)
+                    told.append(f"{CALLED[method]} on {name} by {way} {found[0]:.3g} to {found[-1]:.3g}")
+    if told:
+        sentence = "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
+        holds = yes > no if _whole(curves, ways, (*trees, "dl85")) else None
+        claims.append(Claim.judged(sentence, holds, f"seconds of DL8.5 over theirs, at the smallest and the largest size that both finished: {'; '.join(told)} (rising, and above 1, on {yes}, not on {no})"))
+    return claims
+
+
+def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the largest size that both finished."""
+    told, less, more, ways = [], 0, 0, [way for way in WAYS[:2] if any(place[0] == way for place in curves)]
+    for way in ways:
+        for name in DATA:
+            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", "dl85")]
+            n = min(map(len, both))
+            if n > 1:
+                own, theirs = (max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST) for one in both)
+                less, more = less + (own < theirs), more + (own > theirs)
+                told.append(f"{name} by {way} {own:.3g} against {theirs:.3g}")
+    if not told:
+        return []
+    sentence = "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5"
+    holds = less > more if _whole(curves, ways, ("gosdt_reference", "dl85")) else None
+    return [Claim.judged(sentence, holds, f"time over one's own fastest at the largest size that both finished: {'; '.join(told)} (less on {less}, more on {more})")]
 
 
 def _picture(curves: Mapping[tuple[str, str, str], Any], way: str, what: str) -> Panels:
