@@ -90,9 +90,9 @@ def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator)
     return attrs.evolve(table, target=attrs.evolve(target, codes=np.where(draw.random(n) < share, false, target.codes)))
 
 
-def rounded(table: str, row: str, column: str, published: float, ours: float, unit: float, known: Known | None = None) -> Cell:
-    """A number that is printed to a last digit: it passes where ours rounds to it."""
-    return Cell.judged(table, row, column, published, ours, unit / 2 / Cell.LIMIT, known=known)
+def rounded(table: str, row: str, column: str, published: float, ours: float, unit: float, known: Known | None = None, **more: Any) -> Cell:
+    """A number that is written to a last digit: it passes where ours rounds to it.   more : ``recomputed``, where no slide prints it."""
+    return Cell.judged(table, row, column, published, ours, unit / 2 / Cell.LIMIT, known=known, **more)
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:

@@ -51,9 +51,9 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         ours = {"Im of A's halves": a["parts"][0], "Im of B's larger part": b["parts"][0], "I(A)": a["gain"], "I(B)": b["gain"]}
         known = _misprints(ours) if impurity == "gini" else {}
         cells += [rounded(SLIDE, impurity, what, paper["slide"][impurity][what], ours[what], DIGIT, known.get(what)) for what in ours]
-        exact += [rounded(TEXT, impurity, what, x, ours[what], CLOSE) for what, x in paper["computed"][impurity].items()]
+        exact += [rounded(TEXT, impurity, what, x, ours[what], CLOSE, recomputed=True) for what, x in paper["computed"][impurity].items()]
     for what, name in (("variance", "variance"), ("squared_pairs", "Σ ½ (y_i − y_j)²")):
-        exact.append(rounded(TEXT, "values 1, 2, 6", name, paper["regression"][what], found[what], CLOSE))
+        exact.append(rounded(TEXT, "values 1, 2, 6", name, paper["regression"][what], found[what], CLOSE, recomputed=True))
     words = "gains of A and B: " + ", ".join(f"{impurity} {a:.4f} and {b:.4f}" for impurity, (a, b) in gains.items())
     grown = {impurity: own["grown"] for impurity, own in found["splits"].items()}
     prefer = all(gains[name][0] < gains[name][1] and grown[name] == "B" for name in ("entropy", "gini"))

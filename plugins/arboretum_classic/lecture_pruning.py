@@ -64,7 +64,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
 
 def _judged(found: Mapping[str, Any]) -> Judgement:
     paper, p = published()["play_tennis"]["p"], found["p"]
-    cells = [rounded("play-tennis at the root, χ² without correction", name, "p", paper[name], p[name], DIGITS) for name in p]
+    cells = [rounded("play-tennis at the root, χ² without correction", name, "p", paper[name], p[name], DIGITS, recomputed=True) for name in p]
     claims = []
     for name, why in (("play-tennis", f"the least p is {min(p.values()):.4f}"), ("exclusive-or", "either attribute alone has p = 1")):
         none, before, after = found["trees"][name].values()

@@ -10,7 +10,7 @@ import attrs
 from arboretum.api import Chaptered, ConfigError, House, param, unknown
 from arboretum_classic.lecture import SMALL
 
-CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "figures")
+CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "choices", "figures")
 DATASETS = (*SMALL, "digits", "diabetes")
 
 
@@ -23,7 +23,7 @@ class Lecture(Chaptered):
     """What a lecture says of decision trees, tried on data that need no file.
 
     The worked impurity example; play-tennis and attributes of many values; training and test error by depth; instability under
-    resampling and noise; pruning before and after growth; every figure drawn from computed data.  Every tree is verified.  Seconds,
+    resampling and noise; pruning before and after growth; predicates, missing values, cost complexity and importance by level; every figure drawn from computed data.  Every tree is verified.  Seconds,
     where asked for, decide one sentence; they are the one part of a result that differs from run to run.
     """
 
@@ -44,9 +44,9 @@ class Lecture(Chaptered):
                 raise ConfigError(f"reproduction.{field} must name at least one of {', '.join(known)}")
 
     def parts(self) -> Mapping[str, Any]:
-        from arboretum_classic import lecture_depth, lecture_figures, lecture_impurity, lecture_noise, lecture_pruning, lecture_tennis
+        from arboretum_classic import lecture_choices, lecture_depth, lecture_figures, lecture_impurity, lecture_noise, lecture_pruning, lecture_tennis
 
-        modules = (lecture_impurity, lecture_tennis, lecture_depth, lecture_noise, lecture_pruning, lecture_figures)
+        modules = (lecture_impurity, lecture_tennis, lecture_depth, lecture_noise, lecture_pruning, lecture_choices, lecture_figures)
         return {name: part for name, part in zip(CHAPTERS, modules, strict=True) if name in self.chapters}
 
     def warm_up(self, house: House) -> None:

@@ -109,7 +109,7 @@ def _cells(title: str, name: str, ours: Mapping[str, Any], paper: Mapping[str, A
     for i, text in enumerate(paper["R"]):
         pairs.append((f"1/R(t{i + 1})", float(1 / Fraction(text)), ours["gains"][i], known and known["gains"][i]))
     return [
-        Cell.judged(title, name, column, value, own, 0.0, known=Known(reason, other, other, source) if known else None)
+        Cell.judged(title, name, column, value, own, 0.0, known=Known(reason, other, other, source) if known else None, recomputed="text" in title)
         for column, value, own, other in pairs
     ]
 

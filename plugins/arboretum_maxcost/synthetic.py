@@ -126,7 +126,7 @@ def _published(one: Mapping[str, Any]) -> tuple[list[Cell], list[Claim]]:
         (text, "Pairs", "δ for depth 2, less than", computed["F_by_depth"][1], one["stopped"]["below"]),
         *((text, f"hinged Pairs, α = {hinged['alpha']}", name, hinged[name], one["more"]["hinged"][name]) for name in ("max_cost", "errors", "leaves")),
     ]
-    cells = [Cell.judged(*place, wanted, own, 0.0) for *place, wanted, own in pairs]
+    cells = [Cell.judged(*place, wanted, own, 0.0, recomputed=place[0] == text) for *place, wanted, own in pairs]
     same = all(other == greedy for other in one["more"]["same"].values())
     unlike = [f"F at depth {d} is {own}" for d, own in enumerate(one["F"]) if len(own) != 1]
     claims = [

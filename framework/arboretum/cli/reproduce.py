@@ -43,7 +43,7 @@ def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
     judged, summary = facts.judgement, facts.facts
     scaled = "" if summary["fraction"] == 1.0 else f", fraction {summary['fraction']:g}"
     blocks = [paragraph(f"{summary['name']}: {summary['paper']}{scaled}", "")]
-    for table, cells in groupby(judged.cells, key=lambda cell: cell.table):
+    for (table, _), cells in groupby(judged.cells, key=lambda cell: (cell.table, cell.recomputed)):
         shown = [cell for cell in cells if not brief or cell.verdict is not Verdict.PASS]
         if shown:
             blocks.append(cell_table(table, shown))
@@ -74,8 +74,9 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
         name = "" if before is not None and cell.row == before.row else cell.row
         numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}".replace("inf", "∞"))
         rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
-    shown = len(HEADER) - (not any(cell.aside for cell in cells))
-    return f"{table}\n" + terminal.columns([row[:shown] for row in rows], HEADER[:shown], right=(2, 3, 4, 5))
+    shown, (first, *_) = len(HEADER) - (not any(cell.aside for cell in cells)), cells
+    header = [*HEADER[:2], "recomputed" if first.recomputed else "published", *HEADER[3:shown]]
+    return f"{table}\n" + terminal.columns([row[:shown] for row in rows], header, right=(2, 3, 4, 5))
 
 
 def counts_and_verdict(facts: VerdictFacts) -> list[str]:
@@ -85,7 +86,8 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
     lines = []
     if judged.cells:
-        lines.append(_counts("cell", judged.cells))
+        printed, own = ([cell for cell in judged.cells if cell.recomputed is told] for told in (False, True))
+        lines = [_counts(what, cells) for what, cells in (("cell", printed), ("recomputed number", own)) if cells]
         if measured := [cell for cell in judged.cells if cell.error > 0.0]:  # exact numbers have none
             far = max(measured, key=lambda cell: abs(cell.deviation))
             lines[0] += f"; largest deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"

@@ -73,10 +73,11 @@ class Known:
 
 @attrs.frozen
 class Cell:
-    """One published number beside ours.
+    """One published number beside ours, or one that an independent program computed.
 
     table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
     reason : of a KNOWN difference, or one that was looked into in vain.   aside : words beside the verdict.
+    recomputed : the paper does not print ``published``, which follows from its text or data by a program that is not this one.
     """
 
     LIMIT: ClassVar[float] = 4.0
@@ -92,6 +93,7 @@ class Cell:
     n: int = 0
     reason: str = ""
     aside: str = ""
+    recomputed: bool = False
 
     @property
     def deviation(self) -> float:
@@ -104,15 +106,15 @@ class Cell:
     @staticmethod
     def judged(
         table: str, row: str, column: str, published: float, ours: float, error: float,
-        *, n: int = 0, known: Known | None = None, aside: str = "",
+        *, n: int = 0, known: Known | None = None, aside: str = "", recomputed: bool = False,
     ) -> Cell:  # fmt: skip
         """PASS within :attr:`LIMIT` standard errors; beyond, KNOWN if the reason's prediction holds, else FAIL."""
         if abs(ours - published) <= Cell.LIMIT * error:
-            return Cell(table, row, column, published, ours, error, Verdict.PASS, n, "", aside)
+            return Cell(table, row, column, published, ours, error, Verdict.PASS, n, "", aside, recomputed)
         verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
         failed = "no explanation: " * (verdict is Verdict.FAIL)
         reason = f"{failed}{known}, published is {published:.5g}" if known else ""
-        return Cell(table, row, column, published, ours, error, verdict, n, reason, aside)
+        return Cell(table, row, column, published, ours, error, verdict, n, reason, aside, recomputed)
 
 
 @attrs.frozen

@@ -105,9 +105,9 @@ class VerdictFacts:
     def files(self) -> dict[str, str]:
         """File name → text of everything that is kept."""
         judged = self.judgement
-        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason", "aside")
+        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason", "aside", "source")
         numbers = [[repr(float(x)) for x in (c.published, c.ours, c.error, c.deviation)] for c in judged.cells]
-        words = [(c.n, c.verdict.value, c.reason, c.aside) for c in judged.cells]
+        words = [(c.n, c.verdict.value, c.reason, c.aside, "recomputed" if c.recomputed else "published") for c in judged.cells]
         cells = [(c.table, c.row, c.column, *digits, *rest) for c, digits, rest in zip(judged.cells, numbers, words)]
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}

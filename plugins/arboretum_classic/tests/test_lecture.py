@@ -12,7 +12,7 @@ from arboretum.api import Table, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_classic import lecture_figures
+from arboretum_classic import lecture_choices, lecture_figures
 from arboretum_classic.lecture import run, with_noise
 from arboretum_classic.reproduction import CHAPTERS, Lecture
 
@@ -49,6 +49,8 @@ def failing(results) -> set[tuple[str, str, str]]:
 def test_every_number_comes_out_but_for_two_misprints(results):
     found = SMALL.judge(results)
     assert not failing(results) and len(found.cells) == 41
+    printed = [cell for cell in found.cells if not cell.recomputed]
+    assert {cell.table for cell in printed} == {"worked example, as the slide prints it"} and len(printed) == 12
     assert {(c.row, c.column) for c in found.cells if c.verdict is Verdict.KNOWN} == {("gini", "Im of B's larger part"), ("gini", "I(B)")}
 
 
@@ -80,6 +82,23 @@ def test_sentences_are_judged_and_can_fail(results):
     of(changed, chapter="pruning")["trees"]["play-tennis"]["before: chi-square"][0] = 5
     of(changed, chapter="depth", dataset="iris")["errors"]["0"]["train"][0][5] += 0.5
     assert sum(verdict is Verdict.FAIL for verdict in verdicts(changed).values()) == sum(v is Verdict.FAIL for v in found.values()) + 2
+
+
+def test_choices_are_judged_by_hand():
+    """Three data sets, two divisions each: what decides each sentence, and its contrary."""
+    names, key = ("iris", "wine", "wdbc"), {"chapter": "choices", "seeds": 2}
+    gaps = {rule: 0.2 for rule in lecture_choices.STRATEGIES} | {"complete": 0.1, "guess": 0.5}
+    tree = {"whole": [20, 0.2], "chosen": [5, 0.1], "readings": [[[5, 0.1], [5, 0.1]]]}
+    level = {"attributes": [1, 1], "by_level": {"a": 0.75, "b": 0.25}, "told": {"a": 0.75, "b": 0.25}}
+
+    def judged(predicate: list, **found: dict) -> dict[str, Verdict]:
+        own = [({**key, "about": about, "dataset": name}, [one, one]) for about, one in found.items() for name in names]
+        return verdicts([({**key, "predicate": "ball"}, [predicate] * 2), *own])
+
+    right = judged([0.0, 0.1, 9], gaps=gaps, complexity=tree, levels=level)
+    assert len(right) == 9 and set(right.values()) == {Verdict.PASS}
+    tree, level = {**tree, "chosen": [5, 0.3], "readings": [[[5, 0.1], [7, 0.1]]]}, {**level, "attributes": [1, 2], "told": {"a": 0.7, "b": 0.3}}
+    assert set(judged([0.2, 0.1, 9], gaps={**gaps, "guess": 0.1}, complexity=tree, levels=level).values()) == {Verdict.FAIL}
 
 
 def test_every_figure_of_the_slides_is_drawn(results):
