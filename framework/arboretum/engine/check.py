@@ -106,6 +106,8 @@ def check_parts(parts: Parts) -> None:
             _demand(parts, group, label(part))
     for group in ("encoder", "cost"):
         _demand(parts, group, "a run")
+    for part in (parts.criterion, parts.impurity, parts.complexity):
+        check_kernels(part)
     check_missing(parts)
     if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
         way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
@@ -121,6 +123,16 @@ def check_parts(parts: Parts) -> None:
         if getattr(parts.impurity, "scale", "mean") == "total":
             why = f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass already"
             raise CapabilityError(f"{label(parts.pruner)} {why}; choose an impurity per object (gini, entropy)")
+
+
+def check_kernels(component: Any) -> None:
+    """Refuse a kernel that a component makes from its fields and that carries no mark; those of its class are looked at when it is registered."""
+    for name, (mark, _) in KERNELS.get(getattr(component, "kind", ""), {}).items():
+        if isinstance(inspect.getattr_static(type(component), name, None), property):
+            made = getattr(component, name)
+            if callable(made) and mark_of(made) != mark:
+                called = getattr(made, "__name__", repr(made))
+                raise ContractError(f"{label(component)}: its {name}, {called!r}, carries no mark of a kernel; write @{mark}_kernel above it")
 
 
 def coded_missing(encoder: Any) -> Any:

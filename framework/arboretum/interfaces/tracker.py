@@ -70,5 +70,9 @@ class Tracker(Component, Protocol):
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
         """Put the best metrics on the parent and end it (status FINISHED, FAILED or KILLED)."""
 
+
+class TrackerOptional(Protocol):
+    """What a tracker may offer besides; one that only writes leaves it out, and its runs are loaded from their folders."""
+
     def fetch(self, run_id: str) -> Mapping[str, str]:
         """Return the text artifacts of a stored run (``arboretum.load``).  Raises TrackerError when there is none."""

@@ -79,6 +79,8 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
         if not path.is_dir():
             raise StoreError(f"there is no run folder {str(run)!r}")
         return read_run(path)
+    if not hasattr(tracker, "fetch"):
+        raise TrackerError(f"{str(run)!r} is no run folder here, and tracker {tracker.name} does not give back what it keeps; name a run folder")
     try:
         files = guarded(tracker, lambda: tracker.fetch(str(run)))
     except TrackerError as error:

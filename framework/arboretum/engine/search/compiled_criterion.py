@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -312,5 +313,7 @@ def compiled_kernel(kernel: Callable | None, mark: str, component: Any) -> int:
     except NumbaError as error:
         line = next((text.strip() for text in str(error).splitlines() if text.strip() and "Failed in" not in text), "")
         where = inspect.getsourcefile(kernel) or "?"
-        msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; write it in NumPy form instead"
+        called = re.search(r"Untyped global name '(\w+)'.*function", line)
+        way = f"write @kernel_part above {called[1]}, which it calls" if called else "write it in NumPy form instead"
+        msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; {way}"
         raise ContractError(msg) from None
