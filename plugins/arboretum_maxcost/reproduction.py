@@ -10,7 +10,7 @@ import attrs
 
 from arboretum.api import Chaptered, ConfigError, House, param, unknown
 
-CHAPTERS = ("figure1", "synthetic", "datasets", "figure4")
+CHAPTERS = ("figure1", "lemmas", "synthetic", "datasets", "figure4")
 
 
 def _chosen(values: Any) -> tuple[str, ...]:
@@ -21,7 +21,7 @@ def _chosen(values: Any) -> tuple[str, ...]:
 class MaxCostStudy(Chaptered):
     """Greedy trees whose dearest path is bounded: what the functions F choose, and what error they leave at which max cost.
 
-    Figure 1 (two tests, seven functions); the 1024 objects with four outliers, and 2^k objects of that kind, with proven least max
+    Figure 1 (two tests, seven functions); Lemmas 4.3 to 4.5 and Theorem 4.6 on drawn leaves and small tables; the 1024 objects with four outliers, and 2^k objects of that kind, with proven least max
     costs; the nine data sets of the appendix, quantised, equal objects merged; Figure 4: Powers(2) to (5) stopped at every δ, hinged
     Pairs with every α, and the lowest error per budget over all of them.  Every tree that is shown is replayed over its objects.
     """
@@ -46,10 +46,10 @@ class MaxCostStudy(Chaptered):
         return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Mapping[str, Any]:
-        from arboretum_maxcost import datasets, figure1, figure4, judging, synthetic
+        from arboretum_maxcost import datasets, figure1, figure4, judging, lemmas, synthetic
 
         curves = SimpleNamespace(pieces=figure4.pieces, work=figure4.work, judge=judging.judge)
-        parts = dict(zip(CHAPTERS, (figure1, synthetic, datasets, curves), strict=True))
+        parts = dict(zip(CHAPTERS, (figure1, lemmas, synthetic, datasets, curves), strict=True))
         return {name: part for name, part in parts.items() if name in self.chapters}
 
     def warm_up(self, house: House) -> None:

@@ -15,7 +15,7 @@ from arboretum.api import Judgement, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_maxcost import figure4
+from arboretum_maxcost import figure4, lemmas
 from arboretum_maxcost.reproduction import CHAPTERS, MaxCostStudy
 from arboretum_maxcost.study import published
 
@@ -170,3 +170,28 @@ def test_the_command_does_a_part_and_goes_on_from_there(tmp_path, capsys):
     summary = json.loads((tmp_path / "reproduction.json").read_text())
     assert summary["reused"] == 3 and summary["pieces"] == 5  # figure1 is one piece
     assert "verdict: KNOWN" in capsys.readouterr().out
+
+
+def test_limits_of_the_lemmas_by_hand():
+    """Five leaves of 9 + 1 objects refute Lemma 4.3 as printed; a leaf of 40 + 40 has P₁ > 0, and more errors than any limit allows."""
+    assert lemmas.limits(*lemmas.REFUTES) == {"4.3": False, "4.3 · l": True, "4.4": True, "4.5, first": True, "4.5, second": True}
+    assert lemmas.hinged((4, 4), 1) == 8 and lemmas.hinged((9, 1), 1) == 0
+    far = lemmas.limits(1, ((40, 40),))
+    assert not (far["4.3 · l"] or far["4.5, second"] or far["4.4"])
+
+
+def test_the_least_depth_of_small_tables_by_hand():
+    bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    assert [lemmas.least_depth(bits, bits[:, 0] ^ bits[:, 1], errors) for errors in (0, 1, 2)] == [2, 2, 0]
+    assert lemmas.least_depth(bits, bits[:, 1], 0) == 1
+
+
+def test_sentences_of_the_lemmas_can_fail():
+    leaves = {"beyond": dict.fromkeys(lemmas.LIMITS, 0), "drawn": 10}
+    trees = {"rows": [[1, 8, 3.0, 0, 1, 2.5]]}
+    keys = {"chapter": "lemmas", "what": "leaves"}, {"chapter": "lemmas", "what": "trees"}
+    assert [c.verdict for c in lemmas.judge([(keys[0], leaves), (keys[1], trees)]).claims] == [Verdict.PASS] * 4 + [Verdict.FAIL]
+    leaves["beyond"] |= {"4.3": 3}
+    assert lemmas.judge([(keys[0], leaves)]).claims[0].verdict is Verdict.KNOWN
+    leaves["beyond"] |= {"4.3 · l": 1}
+    assert lemmas.judge([(keys[0], leaves)]).claims[0].verdict is Verdict.FAIL
