@@ -26,7 +26,7 @@ class PluginError(ArboretumError):
 
 
 class DataError(ArboretumError, ValueError):
-    """The table is unusable: missing file, ragged rows, absent target, one class, infinite values."""
+    """The table is unusable: missing file, ragged rows, absent target, infinite values."""
 
 
 class CapabilityError(ArboretumError, ValueError):

@@ -103,14 +103,21 @@ def prepare(request: Request, progress: Progress | None = None) -> Prepared:
 
 
 def check_usable(table: Table) -> None:
-    """Refuse a table that no method can learn from: no rows, no columns, one class."""
+    """Refuse a table that no method can learn from: no rows, no columns."""
     if table.n_rows == 0:
         raise DataError(f"{table.name} has no rows")
     if not table.columns:
         raise DataError(f"{table.name} has no usable column besides the target {table.target.name!r}")
-    if table.task is Task.classification and len(present := np.unique(table.target.codes)) < 2:
-        name = table.target.classes[present[0]]
-        raise DataError(f"target {table.target.name!r} of {table.name} has one class, {name!r}; there is nothing to learn")
+
+
+def one_value(rows: Table) -> tuple[str, ...]:
+    """A note where all rows have one class, or one number: what any tree says is known before it grows."""
+    target = rows.target
+    values = target.codes if rows.task is Task.classification else target.values
+    if (values != values[0]).any():
+        return ()
+    said = f"one class, {target.classes[values[0]]!r}" if rows.task is Task.classification else f"one value, {values[0]:g}"
+    return (f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, and a leaf says it",)
 
 
 def fingerprint(request: Request, sha256: str) -> str:
@@ -230,7 +237,7 @@ def _verified(request: Request, prepared: Prepared, table: Table, fitted: Fit, p
         {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
         timings, metrics, solution if proves else None, verified=True, tree=tree,
         fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
-        notes=(*table.notes.values(), *objects.notes, *solution.notes, *restricted, *notes_of(fitted.problem, tree), *scale.notes()),
+        notes=(*table.notes.values(), *one_value(fitted.train), *objects.notes, *solution.notes, *restricted, *notes_of(fitted.problem, tree), *scale.notes()),
         selections=fitted.selections, code=request.code, checked=checked,
     )  # fmt: skip
     return record, measured

@@ -18,5 +18,5 @@ class Dataset(Component, Protocol):
         """Return the table.  Called once per run, before encoding; may read files and, for OpenML, the network.
 
         seed : used by random generators only; a stored data set ignores it.
-        Raises DataError: missing or empty file, ragged rows, absent target, one class, infinite values, …
+        Raises DataError: missing or empty file, ragged rows, absent target, infinite values, …
         """

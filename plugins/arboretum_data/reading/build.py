@@ -202,18 +202,12 @@ def _drop_rows_without_target(table: Table) -> Table:
 
 
 def check_table(table: Table) -> Table:
-    """Return the table; raises DataError on infinite values, a target with one class or without variation."""
+    """Return the table; raises DataError on infinite values."""
     for column in table.columns:
         if column.kind is ColumnKind.continuous:
             _check_finite(column.name, column.values)
-    target = table.target
-    if target.task is Task.regression:
-        _check_finite(target.name, target.values)
-        if np.all(target.values == target.values[0]):
-            raise DataError(f"{table.name}: the target {target.name!r} is {target.values[0]:g} in every row; nothing to learn")
-    elif len(np.unique(target.codes)) < 2:
-        msg = f"{table.name}: the target {target.name!r} has one class, {target.classes[target.codes[0]]!r}; need two"
-        raise DataError(msg)
+    if table.task is Task.regression:
+        _check_finite(table.target.name, table.target.values)
     return table
 
 

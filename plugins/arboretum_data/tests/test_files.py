@@ -272,8 +272,6 @@ REFUSED = {
     "unknown weight": (PLAIN, {"weight": "z"}, "dataset.weight: unknown column 'z'"),
     "text as numbers": (PLAIN, {"kinds": {"job": "continuous"}}, "column 'job' is to be continuous, but 'cook' is not"),
     "incomplete order": (PLAIN, {"orders": {"size": ["small"]}}, "column 'size': unknown value 'large'"),
-    "one class": ("a,y\n1,u\n2,u\n", {}, "the target 'y' has one class, 'u'"),
-    "constant number": ("a,y\n1,0.5\n2,0.5\n", {}, "the target 'y' is 0.5 in every row"),
     "missing target": ("a,y\n1,\n2,\n", {}, "the target 'y' is missing in every row"),
     "no attribute": ("y\nu\nv\n", {}, "no column is left besides the target 'y'"),
     "infinite": ("a,y\n1,u\ninf,v\n", {}, "column 'a' holds an infinite value in row 2"),

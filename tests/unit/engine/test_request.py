@@ -141,11 +141,9 @@ def test_a_tuner_without_validation_rows_is_refused():
     check.check_validation(Parts(method=Stub(), tuner=Stub("tuner")), make_table())
 
 
-def test_one_class_no_columns_and_no_rows_are_refused():
+def test_no_columns_and_no_rows_are_refused():
     table = make_table(2)
-    one = attrs.evolve(table, target=attrs.evolve(table.target, codes=np.zeros(6, np.int32)))
     for broken, complaint in (
-        (one, "has one class, 'a'"),
         (attrs.evolve(table, columns=()), "no usable column"),
         (table.take(np.arange(0)), "has no rows"),
     ):

@@ -69,6 +69,8 @@ def test_every_form_of_the_same_rows_ends_at_the_same_nodes(rows):
     table = table_like(small_tree(), rows)
     assert small_tree().apply(table).tolist() == NODES
     assert table.column("odor").values.tolist() == [0, 2, -2, 1, -1, -1]
+    for ask in (Tree.apply, Tree.predict, Tree.predict_proba, Tree.prices_paid, Tree.tests_asked):  # they read it themselves
+        assert np.array_equal(ask(small_tree(), rows), ask(small_tree(), table))
 
 
 def test_a_column_that_no_test_reads_may_be_absent():
