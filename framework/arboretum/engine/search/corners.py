@@ -67,6 +67,8 @@ def check_corners(scorer: CompiledCriterion, weights: tuple[float, ...], prices:
 @lru_cache(maxsize=256)
 def broken_corners(trial: CornerTrial) -> str:
     """The smallest counterexample, as a sentence; "" where none was found."""
+    if trial.width < 2:  # a node of one class is a leaf
+        return ""
     bins, params = bins_of(trial.width), np.array(trial.params)
     node_of_bin, member = np.unique(bins.left + bins.inside + bins.right, axis=0, return_inverse=True)
     by_node = np.argsort(member.ravel()[bins.bin], kind="stable")
