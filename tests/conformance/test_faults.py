@@ -11,7 +11,7 @@ import pytest
 
 from arboretum.api import ColumnKind, Context, ContractError, Parts, Prices, Problem, RawFeature, Table, Task
 from arboretum.engine.check import check_prices
-from arboretum.engine.promises import check_complexities
+from arboretum.engine.promises import check_complexity
 from arboretum.engine.select import grow_or_tune
 from arboretum.testing.tables import (
     KernelReduction, ToyGini, ToyReduction, ToyVariance, TreeParts, bare_objects, problem_of, prices_of, toy_objects, toy_table,
@@ -164,7 +164,7 @@ def test_a_run_refuses_before_it_grows(problem, complaint, monkeypatch):
 
 def test_a_certificate_tries_the_complexities_that_it_is_about():
     with pytest.raises(ContractError, match="complexity sum_of_two answers"):
-        check_complexities((faults.SumOfTwo(),), growth())
+        check_complexity(faults.SumOfTwo(), growth())
 
 
 def test_a_price_that_rises_and_weights_that_are_lost_are_refused_before_the_growth():

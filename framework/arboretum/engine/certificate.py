@@ -20,7 +20,7 @@ import numpy as np
 
 from arboretum.engine import check, verify
 from arboretum.engine.mismatch import at_most, equal, fail
-from arboretum.engine.promises import check_complexities
+from arboretum.engine.promises import check_complexity
 from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
 from arboretum.interfaces.method import Context, Parts, Problem
@@ -48,7 +48,6 @@ def certify(
     solution : what the method returned with the tree; a solver's own bound counts for the run's own complexity.
     Raises VerificationError when a bound is above the value of a tree, or when the solver's tree is not what it says.
     """
-    check_complexities(complexities, problem)
     try:
         if certifier is None:
             raise CapabilityError("no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)")
@@ -164,6 +163,7 @@ def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple
     for each in complexities:
         try:
             with blaming(f"complexity {each.name!r}"):
+                check_complexity(each, problem)
                 Monotony.on(each, problem.objects, problem.prices)
                 value, form = value_of(each, tree), form_of(each)
             if not 0.0 <= value < math.inf:

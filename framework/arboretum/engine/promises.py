@@ -45,9 +45,9 @@ def check_promises(problem: Problem) -> None:
         _raise(parts.objective, _cached(_broken_objective, Few.of(problem)))
 
 
-def check_complexities(complexities: tuple[Any, ...], problem: Problem) -> None:
-    """The same of what a certificate is about."""
-    for complexity in filter(_promises, complexities):
+def check_complexity(complexity: Any, problem: Problem) -> None:
+    """The same of one that a certificate is about, and which is left out otherwise."""
+    if _promises(complexity):
         _raise(complexity, _cached(_broken_promise, complexity, Ground.of(problem), None))
 
 
