@@ -68,7 +68,7 @@ class _Sets:
         self._tests(rows)
         n, k = len(rows), min(depth, len(self.outcomes))
         if (len(self.outcomes) + 1) * n > MOST_CELLS:
-            raise CapabilityError(f"solver oblivious keeps {len(self.outcomes)} tests of {n} different rows, which is too much; use fewer bins (encoder=quantile)")
+            raise CapabilityError(f"solver oblivious keeps {len(self.outcomes)} tests of {n} different rows, which is too much; use fewer bins (encoder=bins)")
         self.chosen, self.cells, self.n_cells = np.zeros(k, np.int64), np.zeros((k + 1, n), np.int32), np.ones(k + 1, np.int64)
 
     def _tests(self, rows: np.ndarray) -> None:

@@ -24,7 +24,7 @@ from arboretum_classic.pruning import ErrorBased, ErrorBasedRelease8, MEstimate,
 from arboretum_classic.pruning_optimal import OptimalSubtree
 from arboretum_classic.reproduction import Lecture
 from arboretum_classic.rpart import RpartLimits, RpartPruning, RpartSurrogates
-from arboretum_classic.subsets import Subset
+from arboretum_classic.subsets import OrderedSubset, Subset
 
 
 @hookimpl
@@ -35,7 +35,7 @@ def arboretum_components() -> list[type]:
         Reduction, GainRatio, RandomChoice,
         Auto, Gini, Entropy, Misclassification, Variance, AbsoluteError, Poisson, SquaredPairs,
         CostComplexity, ErrorBased, ErrorBasedRelease8, Pessimistic, ReducedError, MEstimate, OptimalSubtree, ChiSquared,
-        Subset,
+        OrderedSubset, Subset,
         ExpectedLoss, PathTable, RpartLimits, RpartPruning, RpartSurrogates,
         Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates,
         Categories, Intervals, RandomThresholds, Thresholds, MOfNIntervals, ObliqueSums, Balls,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, Table, Task, Tree, param
+from arboretum.api import Capability, CapabilityError, Problem, Table, Task, Tree, param
 from arboretum_classic.complexity_path import cheapest_cuts, own_weights, sum_up
 
 if TYPE_CHECKING:
@@ -69,6 +69,19 @@ class ErrorBased(_OfClasses):
             confidence, tail = self.confidence, 0.67
             z = float(np.interp(confidence, DEVIATES[0], DEVIATES[1]))
         return Limit(confidence, z, tail, self.estimate == "exact")
+
+    def check(self, problem: Problem) -> None:
+        """Raising sends rows down other branches: they must be those that the tree counts, at prices that the tests above do not change."""
+        objects, way = problem.objects, "say pruner.raising=false"
+        if not self.raising:
+            return
+        if problem.prices.after is not None:
+            raise CapabilityError(f"pruner {self.name} raises subtrees, and what their tests cost depends on what was asked above; {way}, or choose cost=table")
+        own = np.bincount(objects.table.target.codes, objects.table.row_weights(), objects.n_classes)
+        told = np.bincount(objects.label, objects.weight, objects.n_classes)
+        if not np.allclose(own, told, rtol=1e-9):
+            counts = f"the rows weigh {own.tolist()} by class, the objects {told.tolist()}"
+            raise CapabilityError(f"pruner {self.name} counts rows anew, but {counts}: rows were merged under one class, or weighed by an objective; {way}")
 
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Cut and raise.  Raises CapabilityError for numbers, and where raising cannot count the rows anew."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, CodedTests, ColumnKind, DataError, Encoded, Family, Table, TestRule, param
+from arboretum.api import NO_OUTCOME, CodedTests, ColumnKind, DataError, Encoded, Family, Limits, Table, TestRule, param
 
 
 @attrs.frozen
@@ -69,6 +69,9 @@ class Subset:
     the share of a class, or by the mean, for every impurity that is concave: b − 1 tests (Breiman et al. 1984, theorem 4.5).  For more
     classes all ways are tried up to ``exhaustive`` categories; above that those along the first principal component of the class
     shares, a heuristic (Coppersmith, Hong & Hosking 1999).  A column costs a pass over the rows of the node, or one for every way.
+
+    Where a least leaf may forbid the best beginning (some category at the node has fewer rows, or less weight), all ways are tried up to
+    ``exhaustive`` categories, whatever the target; above that the best beginning that it allows need not be the best set.
     """
 
     kind: ClassVar[str] = "predicate"
@@ -76,8 +79,12 @@ class Subset:
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.2.2"
     capabilities: ClassVar[tuple] = ()
     beside_raw: ClassVar[bool] = True
+    limits = Limits()
 
-    exhaustive: int = param(10, "categories at a node up to which all ways are tried where there are more than two classes", ge=2, le=16)
+    exhaustive: int = param(10, "categories at a node up to which all ways are tried where the order may not hold the best one", ge=2, le=16)
+    def within(self, limits: Limits) -> Subset:
+        """The same in a run of these limits."""
+        return _Within(self.exhaustive, limits)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:
         """The tests of coded columns, in the order of the table."""
@@ -96,13 +103,15 @@ class Subset:
         present, bins = np.unique(codes[known], return_inverse=True)
         if len(present) < 2:
             return []
+        every = self._forbids(objects, rows[known], bins)
         mass, values = np.bincount(bins, weight[known]), [column.categories[code] for code in present]
         if objects.label is None:
-            parts = np.argsort(np.bincount(bins, weight[known] * objects.y[rows][known]) / mass, kind="stable")[None]
+            mean = np.bincount(bins, weight[known] * objects.y[rows][known]) / mass
+            parts = every_part(len(mean)) if every and len(mean) <= self.exhaustive else np.argsort(mean, kind="stable")[None]
         else:
             width = objects.n_classes
             table = np.bincount(bins * width + objects.label[rows][known], weight[known], len(present) * width).reshape(-1, width)
-            parts = parts_of(table, self.exhaustive)
+            parts = parts_of(table, self.exhaustive, every)
         ordered = parts.dtype != np.bool_
         bin_of = np.argsort(parts, axis=1) if ordered else ~parts  # [codes, b]: the place of each category in the order, or its side
         n_bins = np.full(len(parts), len(present) if ordered else 2)
@@ -119,18 +128,52 @@ class Subset:
         return [CodedTests((name,), Family.thresholds, n_bins, outcome, rule)]
 
 
-def parts_of(table: np.ndarray, exhaustive: int) -> np.ndarray:
+    def _forbids(self, objects: Encoded, rows: np.ndarray, bins: np.ndarray) -> bool:
+        """Whether a side of some categories of the node may be too small for the run's limits."""
+        limits = self.limits
+        if limits.min_leaf == 1 and not limits.min_mass:
+            return False
+        n, weight = np.bincount(bins, objects.count[rows]), np.bincount(bins, objects.weight[rows])
+        return bool(n.min() < limits.min_leaf or weight.min() < limits.min_weight(float(objects.weight.sum()), objects.n_objects))
+
+
+@attrs.frozen
+class _Within(Subset):
+    """In a run with limits."""
+
+    limits: Limits = Limits()
+
+
+@attrs.frozen
+class OrderedSubset(Subset):
+    """``subset`` along the order alone, also where a least leaf forbids the best of it, as rpart has it."""
+
+    name: ClassVar[str] = "ordered_subset"
+    paper: ClassVar[str] = "Therneau & Atkinson, An introduction to recursive partitioning using the rpart routines"
+
+    def within(self, limits: Limits) -> OrderedSubset:
+        return self
+
+
+def every_part(n: int) -> np.ndarray:
+    """bool[2^(n−1) − 1, n]: every way to part n things in two, the first thing always in, in the order of a Gray code."""
+    step = np.arange(1, 1 << n - 1)[:, None]
+    moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
+    return moved == moved[:, :1]
+
+
+def parts_of(table: np.ndarray, exhaustive: int, every: bool = False) -> np.ndarray:
     """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose beginnings are tried, int64[1, b], or every set
     that is, bool[2^(b−1) − 1, b], in the order of a Gray code: as in rpart also where but two of the run's classes are left, since a
-    beginning may hold too few rows.  For the same reason it counts which of the categories alike in class 0 is the first: as in rpart."""
+    beginning may hold too few rows.  For the same reason it counts which of the categories alike in class 0 is the first: as in rpart.
+
+    every : every set up to ``exhaustive`` categories, of two classes, too."""
     n, several, table = len(table), table.shape[1] > 2, table[:, table.any(axis=0)]
     share = table / table.sum(axis=1, keepdims=True)
-    if table.shape[1] <= 2 and not (several and n <= exhaustive):
+    if table.shape[1] <= 2 and not ((several or every) and n <= exhaustive):
         return np.argsort(share[:, 0], kind="stable")[None]
     if n <= exhaustive:
-        step = np.arange(1, 1 << n - 1)[:, None]
-        moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
-        return moved == moved[:, :1]  # the first category is always in
+        return every_part(n)
     mass = table.sum(axis=1, keepdims=True)
     centred = (share - (share * mass).sum(axis=0) / mass.sum()) * np.sqrt(mass)
     first = np.linalg.svd(centred, full_matrices=False)[2][0]

@@ -13,6 +13,7 @@ Prices that fall on the way down are no obstacle: A's tests cost no more after o
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import attrs
@@ -20,7 +21,8 @@ import numpy as np
 
 from arboretum.api import CapabilityError, Choice, ConfigError, Context, Prices, Problem, Solution, TestRule, Tree, assemble, param, unknown
 from arboretum_maxcost.criteria import CRITERIA
-from arboretum_maxcost.portfolio import GROWS, values_of
+from arboretum_maxcost.exact import values_of, written
+from arboretum_maxcost.portfolio import GROWS
 
 MEANS = {criterion.name: criterion for criterion in CRITERIA if criterion.name != "worst_case"}
 """Criteria for a small expected cost."""
@@ -58,7 +60,7 @@ class Combined:
             raise CapabilityError("method combined knows fixed tests and thresholds, and rows that are whole; leave missing and predicate out")
         one, other = grow(problem, context), grow(self._for_the_mean(problem), context)
         tree = combine(one.tree, other.tree, problem, self.rho)
-        (_, worst, _), (_, _, mean), (_, most, average) = map(values_of, (one.tree, other.tree, tree))
+        (_, worst, _), (_, _, mean), (_, most, average) = (map(float, values_of(each, problem.objects)) for each in (one.tree, other.tree, tree))
         told = (
             f"max cost {most:g} is at most {1 + self.rho:g} · {worst:g}, that of the first tree; expected cost {average:.4g} is at most "
             f"{1 + 1 / self.rho:.4g} · {mean:.4g}, that of the second"
@@ -86,11 +88,12 @@ class Place(NamedTuple):
     node: int
     asked: frozenset[str]
     paid: float
+    exactly: Fraction
 
 
 def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
     """The combination of two trees of one problem, verified as any tree: what its nodes hold is added up anew."""
-    objects, prices, budget = problem.objects, Listed(problem), rho * float(worst.price_to[worst.is_leaf].max())
+    objects, prices, budget = problem.objects, Listed(problem), written(rho) * values_of(worst, problem.objects)[1]
 
     def choose(place: Place) -> Choice:
         label, weight, count = objects.label[place.rows], objects.weight[place.rows], float(objects.count[place.rows].sum())
@@ -100,22 +103,22 @@ def combine(worst: Tree, expected: Tree, problem: Problem, rho: float) -> Tree:
             return Choice(weights, count)
         rule, missing = here.tree.rule(here.node), int(here.tree.missing_child[here.node])
         present, asked, children = np.unique(outcome).tolist(), here.asked | set(rule.columns), here.tree.children(here.node)
-        below = [(k, Place(here.rows[outcome == k], here.tree, int(children[k]), asked, here.paid + asks)) for k in present]
+        below = [(k, Place(here.rows[outcome == k], here.tree, int(children[k]), asked, here.paid + asks, here.exactly + written(asks))) for k in present]
         heaviest = int(np.bincount(outcome, weight, rule.arity).argmax())
         return Choice(weights, count, rule, asks, below, missing if missing in present else heaviest)
 
-    root = Place(np.arange(objects.n_objects), expected, 0, frozenset(), 0.0)
+    root = Place(np.arange(objects.n_objects), expected, 0, frozenset(), 0.0, Fraction(0))
     return assemble(objects, problem.parts.impurity, root, choose)
 
 
-def _next(here: Place, worst: Tree, prices: Listed, budget: float, pure: bool) -> tuple[Place, np.ndarray | None, float]:
+def _next(here: Place, worst: Tree, prices: Listed, budget: Fraction, pure: bool) -> tuple[Place, np.ndarray | None, float]:
     """The place of the next test that divides the objects, their outcomes, and its price; None where they are a leaf's."""
     while not (pure or here.tree.is_leaf[here.node]):
         rule = here.tree.rule(here.node)
         outcome = rule.outcomes(prices.table, prices.row[here.rows])
         outcome = np.where(outcome < 0, here.tree.missing_child[here.node], outcome)
         asks = prices.of(rule, here.asked, here.paid)
-        if here.tree is not worst and here.paid + asks > budget:
+        if here.tree is not worst and here.exactly + written(asks) > budget:
             here = here._replace(tree=worst, node=0)
         elif (outcome == outcome[0]).all():
             here = here._replace(node=int(here.tree.children(here.node)[outcome[0]]))

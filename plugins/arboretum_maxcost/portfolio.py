@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Solution, Tree, param
+from arboretum.api import Context, Problem, Solution, param
+from arboretum_maxcost.exact import values_of
 from arboretum_maxcost.impurities import HingedPairs, Powers
 
 GROWS = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds", "anytime")
@@ -58,16 +60,16 @@ class BestOf:
     def fit(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import grow
 
-        found: dict[str, tuple[tuple[float, float, float], Solution]] = {}
+        found: dict[str, tuple[tuple[Fraction, Fraction, Fraction], Solution]] = {}
         for name, one in self.problems(problem):
             solution = grow(one, context)
-            found[name] = values_of(solution.tree), solution
+            found[name] = values_of(solution.tree, problem.objects), solution
             if not solution.finished:
                 break
         name = min(found, key=lambda each: found[each][0])  # the first of equals
-        (error, most, mean), best = found[name]
+        (error, most, mean), best = tuple(map(float, found[name][0])), found[name][1]
         kept = f"of {len(found)} impurities {name} is kept: training error {error:.4g}, max cost {most:g}, expected cost {mean:.4g}"
-        others = "; ".join(f"{each} {e:.4g} at {m:g}" for each, ((e, m, _), _) in found.items() if each != name)
+        others = "; ".join(f"{each} {float(e):.4g} at {float(m):g}" for each, ((e, m, _), _) in found.items() if each != name)
         notes = (*best.notes, kept, f"the others, error at max cost: {others}") if others else (*best.notes, kept)
         tree, own = best.tree, problem.parts.impurity
         if name != next(iter(found)):  # verification knows the run's impurity, and scores of that alone
@@ -81,11 +83,3 @@ class BestOf:
 
         for _, one in self.problems(problem):
             warm_up(one, lambda message: context.progress(0, None, message))
-
-
-def values_of(tree: Tree) -> tuple[float, float, float]:
-    """Training error, max cost and expected cost."""
-    leaf = tree.is_leaf
-    mass, right = tree.mass[leaf], tree.weights[leaf, tree.label[leaf]]
-    total = float(tree.mass[0])
-    return float((mass - right).sum()) / total, float(tree.price_to[leaf].max()), float((mass * tree.price_to[leaf]).sum()) / total

@@ -14,6 +14,7 @@ import numpy as np
 from arboretum import api
 from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param
 from arboretum_maxcost import kernels_hinge
+from arboretum_maxcost.exact import paid_to, rounded_once
 
 HINGED = "worst_case", "hinged_pairs"
 CHUNK = 32
@@ -74,7 +75,7 @@ def by_delta(tree: Tree) -> Curve:
 def by_budget(tree: Tree) -> Curve:
     """What is left of a tree that stops before a test whose dearest branch cannot be paid any more, for all budgets that differ, from 0 on."""
     due = np.full(tree.n_nodes, -np.inf)
-    np.maximum.at(due, tree.parent[1:], tree.price_to[1:])
+    np.maximum.at(due, tree.parent[1:], rounded_once(paid_to(tree, asked=False))[1:])
     budgets = np.unique([0.0, *due[~tree.is_leaf]])
     return _stopped("budget", tree, -due, budgets, -np.nextafter(budgets, np.inf))
 
@@ -87,7 +88,7 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
         reach[node] = min(reach[node], reach[above])
     inner = np.flatnonzero(~tree.is_leaf)
     order = inner[np.argsort(-np.array(reach)[inner], kind="stable")]
-    down, due, price_to = -wrong, np.zeros(tree.n_nodes), tree.price_to
+    down, due, price_to = -wrong, np.zeros(tree.n_nodes), rounded_once(paid_to(tree, asked=False))
     leaves, paid = np.full(tree.n_nodes, -1), np.zeros(tree.n_nodes)
     np.add.at(down, parent[1:], wrong[1:])
     np.add.at(leaves, parent[1:], 1)
@@ -98,7 +99,7 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     down[stays] += mass_there - rest[np.arange(len(stays)), tree.label[stays]]
     leaves[stays] += 1
     paid[stays] += mass_there * tree.price[stays]
-    due[stays] = np.maximum(due[stays], (price_to + tree.price)[stays])
+    due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
     divided = np.searchsorted(-np.array(reach)[order], -level, side="left")  # how many nodes lie above each level
     total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]  # noqa: E731
     dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[divided]

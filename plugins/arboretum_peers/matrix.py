@@ -51,7 +51,7 @@ class Matrix:
         columns = sum(1 if one else feature.n_tests for one, feature in zip(wide, objects.features, strict=True))
         if columns * int(times.sum()) > MOST_CELLS:
             size = columns * int(times.sum()) / 1e6
-            raise DataError(f"{columns:,} tests on {int(times.sum()):,} rows take {size:,.0f} MB; use fewer bins (encoder=quantile)")
+            raise DataError(f"{columns:,} tests on {int(times.sum()):,} rows take {size:,.0f} MB; use fewer bins (encoder=bins)")
         found, test, ordinal = [], [], []
         for f, (feature, first) in enumerate(zip(objects.features, objects.test_offset.tolist(), strict=False)):
             codes = objects.codes[:, f].astype(np.int64)

@@ -301,7 +301,10 @@ def pose(
     check.check_objects(parts, objects)
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
-    return Posed(Problem(objects, prices, parts, valid), division, seal, scale)
+    problem = Problem(objects, prices, parts, valid)
+    if hasattr(parts.pruner, "check"):
+        parts.pruner.check(problem)
+    return Posed(problem, division, seal, scale)
 
 
 @blaming()

@@ -91,6 +91,10 @@ class Problem:
         if hasattr(self.parts.impurity, "for_objects"):
             impurity = self.parts.impurity.for_objects(self.objects)
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
+        if any(hasattr(one, "within") for one in self.parts.predicate):
+            limits = self.parts.limits()
+            told = tuple(one.within(limits) if hasattr(one, "within") else one for one in self.parts.predicate)
+            object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=told))
         if self.parts.beside_raw and not self.objects.features and all(getattr(one, "beside_raw", False) for one in self.parts.predicate):
             object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=()))
 

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.interfaces.component import Component
+from arboretum.interfaces.stopping import Limits
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.rules import TestRule
 
@@ -48,3 +49,10 @@ class Predicate(Component, Protocol):
         scores go to the first.  A test of one outcome at the node never competes.  It costs, summed over the columns it reads,
         what the dearest test of each column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
         """
+
+
+class PredicateWithin(Protocol):
+    """Optional: a predicate whose tests depend on what the run limits (a least leaf)."""
+
+    def within(self, limits: Limits) -> Predicate:
+        """The same predicate for a run of these limits.  Called before growth."""

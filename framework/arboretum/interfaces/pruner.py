@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from arboretum.interfaces.component import Component
+from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import Selection
 from arboretum.model.table import Table
@@ -46,3 +47,10 @@ class PrunerChooses(Protocol):
 
         grow : the tree that the run's method grows on some of ``objects`` (int64[k]), with the values that a tuner kept; pruned by nobody.
         """
+
+
+class PrunerChecks(Protocol):
+    """Optional: a pruner that cannot serve every problem says so before anything grows."""
+
+    def check(self, problem: Problem) -> None:
+        """Raise CapabilityError, with the way out, where ``prune`` would refuse the trees of this problem.  Called once per run, before growth."""

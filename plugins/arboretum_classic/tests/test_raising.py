@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arboretum
 import attrs
 import numpy as np
 import pytest
@@ -117,6 +118,20 @@ def test_what_raising_cannot_count_is_refused_with_the_way_out():
     with pytest.raises(CapabilityError, match="the rows weigh .* say pruner.raising=false"):
         ErrorBased().prune(tree, other, None)
     assert ErrorBased(raising=False).prune(tree, other, None).n_nodes > 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["dataset=play-tennis", "cost=set_up", "cost.groups={outlook: g}", "cost.set_up={g: 2}"], "depends on what was asked above"),
+        (["dataset=monk1-full", "objective=expected_loss", "objective.priors=[0.2,0.8]"], "the rows weigh"),
+    ],
+    ids=["prices of a path", "weights of an objective"],
+)
+def test_it_is_refused_before_anything_grows(more, said, monkeypatch):
+    monkeypatch.setattr("arboretum_classic.c45_growth.Quinlan.fit", lambda self, problem, context: pytest.fail("it has grown"))
+    with pytest.raises(CapabilityError, match=f"pruner error_based.*{said}.* say pruner.raising=false"):
+        arboretum.run(["method=c45", "split=none", "tracker=none", *more])
 
 
 def test_surrogates_stand_in_below_a_raised_branch():

@@ -13,7 +13,7 @@ from arboretum.api import ArboretumError, Column, ColumnKind, DataError, Table, 
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.engine.run import fit
-from arboretum.sklearn import TreeClassifier
+from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.tables import toy_objects
 from arboretum_classic.impurities import Gini, Variance
 from arboretum_classic.subsets import Among, Subset, parts_of
@@ -213,3 +213,26 @@ def test_gaps_that_the_encoder_made_a_category_are_gaps_to_sets(encoder, tmp_pat
     record = arboretum.run([*words, *more])
     assert record.verified
     assert record.tree.n_leaves > 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
+def test_with_a_least_leaf_the_best_set_that_it_allows_is_asked(seed, numbers):
+    """Against every way to part the categories: the order of rates is not enough where a beginning may hold too few rows."""
+    draw, least = np.random.default_rng(seed), 1 + seed % 4
+    x = draw.choice(list("abcde"), 14, p=[0.4, 0.3, 0.1, 0.1, 0.1])
+    y = draw.integers(0, 5, 14).astype(float) if numbers else draw.choice(["bad", "good"], 14)
+    values = sorted(set(x))
+    sides = [np.isin(x, [v for v, inside in zip(values, part, strict=True) if inside]) for part in every_part(len(values))]
+    impure = (lambda side: y[side].var()) if numbers else (lambda side: 2 * (y[side] == "bad").mean() * (y[side] == "good").mean())
+    fits = [impure(s | ~s) - s.mean() * impure(s) - (~s).mean() * impure(~s) for s in sides if min(s.sum(), (~s).sum()) >= least]
+    cls, method = (TreeRegressor, "cart_regression") if numbers else (TreeClassifier, "cart")
+    model = cls(method=method, predicate=["subset"], min_samples_leaf=least, max_depth=1, verify=True)
+    tree = model.fit(pd.DataFrame({"x": pd.Categorical(x)}), y).tree_
+    assert max(fits, default=0.0) == pytest.approx(0.0 if tree.n_leaves == 1 else tree.score[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("categories", ["abc", "acb", "bca"])
+def test_the_order_in_which_categories_are_declared_changes_no_set(categories):
+    x, y = pd.DataFrame({"x": pd.Categorical(list("abbbbcc"), categories=list(categories))}), ["no", *["yes"] * 6]
+    assert TreeClassifier(method="cart", predicate=["subset"], min_samples_leaf=3).fit(x, y).tree_.n_leaves == 2

@@ -16,7 +16,7 @@ from arboretum_classic.criteria import Reduction
 from arboretum_maxcost.combination import Combined, combine
 from arboretum_maxcost.criteria import EG2, WorstCase
 from arboretum_maxcost.impurities import HingedPairs, Powers
-from arboretum_maxcost.portfolio import values_of
+from arboretum_maxcost.exact import values_of
 
 CRITERIA = [WorstCase(), EG2(), EG2(w=4.0), Reduction()]
 SLACK = 1 + 1e-12  # sums of at most a hundred prices
@@ -28,7 +28,9 @@ def problems(draw):
     objects = toy_objects(toy_table(draw(st.integers(0, 40)), draw(st.integers(6, 40))), multiway=draw(st.booleans()))
     n, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
     drawn = np.random.default_rng(draw(st.integers(0, 10**6))).choice([0.1, 0.3, 1.0, 2.0, 7.0], n + n_raw)
-    prices = Prices(drawn[:n], drawn[n:], draw(st.booleans()))
+    columns, once = [f.column for f in objects.features for _ in range(f.n_tests)] + [f.column for f in objects.raw_features], draw(st.booleans())
+    drawn = drawn[[columns.index(name) for name in columns]] if once else drawn  # a column that is paid once has one price
+    prices = Prices(drawn[:n], drawn[n:], once)
     if draw(st.booleans()):
         prices = attrs.evolve(prices, after=lambda asked, paid=0.0: Prices(drawn[:n] / 2, drawn[n:] / 2))
     return Problem(objects, prices, Parts(method=None, criterion=WorstCase(), impurity=Powers()))
@@ -44,7 +46,7 @@ def test_both_bills_are_bounded_whatever_the_trees(problem, one, other, rho):
     worst, expected = grown(problem, one), grown(problem, other)
     tree = combine(worst.tree, expected.tree, problem, rho)
     verify_solution(attrs.evolve(worst, tree=tree), problem)
-    (error, most, _), (same, _, mean), (found, dearest, average) = map(values_of, (worst.tree, expected.tree, tree))
+    (error, most, _), (same, _, mean), (found, dearest, average) = (values_of(each, problem.objects) for each in (worst.tree, expected.tree, tree))
     assert dearest <= (1 + rho) * most * SLACK
     assert average <= (1 + 1 / rho) * mean * SLACK
     assert found == pytest.approx(min(error, same), abs=1e-12), "trees without error that tests can avoid stay so"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import attrs
 import numpy as np
 import pytest
 
 import arboretum
-from arboretum.api import Context, Parts, Problem, grow
+from arboretum.api import Context, Parts, Prices, Problem, grow
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_basics.costs import RandomIntegers
 from arboretum_maxcost.criteria import WorstCase
+from arboretum_maxcost.exact import values_of
 from arboretum_maxcost.impurities import HingedPairs, Powers
-from arboretum_maxcost.portfolio import BestOf, values_of
+from arboretum_maxcost.portfolio import BestOf
 from arboretum_maxcost.stopping import Budget
 
 
@@ -27,8 +30,30 @@ def test_no_impurity_of_it_does_better_alone(seed, limit):
     solution = method.fit(problem, Context())
     verify_solution(solution, problem)
     alone = [grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree for each in method.impurities(Powers())]
-    assert len(alone) == 7 and values_of(solution.tree) == min(map(values_of, alone))
-    assert limit is None or values_of(solution.tree)[1] <= limit
+    assert len(alone) == 7 and values_of(solution.tree, objects) == min(values_of(one, objects) for one in alone)
+    assert limit is None or values_of(solution.tree, objects)[1] <= limit
+
+
+def bills(tree, objects):
+    """(error, dearest bill, mean bill), row by row, of prices as they are written."""
+    at, total = tree.apply(objects.table)[objects.row_of_object].tolist(), Fraction(0)
+    wrong, mean, most = Fraction(0), Fraction(0), Fraction(0)
+    for node, label, weight in zip(at, objects.label.tolist(), map(Fraction, objects.weight.tolist()), strict=True):
+        paid = sum((Fraction(str(tree.price[above])) for above, _ in tree.path(node)), Fraction(0))
+        wrong, mean, most, total = wrong + weight * (label != tree.label[node]), mean + weight * paid, max(most, paid), total + weight
+    return wrong / total, most, mean / total
+
+
+@pytest.mark.parametrize(("n", "seed"), [(24, 29), (24, 33), (40, 8), (30, 1), (30, 2)])
+def test_equal_bills_are_equal_whatever_floats_add_up_to(n, seed):
+    """Of the first three, floats keep a tree whose mean bill is higher, for a dearest bill of 1.7 that adds up to 1.7000000000000002."""
+    objects, draw = toy_objects(toy_table(seed, n)), np.random.default_rng(seed)
+    drawn = [draw.choice([1.3, 0.7, 0.1, 0.3, 1.1, 0.2], int(objects.test_offset[-1])), draw.choice([1.3, 0.7, 0.1, 0.3], len(objects.raw_features))]
+    parts = Parts(method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=None),))
+    problem, method = Problem(objects, Prices(*drawn), parts), BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
+    alone = [grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree for each in method.impurities(Powers())]
+    kept = method.fit(problem, Context()).tree
+    assert bills(kept, objects) == values_of(kept, objects) == min(bills(one, objects) for one in alone)
 
 
 def test_the_tree_has_the_impurity_of_the_run_whichever_grew_it():
