@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from arboretum import TreeClassifier
 from arboretum.api import Column, ColumnKind, Table, Target, Task, Threshold, Tree, legible
+from arboretum.engine.run import fit
+from arboretum.engine.why import reasons
 from arboretum.model.digits import as_shown
+from arboretum.plugin.assemble import assembled
 from arboretum import exported
 from arboretum_classic.fuzzy_rule import FuzzyThreshold
 from arboretum_classic.rules import Ball, MOfN, Oblique
@@ -111,7 +114,8 @@ def test_every_text_form_read_back_selects_exactly_the_training_rows(rows):
 
 def table_of(X: np.ndarray, y: list[str]) -> Table:
     columns = [Column(f"x{j}", ColumnKind.continuous, X[:, j].copy()) for j in range(X.shape[1])]
-    return Table("X", tuple(columns), Target("y", Task.classification, codes=[sorted(set(y)).index(one) for one in y], classes=sorted(set(y))))
+    classes, codes = np.unique(y, return_inverse=True)
+    return Table("X", tuple(columns), Target("y", Task.classification, codes=codes.astype(np.int32), classes=tuple(classes.tolist())))
 
 
 @pytest.mark.parametrize(
@@ -143,3 +147,24 @@ def test_tests_of_several_columns_and_of_degrees_are_written_as_long_as_they_mus
 def test_a_tree_without_its_rows_never_prints_two_thresholds_alike():
     first, second = legible([Threshold("x", 1.23456789), Threshold("x", 1.2345678)])
     assert (first.describe(), second.describe()) == ("x ≤ 1.2345679", "x ≤ 1.2345678")
+
+
+def test_why_and_the_notes_of_a_growth_write_them_so():
+    table = table_of(np.array([LATITUDES, LATITUDES]).T, list("nyyn"))
+    grown = fit(attrs.evolve(assembled({"method": "cart"}), split=None), table)
+    candidates = reasons(grown.problem, grown.solution.tree, 0, 0).candidates
+    for one in candidates:
+        sent = [holds(one.rule.describe(), np.array([value, value])) for value in LATITUDES]
+        assert [0 if held else 1 for held in sent] == one.rule.outcomes(table, np.arange(4)).tolist()
+    assert len({one.rule.describe() for one in candidates}) == len(candidates) == 6
+    levels = fit(attrs.evolve(assembled({"method": "oblivious"}), split=None), table).solution
+    assert all(any(rule.describe() in note for note in levels.notes) for rule in levels.tree.rules)
+
+
+def test_a_page_of_good_trees_writes_them_so(tmp_path):
+    table, page = table_of(np.array([LATITUDES, LATITUDES]).T, list("nyyn")), tmp_path / "page.html"
+    asked = {"method": "rashomon", "objective.lam": 0.01, "solver.epsilon": 0.5, "solver.page": str(page)}
+    fit(attrs.evolve(assembled(asked), split=None), table)
+    found = set(re.findall(r"x\d [≤>] [0-9.]+", page.read_text(encoding="utf-8")))
+    ranks = {sum(holds(f"x0 ≤ {one.split()[-1]}", np.array([value])) for value in LATITUDES) for one in found}
+    assert found and ranks <= {1, 2, 3}
