@@ -80,12 +80,14 @@ def test_a_run_goes_on_from_its_proof(table, call):
     done = call(*RUN, "method=gosdt", "objective.lam=0.01", "solver.proof=g.proof", "solver.resumable=true", "budget.seconds=0")
     assert done.status == 0, done.err
     assert read("g.proof").end["bound"] < read("g.proof").end["value"]
-    done = call("run", "--from", "g.proof", "tracker=none", "hydra.run.dir=again")
+    begun = (table / "g.proof").read_bytes()
+    done = call("run", "--from", "g.proof", "solver.proof=h.proof", "tracker=none", "hydra.run.dir=again")
     assert done.status == 0, done.err
     record = json.loads((table / "again" / "record.json").read_text())
     assert record["solution"]["status"] == "optimal"
     assert record["config"]["solver"]["resume"] == str(table / "g.proof")
-    assert call("verify", "g.proof").out.strip().endswith("(optimal)")  # it was written anew
+    assert call("verify", "h.proof").out.strip().endswith("(optimal)")
+    assert (table / "g.proof").read_bytes() == begun
 
 
 def test_only_a_solver_that_can_goes_on_from_a_proof(proof, call):
