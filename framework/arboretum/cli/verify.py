@@ -7,6 +7,9 @@ from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.terminal import Parser, duration
 from arboretum.errors import ConfigError, DataError, VerificationError
+from arboretum.model.reading import SHOWN, brief
+from arboretum.model.shown import visible
+from arboretum.plugin.build import component_values
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry, plugin_files
 
@@ -14,6 +17,7 @@ DESCRIPTION = """\
 Check the proof that a solver wrote (solver.proof=PATH).  The table is loaded and encoded again as the log's configuration says,
 the objective is brought to integers again, and every bound has to follow from the bounds before it by counting alone.
 Exit status 0: accepted; 1: rejected, with the first record that does not follow, or not checked at all."""
+GREEK = {"lam": "λ ", "mu": "μ "}
 PLACES = ("dataset", "encoder")
 """Groups whose values may be given anew: where the table is now.  The table itself has to be the one of the proof."""
 
@@ -36,14 +40,34 @@ def main(argv: list[str]) -> int:
             found = check(proof, problem, progress)
         except VerificationError as error:
             raise VerificationError(f"rejected: {error}") from None
-    seconds = duration(time.monotonic() - start)
-    value = "" if found.value is None else f", the tree's value is {found.value:.6g}"
-    optimal = " (optimal)" if found.value is not None and proof.end["bound"] == proof.end["value"] else ""
-    least = problem.parts.complexity or problem.parts.objective
-    what = f"{least.name} on {proof.header['data']['name']}"
-    terminal.say(f"accepted: {found.records:,} records of {proof.header['solver']} checked in {seconds}")
-    terminal.say(f"no tree is below {found.lower_bound:.6g} ({what}){value}{optimal}")
+    terminal.say(told(proof, problem, found, duration(time.monotonic() - start)))
     return 0
+
+
+def told(proof: Any, problem: Any, found: Any, seconds: str) -> str:
+    """What is shown, of which table and under what; and which words are the header's, of which nothing was checked."""
+    from arboretum.proof.asked import asked_of
+
+    parts, table, header = problem.parts, problem.objects.table, proof.header
+    value = "" if found.value is None else f", the tree's value is {found.value:.6g}"
+    optimal = " (optimal)" if found.value is not None and found.lower_bound >= found.value else ""
+    least = parts.complexity or parts.objective
+    fields = ", ".join(f"{GREEK.get(name, '')}{name}={_word(value)}" for name, value in component_values(least).items())
+    asked = ", ".join(f"{name}={value:g}" for name, value in asked_of(problem).items())
+    unchecked = {"solver": header["solver"], "version": header["version"], "table": header["data"].get("name", "")}
+    return "\n".join((
+        f"accepted: {found.records:,} records of {_word(header['solver'])} checked in {seconds}",
+        f"minimised: {least.name}{f' ({fields})' * bool(fields)}, limits: {asked or 'none'}",
+        f"table: {_word(table.name)}, {table.n_rows:,} training rows, sha256 {table.sha256()}",
+        f"said by the header alone: {', '.join(f'{name} {_word(word)}' for name, word in unchecked.items())}",
+        f"no tree is below {found.lower_bound:.6g} ({least.name} on {_word(table.name)}){value}{optimal}",
+    ))  # fmt: skip
+
+
+def _word(value: Any) -> str:
+    """On one line, whatever it holds."""
+    text = brief(value) if not isinstance(value, str) else value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def problem_of(proof: Any, overrides: list[str], registry: Registry, progress: Any) -> Any:

@@ -162,8 +162,8 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     forgets the recorded recipe (everything but GIVEN).
     """
     config = record.config
-    broken = any(not isinstance(config[kind], Mapping | None) for kind in KINDS if kind in config)
-    if not isinstance(config.get("choices"), Mapping) or "method" not in config or broken:
+    whole = all(_is_group(kind, config[kind]) for kind in KINDS if kind in config)
+    if not isinstance(config.get("choices"), Mapping) or "method" not in config or not whole:
         raise ConfigError("this record does not hold its configuration, so it cannot be repeated")
     anew = chosen_options(overrides)
     kept = [kind for kind in KINDS if kind not in anew and (kind in GIVEN or "method" not in anew)]
@@ -227,6 +227,13 @@ def start_in(
             node = node.setdefault(step, {})
         node[path[-1]] = value
     return Start(ours, values, tuple(options) if not method else ())
+
+
+def _is_group(kind: str, value: Any) -> bool:
+    """Whether a recorded group is one: nothing, a component's name and fields, or the fields of several by their names."""
+    if kind in MANY and isinstance(value, Mapping):
+        return all(isinstance(fields, Mapping) for fields in value.values())
+    return value is None or (isinstance(value, Mapping) and isinstance(value.get("name"), str))
 
 
 def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:

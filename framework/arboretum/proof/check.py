@@ -10,6 +10,7 @@ import numpy as np
 from arboretum.errors import ArboretumError, VerificationError
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.tree import Tree
+from arboretum.proof.asked import beyond, refuse_unknown
 from arboretum.proof.format import Proof, data_of
 from arboretum.proof.subtables import Subtables
 
@@ -29,6 +30,7 @@ def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Contex
     problem : made again from the log's configuration.   progress : called with (done, total, message).
     """
     data, tests = data_of(problem), proof.header["tests"]
+    refuse_unknown(problem, proof.header["shape"])
     for key, value in data.items():
         if key != "name" and proof.header["data"].get(key) != value:  # a file may have another name today
             raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
@@ -52,22 +54,19 @@ def rules_of(proof: Proof, problem: Problem) -> Any:
 
 def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
     """Whether the end claims what was shown, and a tree that is one."""
-    limits, end, table = problem.parts.limits(), proof.end, problem.objects.table
+    limits, end = problem.parts.limits(), proof.end
     root = (-1 if limits.max_depth is None else limits.max_depth, -1 if limits.max_leaves is None else limits.max_leaves)
     bound, shown = end["bound"], rules.root_bound(root)
-    if bound > shown + rules.slack * abs(shown):
+    if not bound <= shown + rules.slack * abs(shown):
         raise VerificationError(f"the end claims a bound of {bound}, but its records show {shown}")
     if end["tree"] is None:
         return Accepted(proof.n_records, rules.value(min(bound, shown)), None)
     tree = tree_of(end["tree"], problem)
     cost = rules.cost_of(tree)
-    if end["value"] is None or abs(cost - end["value"]) > rules.slack * abs(cost) or bound > cost + rules.slack * abs(cost):
+    if end["value"] is None or not abs(cost - end["value"]) <= rules.slack * abs(cost) or not bound <= cost + rules.slack * abs(cost):
         raise VerificationError(f"the end claims a tree of {end['value']} and a bound of {bound}, but the tree costs {cost}")
-    rows = np.bincount(tree.apply(table), minlength=tree.n_nodes)[tree.is_leaf]
-    depth, least = int(tree.depth_of.max()), int(rows[rows > 0].min())
-    if 0 <= root[0] < depth or 0 <= root[1] < tree.n_leaves or least < limits.min_leaf:
-        shape = f"depth {depth}, {tree.n_leaves} leaves and a leaf of {least} rows"
-        raise VerificationError(f"the limits of the run do not allow the tree: it has {shape}")
+    if complaint := beyond(tree, problem):
+        raise VerificationError(f"the run does not allow the tree: {complaint}")
     return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value(cost))
 
 
@@ -84,6 +83,6 @@ def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
         np.add.at(weights, (at[objects.row_of_object], objects.label), objects.weight)
         if not np.allclose(weights[tree.is_leaf], tree.weights[tree.is_leaf]):
             raise ValueError("the weights of its leaves are others")
-    except (ArboretumError, ValueError, KeyError) as error:
+    except (ArboretumError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
         raise VerificationError(f"the end holds a tree that is none for this table: {error}") from None
     return tree

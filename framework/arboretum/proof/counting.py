@@ -102,20 +102,31 @@ def serves(have, want):
     return have < 0 or 0 <= want <= have
 
 
+@jit(inner=True, borrow=True)
+def is_about(ground, log, record, mask, room):
+    """Whether a record is about the objects of a mask."""
+    same = path_set(ground, log.words, log.start[record], room)
+    for w in range(mask.shape[0]):
+        same &= room[w] == mask[w]
+    return same
+
+
 @jit(borrow=True)
 def known_of(ground, log, mask, mark, depth, leaves, room):
     """The best bound that the records have of a set under limits, 0 without one.   mark : of the set."""
-    best, record = np.int64(0), log.slots[slot_of(log, mark)]
-    while record >= 0:
-        at = log.start[record]
-        bound = bound_of(log.words, at)
-        if bound > best and serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves) and path_set(ground, log.words, at, room):
-            same = True
-            for w in range(mask.shape[0]):
-                same &= room[w] == mask[w]
-            best = bound if same else best
-        record = log.before[record]
-    return best
+    trusted = True  # that all records of a fingerprint are about one set: of the best that is looked at
+    while True:
+        best, found, record = np.int64(0), np.int64(-1), log.slots[slot_of(log, mark)]
+        while record >= 0:
+            at = log.start[record]
+            bound = bound_of(log.words, at)
+            if bound > best and serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves):
+                if trusted or is_about(ground, log, record, mask, room):
+                    best, found = bound, record
+            record = log.before[record]
+        if not trusted or found < 0 or is_about(ground, log, found, mask, room):
+            return best
+        trusted = False
 
 
 @jit(inner=True, borrow=True)
@@ -129,6 +140,26 @@ def learn(log, first, end):
     for number in range(first, end):
         at = slot_of(log, log.mark[number])
         log.before[number], log.slots[at] = log.slots[at], number
+
+
+@jit(inner=True, borrow=True)
+def take_place(ground, log, number, mask, room):
+    """A record, of the objects of a mask, is known in place of those that say less of them; returns how many others stay."""
+    at, slot = log.start[number], slot_of(log, log.mark[number])
+    bound, record, last, kept = bound_of(log.words, at), log.slots[slot], np.int64(-1), np.int64(0)
+    while record >= 0:
+        before, old = log.before[record], log.start[record]
+        less = bound_of(log.words, old) <= bound and serves(log.words[at + 1], log.words[old + 1]) and serves(log.words[at + 2], log.words[old + 2])
+        if less and is_about(ground, log, record, mask, room):
+            if last < 0:
+                log.slots[slot] = before
+            else:
+                log.before[last] = before
+        else:
+            last, kept = record, kept + 1
+        record = before
+    learn(log, number, number + 1)
+    return kept
 
 
 @jit(inner=True, borrow=True)
@@ -393,7 +424,9 @@ def settle(ground, node, scratch, goal, thorough):
         spread(ground, node, scratch, at)
 
 
-FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN = range(5)
+FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN, MANY = range(6)
+MOST_KEPT = 4096
+"""Records of one set, under limits of which none is as loose as another's: what one more costs is bounded by them."""
 
 
 @jit(borrow=True)
@@ -414,5 +447,6 @@ def check_records(ground, log, node, scratch, first, end):
                 return number, LEAF_COSTS
             if settle(ground, node, scratch, bound, True) > 0:
                 return number, OPEN
-        learn(log, number, number + 1)
+            if take_place(ground, log, number, node.mask, scratch.path) >= MOST_KEPT:
+                return number, MANY
     return end, FINE

@@ -11,8 +11,12 @@ in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a single threshold
 """
 
 import hashlib
+import io
 import os
+import re
 import struct
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -23,7 +27,7 @@ import numpy as np
 
 from arboretum.errors import StoreError
 from arboretum.interfaces.method import Problem
-from arboretum.model.reading import parse, refuse_misfits
+from arboretum.model.reading import brief, parse, refuse_misfits
 
 MAGIC = b"arboretum.proof/1\n"
 HEAD = 5
@@ -31,6 +35,8 @@ HEAD = 5
 DIGEST = 32
 NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its limits are none"
 """Why a record is refused, whatever it says."""
+UNIT = re.compile(r"-?[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?", re.ASCII)
+"""A fraction as it is written: no exponent, whose power of ten may be as long as memory."""
 _HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int | list[int]]}
 _END = {"bound": int | float, "value": int | float | None, "records": int, "tree": dict | None}
 
@@ -85,20 +91,24 @@ class Proof:
 
 
 def is_proof(path: str | os.PathLike) -> bool:
-    """Whether a file begins as a proof, of any version."""
+    """Whether a file begins as a proof, of any version; a pipe, which would be waited for, does not."""
     try:
-        with Path(path).expanduser().open("rb") as file:
+        path = Path(path).expanduser()
+        with path.open("rb") if path.is_file() else io.BytesIO() as file:
             return file.read(len(MAGIC)).startswith(MAGIC.partition(b"/")[0])
-    except OSError:
+    except (OSError, ValueError, RuntimeError):
         return False
 
 
 def read(path: str | os.PathLike) -> Proof:
-    """Read a log and check its form and its checksum, not what it claims.  Raises StoreError, saying what is wrong with it."""
+    """Read a log and check its form and its checksum, not what it claims.  Raises StoreError, saying what is wrong with it; a pipe is no file."""
     try:
-        data = Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise StoreError(f"the proof {str(path)!r} cannot be read ({error.strerror})") from error
+        path = Path(path).expanduser()
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{str(path)!r} is no proof: it is no regular file")
+        data = path.read_bytes()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise StoreError(f"the proof {str(path)!r} cannot be read ({getattr(error, 'strerror', None) or error})") from error
     try:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError, struct.error) as error:
@@ -115,7 +125,7 @@ def _parsed(data: bytes) -> Proof:
     line = data.index(b"\n", len(MAGIC))
     header = parse(data[len(MAGIC) : line].decode())
     _refuse(header, _HEADER)
-    Fraction(header["unit"])
+    _refuse_header(header)
     first = line + 1
     words = np.frombuffer(data, "<i4", (len(data) - DIGEST - first) // 4, first)
     at, starts = 0, [0]
@@ -125,6 +135,7 @@ def _parsed(data: bytes) -> Proof:
     after = first + 4 * (at + 2)
     end = parse(data[after : after + int(words[at + 1])].decode())
     _refuse(end, _END)
+    _refuse_numbers(end, header["shape"])
     if n != -1 or after + int(words[at + 1]) + DIGEST != len(data) or end["records"] != len(starts) - 1:
         raise ValueError(f"it says to hold {end['records']} records and holds {len(starts) - 1}, or other things besides")
     return Proof(header, end, words[:at], np.array(starts, np.int64))
@@ -134,3 +145,25 @@ def _refuse(values: Any, wanted: Mapping[str, Any]) -> None:
     if not isinstance(values, dict) or not wanted.keys() <= values.keys():
         raise ValueError(f"header and end need the keys {', '.join(wanted)}")
     refuse_misfits(values, wanted)
+
+
+def _refuse_header(header: Mapping[str, Any]) -> None:
+    if header["shape"] not in ("additive", "complexity"):
+        raise ValueError(f"its shape is additive or complexity; got {brief(header['shape'])}")
+    if not UNIT.fullmatch(header["unit"]):
+        raise ValueError(f"its unit is a fraction in digits, as 1/432 is; got {brief(header['unit'])}")
+    if not 0 <= header["seed"] < 1 << 63:
+        raise ValueError(f"its seed lies from 0 on below 2^63; got {brief(header['seed'])}")
+    listed = [tuple(test) if isinstance(test, list) else test for test in header["tests"]]
+    if odd := [test for test in listed if isinstance(test, tuple) and len(test) != 2]:
+        raise ValueError(f"tests are numbers, or a raw column and a cut; got {brief(list(odd[0]))}")
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"its header names a test twice: {next(brief(test) for test, n in Counter(listed).items() if n > 1)}")
+
+
+def _refuse_numbers(end: Mapping[str, Any], shape: str) -> None:
+    """Bound and value are finite, those of an additive objective as small as a record's."""
+    most = sys.float_info.max if shape == "complexity" else (1 << 63) - 1
+    for name in ("bound", "value"):
+        if (number := end[name]) is not None and not abs(number) <= most:  # whatever is no number fails, too
+            raise ValueError(f"the end's {name} must be a number that a record can hold; got {brief(number)}")

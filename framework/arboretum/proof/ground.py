@@ -13,6 +13,7 @@ import numpy as np
 from arboretum.errors import CapabilityError, VerificationError
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Encoded, Family
+from arboretum.model.reading import SHOWN
 
 MOST = 2**53
 """What sums of costs must stay below: float64 adds integers exactly up to here."""
@@ -24,6 +25,12 @@ MOST_CELLS = 2**31
 def decimal(number: float) -> Fraction:
     """A number as it was written down, not as it is stored: 0.1 is one tenth."""
     return Fraction(repr(float(number)))
+
+
+def _spelled(unit: Fraction) -> str:
+    """A unit as a message shows it."""
+    text = str(unit)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 def outcomes(objects: Encoded) -> np.ndarray:
@@ -141,7 +148,7 @@ class Costs:
         if not hasattr(objective, "factors"):
             raise CapabilityError("proofs know objectives that state what errors cost (factors, errors) and λ (lam)")
         if unit <= 0:
-            raise VerificationError(f"the log's unit is {unit}; it must be above 0")
+            raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
         pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
         classes, weights = pairs[:, 0].astype(int).tolist(), list(map(decimal, pairs[:, 1].tolist()))
@@ -153,21 +160,21 @@ class Costs:
         scale = math.lcm(*(cost.denominator for row in exact for cost in row))
         scaled = [[int(cost * scale) for cost in row] for row in exact]
         if max(map(max, scaled)) * objects.n_objects >= MOST:
-            raise VerificationError(f"costs in units of {unit} exceed 2^53")
+            raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53")
         own = np.array(scaled, np.int64)[which.ravel()]
         summed = np.zeros((int(group.max()) + 1, objects.n_classes), np.int64)
         np.add.at(summed, group, own)
         least = summed.min(axis=1)
         loss, p = summed - least[:, None], lam / unit
         if (loss % scale).any() or p.denominator != 1:
-            raise VerificationError(f"the log's unit {unit} does not divide λ = {lam} and the losses of the table")
+            raise VerificationError(f"the log's unit {_spelled(unit)} does not divide λ = {lam} and the losses of the table")
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if getattr(objective, "mu", 0) != 0:
             of_pair, price = _priced(problem, weights, sum(total), unit)
             np.add.at(mass, group, of_pair[which.ravel()])
         if int(saved.sum()) + 4 * p >= MOST or int(mass.sum()) * int(price.max(initial=0)) * len(saved) >= MOST_PAID:
-            raise VerificationError(f"costs in units of {unit} exceed 2^53, or prices 2^58")
+            raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53, or prices 2^58")
         more = int(saved.sum() - saved.max(axis=1).sum())
         return Costs(saved, mass, price, int(p), (Fraction(int(least.sum()), scale) - more) * unit, unit, own, scale)
 
@@ -181,5 +188,5 @@ def _priced(problem: Problem, weights: list[Fraction], total: Fraction, unit: Fr
     shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
     exact = [decimal(objective.mu) * decimal(price) * shared / total / unit for price in (*prices.tests.tolist(), *prices.raw.tolist())]
     if any(price.denominator != 1 or price < 0 for price in exact):
-        raise VerificationError(f"the log's unit {unit} does not divide μ = {decimal(objective.mu)} and the prices of the tests")
+        raise VerificationError(f"the log's unit {_spelled(unit)} does not divide μ = {decimal(objective.mu)} and the prices of the tests")
     return np.array([int(weight / shared) for weight in weights], np.int64), np.array(list(map(int, exact)), np.int64)

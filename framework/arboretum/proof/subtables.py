@@ -29,6 +29,8 @@ class Subtables:
         objects, prices = problem.objects, problem.prices
         if objects.raw_features or not one_price_each(problem):
             raise CapabilityError("proofs of a complexity know fixed tests with one price each, and no raw columns")
+        if odd := [test for test in tests if not (isinstance(test, int) and 0 <= test < objects.n_tests)]:
+            raise VerificationError(f"the proof names tests that the table has not: {odd[0]}; it has {objects.n_tests}")
         self.problem, self.tests, self.complexity = problem, tests, problem.parts.complexity
         self.rule, self.form = problem.parts.leaf_rule(counting_objects=True), form_of(self.complexity)
         self.impurity = problem.parts.impurity if self.rule.delta is not None else None
@@ -69,10 +71,12 @@ class Subtables:
                 return NO_PATH
             edge = self.edge.get((self.tests[test], outcome))
             bits = bits & self.packed[edge] if edge is not None else np.zeros_like(bits)
+        key = bits.tobytes()
+        if self.known.get(key, -math.inf) >= record.bound:  # nothing new, however often it is said
+            return ""
         shown, test = self._least(bits)
         if shown < record.bound - self.slack * abs(record.bound):
             return f"trees that begin with test {test} may cost {shown:.12g}" if test >= 0 else f"a leaf costs {shown:.12g}"
-        key = bits.tobytes()
         self.known[key] = max(self.known.get(key, 0.0), min(record.bound, shown))
         return ""
 
