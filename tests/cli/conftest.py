@@ -121,7 +121,7 @@ class Result:
     def error(self) -> str:
         """The one line of an error; fails the test when stderr holds anything else."""
         # a slow machine may have said what it was doing before
-        beside = ("configurations checked", "opening tracker", "asking tracker", "starting the user interface")
+        beside = ("configurations checked", "loading data", "encoding", "opening tracker", "asking tracker", "starting the user interface")
         lines = [line for line in self.err.splitlines() if not (line.startswith(beside) or re.match(r"\d+ of ", line))]
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err
