@@ -105,7 +105,8 @@ class _Search:
         tree = self._tree(self.steps[0])
         value = float(self.problem.parts.objective.value(tree, self.problem))
         bound = value if self.floor is None else min(value, self._loss(self.floor))
-        front = self._front([*self.steps, *between]) if self.problem.parts.objective.name == "accuracy" else None
+        errors = self.problem.parts.objective.name == "accuracy" and self._of_rows()
+        front = self._front([*self.steps, *between]) if errors else None
         what = f"the path has gaps: the search was stopped ({ended}) after {self.sets:,} sets of objects"
         told = {
             "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()], "leaves": [step.leaves for step in self.steps],
@@ -115,6 +116,13 @@ class _Search:
         status = Status.optimal if self.floor is None else Status.feasible
         notes = (what,) if ended else ()
         return Solution(tree, value, bound, status, self.sets, not ended, notes, {**told, **self.stopped}, others, front=front)
+
+    def _of_rows(self) -> bool:
+        """Whether errors of objects are those of rows: none were merged under one class, or weighed anew."""
+        objects, rows = self.problem.objects, self.problem.objects.table
+        weight = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
+        same = np.array_equal(objects.label[objects.object_of_row], rows.target.codes)
+        return same and np.allclose(weight / weight.sum(), objects.weight / objects.weight.sum(), rtol=1e-9, atol=0)
 
     def lambdas(self) -> list[Fraction]:
         """From which λ on each step is best, in losses; the first: the smallest asked for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
+import arboretum
 import attrs
 import numpy as np
 import pytest
@@ -188,3 +189,11 @@ def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, m
 def _error(tree):
     held = tree.weights[tree.is_leaf]
     return float((held.sum() - held.max(axis=1).sum()) / held.sum())
+
+
+def test_a_front_is_of_the_errors_of_rows_so_merged_rows_have_none():
+    """Its trees are listed all the same, and verified."""
+    words = ["method=path", "dataset=iris", "encoder=onehot", "objective.lam=0.02", "split=none", "tracker=none"]
+    merged, each = (arboretum.run([*words, f"encoder.coalesce={how}"]) for how in ("one", "none"))
+    assert merged.verified and merged.solution.front is None and len(merged.solution.details["lambdas"]) > 1
+    assert each.verified and each.solution.front is not None
