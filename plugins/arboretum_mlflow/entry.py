@@ -31,6 +31,8 @@ MACHINERY = frozenset({"hydra", "tracker", "choices", "skip_finished"})
 MAX_DIGEST = 36
 """MLflow's column for a data set's digest is narrower than a SHA-256; the whole one is a tag."""
 FINISHED, FAILED = "FINISHED", "FAILED"
+METRICS = ("valid_error", "test_error", "n_leaves")
+"""What the list of runs shows besides the goal; with four digits, as tags of the same names: MLflow shows numbers in full, cut."""
 
 
 def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str, Any]:
@@ -184,6 +186,7 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
         "arboretum.data.sha256": str(record.data.get("sha256", "")),
         "arboretum.left_out": ", ".join(left_out),
         "mlflow.note.content": describe_run(record, tree_text, left_out),
+        **listed(record.metrics, str(record.config.get("goal", ""))),
     }
     if record.solution is not None:
         tags["arboretum.solution"] = record.solution.status.value
@@ -192,6 +195,17 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
         key = "mlflow.source.git.commit" if name == "git" else f"arboretum.{name.replace(' ', '.', 1)}"
         tags[key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"] = str(version)
     return tags
+
+
+def judged_by(goal: str, metrics: Mapping[str, float]) -> str:
+    """The metric that a goal means for a run: it, or what stands for it where the run has none of that name."""
+    return next((name for name in (goal, *FIRST_COLUMNS) if name in metrics), METRICS[0])
+
+
+def listed(metrics: Mapping[str, float], goal: str) -> dict[str, str]:
+    """Goal and metrics as the list of runs shows them: whole numbers as they are, others with four digits."""
+    found = {name: metrics[name] for name in (judged_by(goal, metrics), *METRICS) if math.isfinite(metrics.get(name, math.nan))}
+    return {name: f"{value:.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:.4g}" for name, value in found.items()}
 
 
 def _short(tags: Mapping[str, str]) -> dict[str, str]:

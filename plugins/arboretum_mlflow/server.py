@@ -23,6 +23,7 @@ from arboretum_mlflow.location import Location
 START_SECONDS = 120.0
 """A start takes 5 to 10 s, and took more than 33 s on a busy machine."""
 STOP_SECONDS = 10.0
+THEIRS, PAGE = "mlflow.server.fastapi_app:app", "arboretum_mlflow.page:app"
 
 
 def serve(location: Location, page: str, host: str, port: int) -> None:
@@ -94,8 +95,11 @@ def main() -> None:
     """The server's own process: MLflow's command with the store of this tracker."""
     host, port = sys.argv[1:3]
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    from mlflow import server
     from mlflow.cli import cli
 
+    if build := getattr(server, "_build_uvicorn_command", None):  # its option --app-name takes installed applications only
+        server._build_uvicorn_command = lambda *a, **k: [PAGE if word == THEIRS else word for word in build(*a, **k)]
     uri = os.environ["ARBORETUM_SERVER_URI"]  # not an argument: a password must not show in the list of processes
     os.environ["MLFLOW_BACKEND_STORE_URI"] = uri
     cli(["server", "--host", host, "--port", port, "--workers", "1"])

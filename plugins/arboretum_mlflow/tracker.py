@@ -115,6 +115,6 @@ class MLflowTracker:
         from arboretum_mlflow.server import serve
 
         self.look()
-        page = self._courier.ask("share_view", patience=LONG)
+        page = self._courier.ask("page", patience=LONG)
         self.close()
         serve(self.location, page, host, port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 import tempfile
 import time
@@ -17,22 +18,25 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from arboretum.api import TrackerError
+from arboretum.api import TrackerError, better
 from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
-from arboretum_mlflow.entry import MAX_TAG, shorten
+from arboretum_mlflow.entry import MAX_TAG, METRICS, judged_by, listed, shorten
 from arboretum_mlflow.location import WAY_OUT, Location
 
 NOTE = "mlflow.note.content"
 WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
-EXPERIMENT_TAGS = {
-    "mlflow.experimentKind": "custom_model_development",  # the UI opens on runs, not on traces of language models
-    NOTE: WELCOME,
-}
+KIND = "mlflow.experimentKind"
+EXPERIMENT_TAGS = {KIND: "custom_model_development", NOTE: WELCOME}  # the UI opens on runs, not on traces of language models
 VIEW = "arboretum"
+VIEW_TAG = f"mlflow.sharedViewState.{VIEW}"
+TRAINING = "workflowType=machine_learning"  # MLflow 3.17 asks the address, not the experiment's kind, how it shows a single run
+NAME = "attributes.`Run Name`"
+NAME_WIDTH = 420  # names begin with what varies; MLflow gives them 190
 SWEEPS = "tags.arboretum.role = 'sweep'"
 PARAMETERS = ("dataset", "method", "seed")
-METRICS = ("valid_error", "test_error", "n_leaves")
-"""What the list of runs shows besides name and time, under the address that ``arboretum ui`` prints."""
+"""What the list of runs shows besides name, time and metrics, under the address that ``arboretum ui`` prints."""
+BEST = "best"  # tag of the runs of a sweep's best setting
+REPEATED = ("seed", "split.fold")  # in these the runs of one setting differ
 LISTED = 50
 """The newest sweeps: the experiment's note names them, and what they vary and call best are columns, too."""
 VARIED = "arboretum.varied"
@@ -73,33 +77,44 @@ class Writer:
             msg = f"experiment {name!r} was deleted in MLflow store {self.location.shown}; restore it "
             msg += f"(mlflow experiments restore -x {found.experiment_id}), or choose another with tracker.experiment=NAME"
             raise TrackerError(msg)
+        if KIND not in found.tags:  # somebody else made it
+            self.client.set_experiment_tag(found.experiment_id, KIND, EXPERIMENT_TAGS[KIND])
         return found.experiment_id
 
-    def share_view(self) -> str:
-        """Keep the choice of columns on the experiment, as the UI's "share" button does; returns the page's address.
-
-        Columns are what the newest sweeps vary and call best besides the usual ones.  The experiment's note leads to the sweeps
-        alone, since a long one fills the first page of all runs.
-        Where no run of this experiment was kept, the list of experiments is the page.
-        """
-        if self.client.get_experiment_by_name(self.experiment) is None:
+    def page(self) -> str:
+        """The address of the experiment's page; where nothing was ever kept, the list of experiments is the page."""
+        found = self.client.get_experiment_by_name(self.experiment)
+        if found is None:
             return "#/experiments"
-        newest = self.client.search_runs([self.experiment_id], SWEEPS, max_results=LISTED, order_by=["attributes.start_time DESC"])
-        varied = dict.fromkeys(name for run in newest for name in json.loads(run.data.tags.get(VARIED, "[]")))
-        goals = [run.data.params["goal"] for run in newest if "goal" in run.data.params]
-        parameters = dict.fromkeys((*list(varied)[:MOST_VARIED], *PARAMETERS))
-        metrics = dict.fromkeys((*goals[:MOST_VARIED], *METRICS))
-        runs = self.client.search_runs([self.experiment_id], max_results=NEWEST)
-        further = {name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)}
-        columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
-        columns += [*(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in (*metrics, *sorted(further)))]
-        state = json.dumps({"selectedColumns": columns})
-        self.client.set_experiment_tag(self.experiment_id, f"mlflow.sharedViewState.{VIEW}", state)
-        self._list_sweeps(newest)
+        if VIEW_TAG not in found.tags:  # no sweep has ended yet
+            self.renew()
         return self._page(f"viewStateShareKey={VIEW}")
 
+    def renew(self, goal: str = METRICS[0]) -> None:
+        """Keep the view of all runs on the experiment, as the UI's "share" button does, and the sweeps in its note.
+
+        goal : of the sweep that has ended; the runs come in its order.  Columns are what the newest sweeps vary and call best
+        besides the usual ones.  The note leads to the sweeps alone, since a long one fills the first page of all runs.
+        """
+        newest = self.client.search_runs([self.experiment_id], SWEEPS, max_results=LISTED, order_by=["attributes.start_time DESC"])
+        runs = self.client.search_runs([self.experiment_id], max_results=NEWEST)
+        varied = dict.fromkeys(name for run in newest for name in json.loads(run.data.tags.get(VARIED, "[]")))
+        parameters = dict.fromkeys((*list(varied)[:MOST_VARIED], *PARAMETERS))
+        goals = [_goal(run) for run in newest if "goal" in run.data.params]
+        metrics = list(dict.fromkeys((goal, *goals[:MOST_VARIED], *METRICS)))
+        short = {name for name in metrics if all(name in run.data.tags for run in runs if name in run.data.metrics)}
+        told = [f"tags.`{name}`" if name in short else f"metrics.`{name}`" for name in metrics]
+        further = sorted({name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)})
+        first = [NAME, f"tags.`{BEST}`", *told]
+        columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
+        columns += [*first[1:], *(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in further)]
+        state = {"selectedColumns": columns, "columnOrder": first, "columnWidths": {NAME: NAME_WIDTH}}
+        state |= {"orderByKey": f"metrics.`{goal}`", "orderByAsc": not better(goal, 1.0, 0.0), **_charts(metrics)}
+        self.client.set_experiment_tag(self.experiment_id, VIEW_TAG, json.dumps(state))
+        self._list_sweeps(newest)
+
     def _page(self, query: str) -> str:
-        return f"#/experiments/{self.experiment_id}/runs?workflowType=machine_learning&{query}"
+        return f"#/experiments/{self.experiment_id}/runs?{TRAINING}&{query}"
 
     def _list_sweeps(self, newest: Sequence[Run]) -> None:
         """Put links to the sweeps into the experiment's note, unless somebody wrote another one."""
@@ -112,7 +127,7 @@ class Writer:
             count = run.data.metrics.get("runs")
             told = run.info.status.lower() + ("" if count is None else f", runs: {count:.0f}")
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.info.start_time / 1000))
-            lines.append(f"- {when} [{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}): {told}")
+            lines.append(f"- {when} [{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}?{TRAINING}): {told}")
         while len("\n".join(lines)) > MAX_TAG:
             lines.pop()
         self.client.set_experiment_tag(self.experiment_id, NOTE, "\n".join(lines))
@@ -277,9 +292,12 @@ class Writer:
         children = self.client.search_runs([self.experiment_id], filtered, max_results=SUMMARISED, order_by=order)
         common, varied = _compare([run.data.params for run in children])
         counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
-        known = self.client.get_run(sweep_id).data.params  # a parent that went on has some; MLflow never changes a parameter
-        self._write_batch(sweep_id, {name: value for name, value in common.items() if name not in known}, counts, now)
+        known = self.client.get_run(sweep_id).data.params  # a parent that went on has some
         stale = sorted(name for name in known if common.get(name) != known[name])
+        if stale and self._forget(sweep_id, stale):
+            known, stale = {name: value for name, value in known.items() if name not in stale}, []
+        self._write_batch(sweep_id, {name: value for name, value in common.items() if name not in known}, counts, now)
+        self._mark(children)
         shown = [
             {"name": r.info.run_name, "status": r.info.status, "metrics": r.data.metrics, "dataset": r.data.params.get("dataset", "")}
             for r in children
@@ -290,7 +308,62 @@ class Writer:
         if stale:
             text += f"\n\nSince this sweep went on, these parameters are no longer those of all runs: {', '.join(stale)}."
         tags = {NOTE: text, VARIED: json.dumps([name for name in chosen(varied) if name not in PARAMETERS][:MOST_VARIED])}
+        tags |= listed(best, common.get("goal", ""))
         self.client.log_batch(sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()])
+        self.renew(judged_by(common.get("goal", ""), best))
+
+    def _forget(self, run_id: str, names: Sequence[str]) -> bool:
+        """Take parameters off a run of ours, which MLflow has no call for; False where a server holds the store."""
+        managed = getattr(self.client._tracking_client.store, "ManagedSessionMaker", None)
+        if managed is None:
+            return False
+        from mlflow.store.tracking.dbmodels.models import SqlParam
+
+        with managed(read_only=False) as session:
+            found = session.query(SqlParam).filter(SqlParam.run_uuid == run_id, SqlParam.key.in_(names))
+            found.delete(synchronize_session=False)
+        return True
+
+    def _mark(self, children: Sequence[Run]) -> None:
+        """Let the runs of the best settings, and no others of the sweep, say so."""
+        marked = best_of(children)
+        for run in children:
+            if run.info.run_id in marked and BEST not in run.data.tags:
+                self.client.set_tag(run.info.run_id, BEST, BEST)
+            elif run.info.run_id not in marked and BEST in run.data.tags:
+                self.client.delete_tag(run.info.run_id, BEST)
+
+
+def _goal(run: Run) -> str:
+    """What a run, or the best setting of a sweep, is judged by."""
+    return judged_by(run.data.params.get("goal", ""), run.data.metrics)
+
+
+def best_of(runs: Sequence[Run]) -> set[str]:
+    """Ids of the runs of each data set's best setting, by the mean of the goal over seeds and folds; none where there is one setting."""
+    settings: dict[str, dict[Any, list[Run]]] = {}
+    for run in runs:
+        if _goal(run) in run.data.metrics:
+            key = tuple(sorted((name, value) for name, value in run.data.params.items() if name not in REPEATED))
+            settings.setdefault(run.data.params.get("dataset", ""), {}).setdefault(key, []).append(run)
+    found: set[str] = set()
+    for several in (list(mine.values()) for mine in settings.values() if len(mine) > 1):
+        goal = _goal(several[0][0])
+        means = [math.fsum(run.data.metrics.get(goal, math.nan) for run in mine) / len(mine) for mine in several]
+        sign = -1.0 if better(goal, 1.0, 0.0) else 1.0
+        best = min(range(len(means)), key=lambda i: (math.isnan(means[i]), sign * means[i], several[i][0].info.run_name))
+        found |= {run.info.run_id for run in several[best]}
+    return found
+
+
+def _charts(metrics: Sequence[str]) -> dict[str, Any]:
+    """The first charts of a view: what is judged, before all other metrics, which MLflow puts in the order of their names."""
+    known = {"deleted": False, "isGenerated": True}
+    names = {"arboretum-goal": "Goal", "arboretum-rest": "Model metrics"}
+    sections = [{"uuid": uuid, "name": name, "display": True, "isReordered": True, **known} for uuid, name in names.items()]
+    bars = {"type": "BAR", "runsCountToCompare": 10, "metricSectionId": "arboretum-goal", **known}
+    charts = [{**bars, "uuid": f"arboretum-{name}", "metricKey": name, "dataAccessKey": name} for name in metrics]
+    return {"compareRunSections": sections, "compareRunCharts": charts, "isAccordionReordered": True}
 
 
 def _compare(params: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], dict[str, int]]:

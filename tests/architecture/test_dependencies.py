@@ -121,7 +121,7 @@ LOADED_LATE = {
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
     "omegaconf": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
-    "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py"),
+    "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py", "page.py"),
     "hypothesis": lambda m: m.room == "testing",
 }
 """Package → modules that need it throughout, and are themselves imported only when they are needed (test_start holds it)."""

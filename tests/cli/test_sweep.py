@@ -83,6 +83,28 @@ def test_a_configuration_that_is_wrong_anywhere_fails_the_sweep_before_its_first
     assert not (here / "s").exists()
 
 
+@pytest.mark.parametrize("wrong", ["stopping.standard.max_depth=1,-1", "goal=nothing", "seed=range(0)", "certify=true certifier=cart", "method=cart,crat"])
+def test_a_sweep_that_is_refused_leaves_no_parent_in_its_tracker(wrong, call, here):
+    lines = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "hydra.sweep.dir=s", "-m")
+    assert call(*lines, "seed=1,2", *wrong.split()).status == 1
+    assert not (here / "lines.jsonl").exists() and not (here / "s").exists()
+    assert call(*lines, "seed=1").status == 0
+    kept = (here / "s" / "sweep.json").read_text()
+    assert call(*lines, "seed=1,2", "skip_finished=true", *wrong.split()).status == 1
+    assert (here / "s" / "sweep.json").read_text() == kept, "what is there goes on to be known"
+    assert [line["call"] for line in lines_of(here)] == ["prepare", "open_sweep", "store", "annotate", "close_sweep"]
+
+
+def test_a_seed_that_is_not_the_run_s_own_is_called_by_its_whole_name(call, here):
+    lines = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "-m", "hydra.sweep.dir=s")
+    result = call(*lines, "criterion=random", "criterion.seed=1,2", "seed=1,2")
+    assert result.out.splitlines()[0].split()[2] == "criterion.seed"
+    assert {line["name"] for line in lines_of(here) if line["call"] == "store"} == {
+        f"criterion.seed={inner} seed={seed} cart toy" for inner in (1, 2) for seed in (1, 2)
+    }
+    assert lines_of(here)[1]["name"].startswith("criterion.seed=1,2 seed=1,2 ")
+
+
 def test_what_a_sweeper_s_parameters_say_is_swept_looked_at_and_shown(toy, here):
     (here / "conf" / "experiment").mkdir(parents=True)
     params = "# @package _global_\nhydra:\n  sweeper:\n    params:\n      dataset: toy\n      seed: 3,1\n"

@@ -31,7 +31,7 @@ OTHERS = ("hydra.main", "sklearn.tree", "pandas", "matplotlib.backends.backend_a
 """What the house imports where it is needed first."""
 STATUS: list[object] = []
 """With which a copy ends."""
-NOT_RUN = {"tests", "templates", "testing", "__main__"}
+NOT_RUN = {"tests", "templates", "testing", "__main__", "page"}  # MLflow's server changes what imports it
 
 
 def main(address: str) -> None:

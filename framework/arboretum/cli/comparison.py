@@ -17,7 +17,7 @@ from arboretum.measure.evaluate import BEST, CONFIDENCE, LEAST_SHARED, TIED, bet
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.record import Checked, Record, Status
 from arboretum.report.table import csv_table, spell_cell, text_table
-from arboretum.runs.sweeps import flatten, spelled
+from arboretum.runs.sweeps import flatten, short_names, spelled
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
@@ -67,7 +67,8 @@ class Setting:
     def label(self, without: Iterable[str] = ()) -> str:
         """ "cart max_depth=4"."""
         words = [(key, value) for key, value in self.names.items() if value and key not in without]
-        return " ".join(value if key in ("method", "dataset") else f"{key.rpartition('.')[2]}={value}" for key, value in words)
+        short = short_names(self.names)
+        return " ".join(value if key in ("method", "dataset") else f"{short[key]}={value}" for key, value in words)
 
 
 @attrs.frozen(eq=False)
@@ -150,8 +151,7 @@ class Comparison:
         wanted = (*(record.config.get("goal") for record in records[:1]), *SHOWN_RATIOS, *known)
         proven = next((name for name in wanted if name in known), "")
         chosen = sorted({name for record in records for name in record.metrics if name.startswith(KEPT)})
-        short = {name: name.rpartition(".")[2] for name in (settings[0].names if settings else ())}
-        names = {name: last if list(short.values()).count(last) == 1 else name for name, last in short.items()}
+        names = short_names(settings[0].names if settings else ())
         missed = {setting: next(filter(setting.has, ERRORS), "") for setting in settings}
         errors = [name for name in dict.fromkeys(missed.values()) if name]
         rows = []

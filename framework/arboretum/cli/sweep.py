@@ -145,17 +145,16 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     line, start = Line(), time.monotonic()
     post = Post(app, folder, base, overrides, line)
     fresh = make_ready(folder, SWEEP_DIR)
-    post.open()
     notes = Notes.open(folder)
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
     folders = default_root(), notes.folder.absolute(), folder.absolute()
-    job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, post.parent.sweep.id if post.parent else "", app.session)
+    job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, own=app.session)
     job.progress = lambda done, total, message: line.show(message, now=True) if "compil" in message else None
     ended = broken = None
     lost: list[Note] = []
     try:
         with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
-            jobs = multirun(loader, job, base, post.search)
+            jobs = multirun(loader, job, base, post.search, functools.partial(post.open, job))
         lost = missing(notes, jobs, job)
     except KeyboardInterrupt as error:
         ended = error
@@ -170,7 +169,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     heard = {note.job: note for note in notes.read()} | {note.job: note for note in lost}
     done, records = [heard[number] for number in sorted(heard)], records_of(folder)
     compared = Comparison.of(records, post.sweep.goal, post.sweep.traded)
-    if not ended:
+    if not ended and post.begun:
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
@@ -236,6 +235,7 @@ class Post:
         varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
         self.sweep = Sweep(tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded))
         self.parent: Parent | None = None
+        self.begun = False  # a sweep that is refused leaves no parent
         self.trouble = ""
 
     def _ask(self, what: str, action: Callable[[], Any], *, anew: bool = False) -> str:
@@ -244,11 +244,14 @@ class Post:
         with waiting(f"{what} tracker {self.component.name}", self.line):
             return self.app.session.ask(self.component, action, anew=anew)
 
-    def open(self) -> None:
-        """Make the tracker ready and open the parent run, before any worker starts."""
+    def open(self, job: Job) -> None:
+        """Make the tracker ready and open the parent run, before any worker starts; the jobs learn of it."""
+        self.begun = True
         self.trouble = self._ask("opening", self._open)
         if self.parent is None:
             write_sweep(self.folder, self.sweep)
+        else:
+            job.sweep_id = self.parent.sweep.id
 
     def _open(self) -> None:
         tracker = self.app.session.prepare_tracker(self.component)
@@ -279,6 +282,8 @@ class Post:
         if self.parent is not None:
             trouble = self._ask("closing the sweep in", lambda: self.parent.close(status, compared))
             return self.trouble or trouble
+        if not self.begun:
+            return ""
         try:
             write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
         except StoreError as error:

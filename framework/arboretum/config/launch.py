@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +29,18 @@ else it could do (callbacks, log files, notes of its own) no configuration may a
 UNSET = ("env_set", "chdir")  # of ``hydra.job``; chdir is null in Hydra 1.3 and false in 1.4
 
 
-def multirun(loader: Any, job: Any, config: DictConfig, search: Any) -> dict[int, Sequence[str]]:
+def multirun(loader: Any, job: Any, config: DictConfig, search: Any, begin: Callable[[], None]) -> dict[int, Sequence[str]]:
     """Check every job of a composed sweep, then launch them; returns the number and the overrides of each that was launched.
 
     job : what Hydra calls with a configuration, and :class:`Here` asks.   search : of :func:`search_of`.
+    begin : called once, when all that could be checked was found right, before anything is launched.
     """
     JobRuntime.instance().set("name", str(config.hydra.job.name))
     parts = {"hydra_context": HydraContext(loader, Callbacks(config)), "task_function": job, "config": config}
     settings = OmegaConf.to_container(config.hydra, resolve=False)
     flat = dict(flatten(settings))
     plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(settings["job"][key] for key in UNSET)
-    launcher = Told(Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts))
+    launcher = Told(Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts), begin)
     if search is not None:
         search.sweep(Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher))
         return launcher.jobs
@@ -69,13 +70,16 @@ def first_job(loader: Any, config: DictConfig) -> list[str]:
 
 @attrs.frozen
 class Told:
-    """A launcher that remembers what it was told to do.   jobs : number → overrides."""
+    """A launcher that remembers what it was told to do.   begin : called before the first job.   jobs : number → overrides."""
 
     launcher: Any
+    begin: Callable[[], None]
     jobs: dict[int, Sequence[str]] = attrs.field(factory=dict)
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """Pass it on."""
+        if not self.jobs:
+            self.begin()
         self.jobs.update(enumerate(job_overrides, initial_job_idx))
         return self.launcher.launch(job_overrides, initial_job_idx=initial_job_idx)
 

@@ -10,7 +10,8 @@ import os
 import secrets
 import shutil
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,8 @@ class Sweep:
         named = [one for one in given if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))]
         order = {key: place for place, key in enumerate(self.varied)}
         named.sort(key=lambda one: order.get(one[0], len(order)))
-        return " ".join(f"{key.rpartition('.')[2]}={value}" for key, value in masked_values(named)) or "sweep"
+        short = short_names(key for key, _ in named)
+        return " ".join(f"{short[key]}={value}" for key, value in masked_values(named)) or "sweep"
 
     def asks(self, overrides: Sequence[str]) -> bool:
         """Whether a command asks for the same runs; Hydra's own keys say how and where they are done."""
@@ -185,8 +187,19 @@ def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
     words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
     words["seed"] = f"seed={config.get('seed', 0)}"
     values = {**dict(flatten(config)), **choices}
-    first = [words.pop(key, None) or f"{key.rpartition('.')[2]}={spelled(values.get(key))}" for key in varied]
+    short = short_names(varied)
+    first = [words.pop(key, None) or f"{short[key]}={spelled(values.get(key))}" for key in varied]
     return " ".join([*first, *words.values()])
+
+
+OF_RUNS = ("seed", "theta")  # keys of the run itself: a component's field of that name is another thing
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """Key → its last word, or all of it where that word would say another key, too: "max_depth", "criterion.seed"."""
+    last = {key: key.rpartition(".")[2] for key in keys}
+    words = Counter(last.values())
+    return {key: key if words[word] > 1 or word in OF_RUNS else word for key, word in last.items()}
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -229,7 +229,7 @@ def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweep
     assert {float(line[-1]) for line in lines} == {10.0, 0.1}
     tracker.close_sweep(tracker.open_sweep("reproduce coins", {}), {"verdicts_PASS": 3.0, "verdicts_FAIL": 0.0}, "FINISHED")
     try:
-        tracker._courier.ask("share_view")
+        tracker._courier.ask("page")
     finally:
         tracker.close()
     ((view,),) = ask("SELECT value FROM experiment_tags WHERE key = 'mlflow.sharedViewState.arboretum'")
@@ -247,8 +247,8 @@ def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(
                 config = {**sample_record().config, "goal": "n_leaves", "stopping": {"standard": {field: value}}}
                 record = attrs.evolve(sample_record(value), config=config)
                 tracker.store(sample_run(tmp_path / field / str(value), value, sweeps[-1]), record, sample_files(record))
-            tracker.close_sweep(sweeps[-1], {}, "FINISHED")
-        page = tracker._courier.ask("share_view")
+            tracker.close_sweep(sweeps[-1], {"n_leaves": 3.0}, "FINISHED")
+        page = tracker._courier.ask("page")
     finally:
         tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
@@ -257,13 +257,59 @@ def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(
         names = base.execute(f"SELECT key FROM latest_metrics WHERE run_uuid = ({child}) ORDER BY rowid").fetchall()
     assert [name for (name,) in names][:3] == ["n_leaves", "valid_error", "train_error"], "the goal, then the errors"
     assert page.endswith("viewStateShareKey=arboretum")
-    shown = json.loads(tags["mlflow.sharedViewState.arboretum"])["selectedColumns"]
+    view = json.loads(tags["mlflow.sharedViewState.arboretum"])
+    shown = view["selectedColumns"]
+    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`n_leaves`", True), "the best first"
+    assert view["columnOrder"][:3] == ["attributes.`Run Name`", "tags.`best`", "tags.`n_leaves`"]
+    assert [chart["metricKey"] for chart in view["compareRunCharts"]] == ["n_leaves", "valid_error", "test_error"]
     swept = [f"params.`stopping.standard.{field}`" for field in ("max_depth", "min__leaf_")]
-    assert {*swept, "metrics.`n_leaves`"} <= set(shown)
+    assert {*swept, "tags.`n_leaves`"} <= set(shown)
     note = tags["mlflow.note.content"]
-    assert "searchFilter=tags.arboretum.role%20%3D%20%27sweep%27)" in note and f"/runs/{sweeps[0]}): finished, runs: 2" in note
+    assert "searchFilter=tags.arboretum.role%20%3D%20%27sweep%27)" in note and f"/runs/{sweeps[0]}?workflowType=machine_learning): finished, runs: 2" in note
     assert note.index(sweeps[1]) < note.index(sweeps[0]), "the newest first"
     assert r"[min\_\[leaf\]=1,2](" in note
+
+
+def test_the_runs_of_the_best_setting_are_marked_and_numbers_shown_with_four_digits(mlflow_tracker, query, tmp_path):
+    sweep, ids = mlflow_tracker.open_sweep("depths", {}), {}
+
+    def kept(depth, seed, error):
+        config = {**sample_record().config, "goal": "valid_error", "stopping": {"standard": {"max_depth": depth}}}
+        record = attrs.evolve(sample_record(seed), config=config)
+        record = attrs.evolve(record, metrics={**record.metrics, "valid_error": error, "n_leaves": 123456.0})
+        run = attrs.evolve(sample_run(tmp_path / f"{depth}-{seed}", seed, sweep), fingerprint=f"{depth}-{seed}")
+        ids[depth, seed] = mlflow_tracker.store(run, record, sample_files(record))
+
+    def marked():
+        return {key for key, run_id in ids.items() if tags_of(query, run_id).get("best") == "best"}
+
+    for depth, seed, error in ((1, 0, 0.0), (1, 1, 0.5), (2, 0, 1 / 7), (2, 1, 1 / 7)):
+        kept(depth, seed, error)
+    mlflow_tracker.close_sweep(sweep, {"valid_error": 1 / 7}, "FINISHED")
+    assert marked() == {(2, 0), (2, 1)}, "the mean of a setting counts, not the luckiest run"
+    shown = tags_of(query, ids[2, 0])
+    assert (shown["valid_error"], shown["n_leaves"]) == ("0.1429", "123456")
+    assert metrics_of(query, ids[2, 0])["valid_error"] == 1 / 7, "the number itself is whole"
+    assert tags_of(query, sweep)["valid_error"] == "0.1429"
+    mlflow_tracker.reopen_sweep(sweep, "depths", {})
+    kept(3, 0, 0.125)
+    mlflow_tracker.close_sweep(sweep, {"valid_error": 0.125}, "FINISHED")
+    assert marked() == {(3, 0)}
+
+
+def test_an_experiment_that_somebody_else_made_is_told_its_kind(fresh_store, tmp_path):
+    tracker = MLflowTracker(uri=fresh_store, experiment="theirs")
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
+        values = (7, "theirs", (tmp_path / "files").as_uri(), "active", 1, 1)
+        columns = "experiment_id, name, artifact_location, lifecycle_stage, creation_time, last_update_time"
+        base.execute(f"INSERT INTO experiments ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
+    store(tracker, tmp_path)
+    assert "workflowType=machine_learning" in tracker._courier.ask("page"), "before any sweep, too"
+    tracker.close()
+    with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
+        tags = dict(base.execute("SELECT key, value FROM experiment_tags WHERE experiment_id = 7").fetchall())
+    assert tags["mlflow.experimentKind"] == "custom_model_development"
+    assert json.loads(tags["mlflow.sharedViewState.arboretum"])["orderByKey"] == "metrics.`valid_error`"
 
 
 def test_a_note_that_somebody_wrote_stays(fresh_store):
@@ -271,7 +317,7 @@ def test_a_note_that_somebody_wrote_stays(fresh_store):
     tracker.close_sweep(tracker.open_sweep("one", {}), {}, "FINISHED")
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
         base.execute("UPDATE experiment_tags SET value = 'my own words' WHERE key = 'mlflow.note.content'")
-    tracker._courier.ask("share_view")
+    tracker._courier.ask("page")
     tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
         assert base.execute("SELECT value FROM experiment_tags WHERE key = 'mlflow.note.content'").fetchall() == [("my own words",)]
@@ -343,7 +389,9 @@ def test_a_sweep_that_goes_on_keeps_its_parent_and_tells_of_all_its_runs(mlflow_
     latest = dict(query("SELECT key, value FROM latest_metrics WHERE run_uuid = ?", sweep))
     assert (latest["runs"], latest["valid_error"]) == (2.0, 1.5)
     text = tags_of(query, sweep)["mlflow.note.content"]
-    assert "**2 runs**" in text and "no longer those of all runs: seed." in text
+    assert "**2 runs**" in text and "no longer" not in text
+    assert "seed" not in params_of(query, sweep) and params_of(query, sweep)["method"] == "cart", "what all its runs share now"
+    assert tags_of(query, sweep)["valid_error"] == "1.5"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
     assert mlflow_tracker.reopen_sweep("0" * 32, "gone", {}) == ""
 
