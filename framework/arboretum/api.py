@@ -6,7 +6,7 @@ Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit
 from typing import Any
 
 from arboretum.errors import (
-    ArboretumError, BudgetError, CapabilityError, ConfigError, ContractError, DataError, PluginError, StoreError, TrackerError,
+    ArboretumError, BudgetError, CapabilityError, ConfigError, ContractError, DataError, OutOfTime, PluginError, StoreError, TrackerError,
     VerificationError, closest, unknown,
 )  # fmt: skip
 from arboretum.interfaces.component import Capability, param
@@ -51,7 +51,7 @@ _LATE = {
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
         "arboretum.engine.search.warmup": "sample, warm_up",
-        "arboretum.engine.solving": "assemble, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree",
+        "arboretum.engine.solving": "assemble, best_leaf, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree",
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",
         "arboretum.measure.importance": "importances",
         "arboretum.measure.metrics": "roc_auc",

@@ -45,6 +45,10 @@ class BudgetError(ArboretumError):
     """A budget of seconds or bytes ran out before there was anything to return."""
 
 
+class OutOfTime(BudgetError):
+    """A search cannot begin within its seconds; method exact returns the best leaf in its place, where a leaf is allowed."""
+
+
 class TrackerError(ArboretumError):
     """The run is finished and kept, but the tracker could not store it."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from contextlib import suppress
 
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, Context, Problem, Solution, param
+from arboretum.api import ConfigError, Context, OutOfTime, Problem, Solution, best_leaf, param
 
 
 class Order(enum.Enum):
@@ -60,12 +61,16 @@ class Exact:
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:
             raise ConfigError("method exact needs a solver; add solver=NAME (arboretum plugins lists them)")
-        return problem.parts.solver.solve(problem, context)
+        try:
+            return problem.parts.solver.solve(problem, context)
+        except OutOfTime as why:
+            return best_leaf(problem, why)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Let the solver load its kernels, so that none of the budget goes into compilation."""
         if hasattr(problem.parts.solver, "warm_up"):
-            problem.parts.solver.warm_up(problem, context)
+            with suppress(OutOfTime):  # which it is then, too
+                problem.parts.solver.warm_up(problem, context)
 
 
 @attrs.frozen

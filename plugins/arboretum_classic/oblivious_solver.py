@@ -13,6 +13,8 @@ from arboretum.api import CapabilityError, Choice, Context, Problem, Solution, S
 WORK = 1 << 22  # groups of rows looked at between two looks at the clock, some 20 ms
 MOST_CELLS = 1 << 27
 """Tests times groups of rows that are kept."""
+PER_ROW, PER_CODE, PER_OUTCOME = 600, 5, 60
+"""Steps for each row and each code while equal rows are found, and for each outcome of a test of them while equal tests are."""
 
 
 @attrs.frozen
@@ -33,14 +35,14 @@ class ObliviousSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        return _Sets(problem, self._depth(problem)).solution(context)
+        return _Sets(problem, self._depth(problem), context).solution(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on a few of the objects."""
         from arboretum.api import sample
 
         small = attrs.evolve(problem, objects=sample(problem.objects))
-        _Sets(small, min(2, self._depth(problem))).solution(Context())
+        _Sets(small, min(2, self._depth(problem)), Context()).solution(Context())
 
     @staticmethod
     def _depth(problem: Problem) -> int:
@@ -57,9 +59,10 @@ class ObliviousSolver:
 class _Sets:
     """The search over sets of tests of one problem."""
 
-    def __init__(self, problem: Problem, depth: int) -> None:
+    def __init__(self, problem: Problem, depth: int, context: Context) -> None:
         objects, objective = problem.objects, problem.parts.objective
-        self.problem = problem
+        self.problem, self.context = problem, context
+        context.look(PER_ROW * len(objects.codes) + PER_CODE * objects.codes.size)
         rows, self.group = np.unique(np.ascontiguousarray(objects.codes), axis=0, return_inverse=True)
         self.group = self.group.reshape(-1)
         weights = np.zeros((len(rows), objects.n_classes))
@@ -79,6 +82,7 @@ class _Sets:
         for f, feature in enumerate(objects.features):
             code = rows[:, f].astype(np.int64)
             for index in range(feature.n_tests):
+                self.context.look(PER_OUTCOME * len(rows) * (objects.n_tests - int(first[f]) - index))
                 outcome = {"multiway": code, "thresholds": code > index, "equals": code != index}[feature.family.value]
                 seen, at, cell = np.unique(outcome, return_index=True, return_inverse=True)
                 cell = np.argsort(np.argsort(at))[cell.reshape(-1)].astype(np.uint8 if len(seen) < 256 else np.uint32)
@@ -102,6 +106,7 @@ class _Sets:
         scratch = np.full(room, -1, np.int32), np.zeros((n + 1, self.costs.shape[1])), np.zeros(n, np.int32)
         t = len(self.tests)
         suffix = np.zeros((t + 1, n), np.int32), np.ones(t + 1, np.int64), np.zeros(t + 1)
+        context.look(t * n)
         kernels.suffixes(self.outcomes, self.arity, self.costs, *scratch[:2], *suffix)
         least = suffix[2] + 2 * lam + np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)  # of sets whose first test is t or later
         tests, late = (self.outcomes, self.arity, self.costs), False

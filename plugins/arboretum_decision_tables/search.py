@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Context, Family, Form, Tree
+from arboretum.api import Context, Family, Form, OutOfTime, Tree
 from arboretum_decision_tables.space import FAMILIES, Space
 from arboretum_decision_tables.trees import greedy_test, grown, parts_of
 
@@ -27,7 +27,7 @@ def search(
 ) -> Search:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
-    Raises nothing when the budget is too small for anything: the greedy tree is always found first.
+    Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds and a moment.
     """
     return Search(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
 
@@ -124,13 +124,14 @@ class Search:
         if self.width == 1:
             self._enter_root()
             first, *others = self._heuristics()
-            self._narrow(1, first, math.inf)
+            if not self._narrow(1, first, math.inf if context.latest is None else context.latest) and self.stopped != "bytes":
+                raise OutOfTime("the budget of seconds ran out before there was a tree that obeys the leaf rule; raise budget.seconds")
         self.budget = context.memory_bytes  # there is a tree now
         if self.budget is not None and self.arrays.bytes_used() > self.budget:
             self.stopped = "bytes"
         for heuristic in others:
             if not self.stopped:
-                self._narrow(1, heuristic, math.inf)
+                self._narrow(1, heuristic, math.inf if deadline is None else deadline)
         if self.width == 1:
             self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
             self.width = 2

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, shape_of, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, sample, shape_of, unknown, value_of
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.graph import Builder, Graph, build
 from arboretum_decision_tables.proof import write
@@ -67,9 +67,9 @@ class SubtableDP:
             from arboretum.api import ProofWriter
 
             ProofWriter.place(self.proof)  # known before the search, whose result would be lost
-        return self.begin(problem).go_on(context)
+        return self.begin(problem, context).go_on(context)
 
-    def begin(self, problem: Problem) -> Attempt:
+    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         objective, complexity = problem.parts.objective, problem.parts.complexity
         if shape_of(objective) is not Shape.complexity:
@@ -78,13 +78,13 @@ class SubtableDP:
         if complexity is None:
             raise CapabilityError("solver subtable_dp needs a complexity; add complexity=NAME (arboretum plugins lists them)")
         costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
-        return Attempt(self, problem, costs, Builder(self._space(problem), values=len(costs)))
+        return Attempt(self, problem, costs, Builder(self._space(problem, context), values=len(costs)))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
         space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
         context.progress(0, None, "loading the kernels of subtable_dp")
-        self._space(problem).table()
+        self._space(attrs.evolve(problem, objects=sample(problem.objects)), context).table()
         graph = build(space)
         keep_optimal(graph, cost, values(graph, cost))
         graph.node_of(np.arange(4))
@@ -94,7 +94,7 @@ class SubtableDP:
     def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> list[Solution]:
         """The minimum of each complexity; the graph is built once for all."""
         costs = [Cost.of(component, problem) for component in complexities]
-        space = self._space(problem)
+        space = self._space(problem, context)
         context, start = _within_bytes(context), time.monotonic()
         graph = build(space, _for_graph(context, costs), values=len(costs))
         if not graph.finished:
@@ -102,8 +102,8 @@ class SubtableDP:
         plain = attrs.evolve(self, count=False, enumerate=1, then=())
         return [plain._optimal(graph, [cost]) for cost in costs]
 
-    def _space(self, problem: Problem) -> Space:
-        return space_of(problem, refuse_inconsistent=self.inconsistent is Inconsistent.refuse)
+    def _space(self, problem: Problem, context: Context) -> Space:
+        return space_of(problem, context=context, refuse_inconsistent=self.inconsistent is Inconsistent.refuse)
 
     def _further(self) -> list[Any]:
         known = {cls.name: cls for cls in COMPLEXITIES}

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Encoded, Family, LeafRule, Problem, refuse_unfit
+from arboretum.api import Context, DataError, Encoded, Family, LeafRule, Problem, refuse_unfit
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -140,13 +140,18 @@ class Space:
         return self.rule.holds(float(weights.sum()), self.total_mass, count, impurity, members)
 
 
-def space_of(problem: Problem, *, refuse_inconsistent: bool = False) -> Space:
-    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+PER_ROW, PER_CODE = 600, 5
+"""Steps for each row and each code while equal rows are found."""
+
+
+def space_of(problem: Problem, *, refuse_inconsistent: bool = False, context: Context = Context()) -> Space:  # noqa: B008 - frozen
+    """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver, and OutOfTime."""
     from arboretum.kernels.solving.fingerprints import random_words
 
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rule = problem.parts.leaf_rule(counting_objects=True)
     refuse_unfit("subtable_dp", objects, prices)
+    context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
     codes, index, inverse = _distinct(objects)
     inconsistent = _inconsistent(codes)
     if inconsistent and refuse_inconsistent:

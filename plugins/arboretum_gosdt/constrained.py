@@ -252,7 +252,7 @@ class Attempt:
         self.asked, self.problem, self.context = asked, problem, context
         found = self.found = TreeSet.of(problem, context, asked.limits, "constrained", "" if asked.ask_sensitive else asked.sensitive)
         order = np.argsort(found.tests.price, kind="stable") if found.units.price_value else np.arange(len(found.tests.column))
-        group, self.first = alike(pack(found.tests, None, order)[0])
+        group, self.first = alike(pack(found.tests, attrs.evolve(context, memory_bytes=None), order)[0])
         self.rates = rates_of(asked, problem, group, len(self.first))
         self.monotone = bool(asked.increasing or asked.decreasing)
         if self.monotone:
@@ -264,7 +264,7 @@ class Attempt:
         self.outcome, self.leaves = outcomes_of(merged), {}
         total = self.cost.sum(axis=0)  # a leaf keeps every promise
         self.upper, self.best = int(total.min()) + found.units.p, [(-1, int(total.argmin()))]
-        self.planes = [sum(1 << int(u) for u in np.flatnonzero(column)) for column in self.outcome.T]
+        self.planes = [int.from_bytes(column.tobytes(), "little") for column in np.packbits(self.outcome.T, axis=1, bitorder="little")]
 
     def solution(self) -> Solution:
         """Search until the optimum is proven, or a budget ends it."""
@@ -389,6 +389,8 @@ class Attempt:
         if ended := fronts.run(context.deadline):
             return ended
         for trees in fronts.trees():
+            if context.deadline is not None and time.monotonic() > context.deadline:
+                return "seconds"
             sums = trees.mark[:, 1 : rates.shape[1] + 1, 0]
             cost = trees.cost if tilt.scale == 1 else trees.mark[:, 0, 0] + found.units.p * trees.leaves
             able = cost < self.upper
@@ -428,7 +430,8 @@ class Attempt:
     def _leaf(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
         """Of a leaf with these objects: (what it costs more than the best answer, answer), cheapest first; sums of the rates if it says yes; cost; mass; rows."""
         if rows not in self.leaves:
-            inside = np.array([rows >> u & 1 for u in range(len(self.cost))], bool)
+            n = len(self.cost)
+            inside = np.unpackbits(np.frombuffer(rows.to_bytes(-(-n // 8), "little"), np.uint8), count=n, bitorder="little").astype(bool)
             costs = self.cost[inside].sum(axis=0)
             sums = [int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)]
             merged = self.found.merged

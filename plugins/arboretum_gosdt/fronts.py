@@ -32,6 +32,8 @@ NEAR = 1.0
 """Leaves: all trees that cost so little more than the cheapest are gone through at once."""
 WEIGHTS = 1 << 31
 """All weights in their common unit stay below."""
+PER_PAIR = 300
+"""Steps of the trees of three leaves that ask two tests."""
 PATIENCE = 1000
 """Slices of the search for the least additive cost; a slice takes some 30 ms."""
 
@@ -96,8 +98,8 @@ class Attempt:
             raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth, max_leaves or min_leaf")
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
-        self.tests: Tests = all_tests(problem)
-        self.merged: Merged = merge(problem, self.tests, self.units, context.memory_bytes)
+        self.tests: Tests = all_tests(problem, context=context)
+        self.merged: Merged = merge(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
         self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, asked.leaves or n))
@@ -129,7 +131,9 @@ class Attempt:
         return Solution(tree, value, bound, Status.feasible if ended else Status.optimal, self.sets, not ended, notes, details)
 
     def _search(self) -> str:
-        found = None if self.loss.curves else self.loss.smallest(self.table, self.asked)
+        quick = PER_PAIR * len(self.merged.tests) ** 2 < self.context.steps_left  # of three leaves there is a tree for each pair of tests
+        asked = self.asked if quick else attrs.evolve(self.asked, leaves=min(2, self.asked.leaves or 2))
+        found = None if self.loss.curves else self.loss.smallest(self.table, asked)
         if found is not None and found[0] < self.value:
             self.value, self.best, self.leaves = found
         if ended := self._bounding():
@@ -213,6 +217,8 @@ class Attempt:
         if ended:
             return ended
         for trees in fronts.trees():
+            if context.deadline is not None and time.monotonic() > context.deadline:
+                return "seconds"
             values = self.loss.values(trees)
             if self.asked.leaves is not None:
                 values[trees.leaves > self.asked.leaves] = math.inf

@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.api import Context, OutOfTime
 from arboretum_gosdt.known import ANY, Bounds, Grown, Known
 from arboretum_gosdt.prepared import Merged
 from arboretum_gosdt.relaxed import Relaxed
@@ -125,6 +126,9 @@ class GeneralSearch:
         self._until, self._bytes, self._tell = until, memory_bytes, tell
         try:
             return self._go_on(until, memory_bytes)
+        except OutOfTime:  # the next step would take longer
+            self._stack = [self._everything(np.arange(len(self._data)))]
+            return "seconds"
         except BaseException:  # Ctrl-C ends the step under way, and what is above takes it for done: what is known is true all the same
             self._stack = [self._everything(np.arange(len(self._data)))]
             raise
@@ -163,6 +167,9 @@ class GeneralSearch:
         return np.array(nodes, np.int64)
 
     # -- the search; a step that needs another one done first yields it ----------------------------------------------------
+
+    def _look(self, steps: int) -> None:
+        Context(deadline=self._until).look(steps)
 
     def _value(self, tree: Grown) -> int:
         return tree.cost + (tree.bill if self.rules.worst else 0)
@@ -302,6 +309,7 @@ class GeneralSearch:
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
         mass = int(total[k + 3])
+        self._look(len(rows) * self.n_features * self._data.shape[1])
         if self._firm(total) or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
             return None
         tally(rows, self._outcome, self._data, self._out)
@@ -328,6 +336,7 @@ class GeneralSearch:
         m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
             return
+        self._look(len(rows) * m * m // 2 * self._data.shape[1])
         both, costs, floors = np.empty((self._data.shape[1], m, m), np.int64), np.empty((5, 2, m), np.int64), np.empty((2, m), np.int64)
         tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
         cheapest, deep = 0 if rules.worst else self._cheapest, limits.depth >= 3 and limits.leaves >= 4

@@ -54,34 +54,39 @@ class Asked:
         bits = np.unpackbits(np.ascontiguousarray(self.bits).view(np.uint8), axis=1, bitorder="little")
         return bits[:, : self.n_features].astype(bool)
 
+    def having(self, feature: int) -> np.ndarray:
+        """bool[rows]: of one feature, where the bytes of all would take longer than a search may."""
+        return (self.bits[:, feature // 32] >> np.uint32(feature % 32) & np.uint32(1)).astype(bool)
+
     def leaf(self, rows: np.ndarray) -> int:
         """Cost of a leaf for a set of rows (a mask)."""
         sums = self.weights[rows].sum(axis=0)
         return self.q * int(sums.sum() - sums.max(initial=0)) + self.p
 
-    def hang(self, nodes: np.ndarray, has: np.ndarray | None = None, rows: np.ndarray | None = None, left: int | None = None, at: int = 0) -> Node:
+    def hang(self, nodes: np.ndarray, rows: np.ndarray | None = None, left: int | None = None, at: int = 0) -> Node:
         """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the rows that reach it; of the root: all.
 
         left : how deep it may be.
         """
-        has, rows = self.has() if has is None else has, np.ones(len(self.bits), bool) if rows is None else rows
+        rows = np.ones(len(self.bits), bool) if rows is None else rows
         left, feature = self.depth if left is None else left, int(nodes[at, 0])
         node = Node(rows, self.leaf(rows), left, feature)
         if feature >= 0:
-            node.paid, sides = self.paid(rows, feature), (has[:, feature], ~has[:, feature])
-            one, other = (self.hang(nodes, has, rows & side, left - 1, child) for side, child in zip(sides, nodes[at, 2:]))
+            node.paid, mine = self.paid(rows, feature), self.having(feature)
+            sides = mine, ~mine
+            one, other = (self.hang(nodes, rows & side, left - 1, child) for side, child in zip(sides, nodes[at, 2:]))
             node.children = one, other
         return node
 
-    def exchange(self, node: Node, has: np.ndarray, search: Callable[..., SparseSearch], depth: int, most: int) -> int:
+    def exchange(self, node: Node, search: Callable[..., SparseSearch], depth: int, most: int, until: float | None = None) -> int:
         """A subtree for the best one of small depth that is found in so many slices, if that costs less; returns how many it took."""
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
             return 0
         mass = None if self.mass is None else self.mass[rows]
         small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, mass=mass, price=self.price)
-        slices = small.steps(most)
-        found = self.hang(small.tree(), has, rows, node.left)
+        slices = small.steps(most, until)
+        found = self.hang(small.tree(hurry=True), rows, node.left)
         if found.settle() < node.cost:
             node.feature, node.children, node.paid = found.feature, found.children, found.paid
         return slices
@@ -122,21 +127,21 @@ class Node:
 
 def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float | None) -> np.ndarray:
     """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
-    has, slices = asked.has(), ALL_SLICES
+    slices = ALL_SLICES
 
     def mend(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
         if until is None or time.monotonic() <= until:
-            slices -= asked.exchange(node, has, search, depth, min(most, slices))
+            slices -= asked.exchange(node, search, depth, min(most, slices), until)
 
-    root = asked.hang(LEAF, has)
+    root = asked.hang(LEAF)
     waiting = [root]
     while waiting:
         node = waiting.pop(0)
         mend(node, 3)
         if node.children is not None:
             waiting += node.leaves()
-    if asked.depth > len(has):  # without a limit of depth, subtrees may be exchanged for deeper ones
+    if asked.depth > len(asked.bits):  # without a limit of depth, subtrees may be exchanged for deeper ones
         mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
         for node in root.inner():
             mend(node, 4)

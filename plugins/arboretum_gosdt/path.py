@@ -70,13 +70,13 @@ class _Search:
 
     def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
         self.problem, self.context = problem, context
-        self.asked, self.tests, self.units = Asked.of(problem, limits), all_tests(problem), units_of(problem)
+        self.asked, self.tests, self.units = Asked.of(problem, limits), all_tests(problem, context=context), units_of(problem)
         units: Units = self.units
         if units.price_value or units.slack or units.slack_per_leaf or kind_of(Which.auto, self.asked, self.tests, units) is not Which.sparse:
             ways = "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no limit but max_depth"
             raise CapabilityError(f"solver path asks the sparse search, which knows {ways}")
         tests: Tests = self.tests
-        self.merged: Merged = merge(problem, tests, units, context.memory_bytes)
+        self.merged: Merged = merge(problem, tests, units, context)
         total = self.merged.weights.sum(axis=0)
         self.own = int(self.merged.weights.sum() - self.merged.weights.max(axis=1).sum())
         self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))

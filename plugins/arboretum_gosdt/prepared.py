@@ -19,7 +19,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, DataError, Encoded, Family, Problem, Task, TestRule, midpoints, refuse_prices
+from arboretum.api import BudgetError, CapabilityError, Context, DataError, Encoded, Family, Problem, Task, TestRule, midpoints, refuse_prices
 from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exact_weights
 
 MOST = 1 << 58
@@ -28,6 +28,8 @@ FINE = 34
 """Bits of the mean loss, or of 1/q, where something has to be rounded."""
 SMALL = 65_534
 """Greatest weight of all objects together for lanes of 16 bits."""
+SORTING, LAYING = 30, 10
+"""Steps for each value of a column that is sorted, or laid out by its rank."""
 THRESHOLDS = 1
 """Family of a column whose test k has outcome 1 where code > k, as in arboretum.kernels.solving.rows; any other: where code ≠ k."""
 
@@ -171,8 +173,8 @@ class Tests:
         return self.objects.raw_features[column - fixed].rule(float(midpoints(ends[None])[0]))
 
 
-def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
-    """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver."""
+def all_tests(problem: Problem, task: Task = Task.classification, context: Context = Context()) -> Tests:  # noqa: B008 - frozen
+    """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver, and OutOfTime."""
     objects, prices, solver = problem.objects, problem.prices, getattr(problem.parts.solver, "name", "gosdt")
     if objects.task is not task:
         raise CapabilityError(f"solver {solver} knows classes only, but the target is a number; make classes of it (dataset.task=classification)")
@@ -195,6 +197,7 @@ def all_tests(problem: Problem, task: Task = Task.classification) -> Tests:
         missing = np.isnan(objects.raw).any(axis=0)
         if missing.any():
             _refuse_missing(solver, objects.raw_features[int(missing.argmax())].column)
+        context.look(SORTING * objects.raw.size)
         ranks = ranks_of(objects.raw + 0.0)  # −0.0 is 0.0
         cuts = ranks.max(axis=1)
         most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
@@ -244,13 +247,13 @@ class Merged:
         return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
 
 
-def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None = None) -> Merged:
-    """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all tests exceed the budget.
+def merge(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Merged:  # noqa: B008 - frozen
+    """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all tests exceed the budget, and OutOfTime.
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
     """
     order = np.argsort(tests.price, kind="stable") if units.price_value else np.arange(len(tests.column))
-    planes, kept = pack(tests, memory_bytes, order)
+    planes, kept = pack(tests, context, order)
     first, weights, helps, sums, base, class_loss = _grouped(problem, units, planes)
     bits = np.ascontiguousarray(planes[:, first].T)
     price = np.zeros(len(kept), np.int64)
@@ -259,7 +262,7 @@ def merge(problem: Problem, tests: Tests, units: Units, memory_bytes: int | None
     return Merged(units, bits, weights, base, kept, *sums, price, helps, class_loss)
 
 
-def pack(tests: Tests, memory_bytes: int | None, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(uint32[words, objects], the bits of the tests; int64[features], the test that each is), the first in ``order`` of those that divide alike."""
     from arboretum.kernels.solving.fingerprints import random_words
     from arboretum_gosdt import kernels_prepare as kernels
@@ -267,13 +270,19 @@ def pack(tests: Tests, memory_bytes: int | None, order: np.ndarray) -> tuple[np.
     n, n_tests = tests.codes.shape[1], len(tests.column)
     width = max(1, -(-n_tests // 32))
     needed = 8 * n * width
-    if memory_bytes is not None and needed > memory_bytes:
+    context.look(n * n_tests)
+    if context.memory_bytes is not None and needed > context.memory_bytes:
         ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
         raise BudgetError(f"{n_tests:,} tests of {n:,} objects take about {needed / 1e6:,.0f} MB as bits; {ways}")
     planes, kept, words = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64), random_words(n)[:, 0].copy()
     room = kernels.Planes(planes, kept, words, np.empty(n, np.uint32), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
     found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room)
     return planes[: -(-found // 32)], order[kept[:found]]
+
+
+def steps_until(until: float | None) -> int:
+    """Steps that a kernel may begin: those that end by then."""
+    return int(min(Context(deadline=until).steps_left, 1 << 62))
 
 
 def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -301,8 +310,9 @@ class Ranked:
     objects: int
 
 
-def merge_ranks(problem: Problem, tests: Tests, units: Units) -> Ranked:
+def merge_ranks(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Ranked:  # noqa: B008 - frozen
     """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
+    context.look(LAYING * tests.codes.size)
     first, weights, helps, _, base, _ = _grouped(problem, units, tests.codes.astype(np.uint32))
     rows, starts, columns = first[helps], tests.first, []
     for column in range(len(tests.codes)):

@@ -119,7 +119,7 @@ class TreeSet:
     @staticmethod
     def of(problem: Problem, context: Context, limits: tuple[str, ...], solver: str = "rashomon", without: str = "") -> TreeSet:
         """Raises CapabilityError for rules and prices that the set is not known for.   without : a column that no test asks."""
-        asked, tests, units = Asked.of(problem, limits), all_tests(problem), units_of(problem)
+        asked, tests, units = Asked.of(problem, limits), all_tests(problem, context=context), units_of(problem)
         if without:
             tests = tests.kept(np.array([tests.rule(test).columns[0] != without for test in range(len(tests.column))], bool))
         if asked.split > 2 or asked.light or asked.members > 2:
@@ -130,8 +130,8 @@ class TreeSet:
             raise CapabilityError("weights, costs or objective.lam have more digits than the set can be exact with; round them to fewer")
         if not units.p and asked.depth is None and asked.least < 2:
             raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth or min_leaf")
-        chosen = choose(problem, asked, tests, units, Which.auto, context.memory_bytes)
-        return TreeSet(problem, context, asked, tests, units, merge(problem, tests, units, context.memory_bytes), chosen)
+        chosen = choose(problem, asked, tests, units, Which.auto, context)
+        return TreeSet(problem, context, asked, tests, units, merge(problem, tests, units, context), chosen)
 
     def value(self, integer: int) -> float:
         """Of a cost in 1/q losses, without constants."""

@@ -13,7 +13,7 @@ from arboretum.api import BudgetError, CapabilityError, Context, Problem, Soluti
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.objectives import decimal, exact_weights
-from arboretum_gosdt.prepared import alike, all_tests, pack
+from arboretum_gosdt.prepared import alike, all_tests, pack, steps_until
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked
 
@@ -26,6 +26,8 @@ BITS, MOST_WEIGHT = 50, 1 << 31
 SLACK = 1e-9
 """Relative: a gap that rounding leaves counts as none."""
 ANY = 1 << 20
+PER_OBJECT = 2_000
+"""Steps of what is reckoned in fractions of whole numbers."""
 
 
 @attrs.frozen
@@ -175,7 +177,7 @@ class Search:
 
         def work() -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(self._table, self._levels, self._scratch, memo, self._state, self._bound, SLICE)
+            return self._kernels.search(self._table, self._levels, self._scratch, memo, self._state, self._bound, SLICE, steps_until(until))
 
         def make_room() -> bool:
             known = int(self._state[self._kernels.KNOWN]) + len(self._levels.node) + 3
@@ -281,12 +283,13 @@ class Attempt:
             raise CapabilityError("solver regression knows max_depth, max_leaves and min_leaf; leave other leaf rules out")
         if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
             raise CapabilityError("objective.lam=0 needs a limit, or trees grow without end; set stopping.standard.max_depth, max_leaves or min_leaf")
-        self.problem, self.context, self.tests = problem, context, all_tests(problem, Task.regression)
+        self.problem, self.context, self.tests = problem, context, all_tests(problem, Task.regression, context)
         mass, _, error = exact_weights(objects.weight)
         if error or mass.sum() >= MOST_WEIGHT:
             raise CapabilityError("solver regression counts weights exactly, and these have too many digits; round them to fewer")
+        context.look(PER_OBJECT * objects.n_objects)
         target, off = whole_targets(objects.y, int(mass.sum()))
-        planes, self.kept = pack(self.tests, context.memory_bytes, np.arange(len(self.tests.column)))
+        planes, self.kept = pack(self.tests, context, np.arange(len(self.tests.column)))
         absolute = isinstance(objective, AbsoluteDeviation)
         group, first = alike(planes)
         many = len(first)

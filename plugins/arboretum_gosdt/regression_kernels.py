@@ -14,7 +14,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, TOO_LONG
 from arboretum_gosdt.regression_intervals import intervals
 from arboretum_gosdt.regression_pairs import (
     ABSOLUTE, BEST, BUDGET, CHILD, DEPTH, FIRST, GIVEN, KEY_1, KEY_2, LEAF, LEAST, LEAVES, NEVER, NEW, P, SHARE, SIDE, SIMILAR, SLACK, WIDTH,
@@ -215,8 +215,8 @@ def least_open(levels, d):
 
 
 @jit(borrow=True)
-def search(table, levels, scratch, memo, state, out, work):
-    """Work on, some ``work`` objects · tests² long; returns FINISHED, NEED_ROOM or PAUSED.   out : int64[1], the bound of the root."""
+def search(table, levels, scratch, memo, state, out, work, most):
+    """Work on, some ``work`` objects · tests² long; returns FINISHED, NEED_ROOM or PAUSED, or TOO_LONG where the next set alone takes ``most``.   out : int64[1], the bound of the root."""
     tests, short = table.outcome.shape[1], table.numbers[ABSOLUTE] == 0 and table.numbers[LEAST] <= 1
     while True:
         d = state[LEVEL]
@@ -228,7 +228,11 @@ def search(table, levels, scratch, memo, state, out, work):
             if work < 0:
                 out[0] = least_open(levels, 0) if d > 0 else out[0]
                 return PAUSED
-            work -= 1000 + (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            if step > most:
+                out[0] = least_open(levels, 0) if d > 0 else out[0]
+                return TOO_LONG
+            work -= 1000 + step
             state[OPENED] += 1
             if node[DEPTH] == 2 and short and (node[LEAVES] == 0 or node[LEAVES] > 3):
                 two_levels(table, levels, scratch, d)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Problem
-from arboretum_gosdt.prepared import Merged, Tests, Units, merge, merge_ranks
+from arboretum.api import BudgetError, CapabilityError, Context, Problem
+from arboretum_gosdt.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
 
 MANY_TESTS = 700
 """From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are alike."""
@@ -109,12 +109,12 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
 
 
 def choose(
-    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, memory_bytes: int | None, without: tuple[str, ...] = (),
+    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, context: Context, without: tuple[str, ...] = (),
     threads: int = 1,
 ) -> Chosen:
     """Prepare the problem for a search.   without : its bounds that are not used.   threads : of the sparse search.
 
-    Raises CapabilityError where the one that was named does not know its limits, or knows no such bound.
+    Raises CapabilityError where the one that was named does not know its limits, or knows no such bound; BudgetError where it cannot begin.
     """
     which = kind_of(which, asked, tests, units)
     known = bounds_of(which)
@@ -122,13 +122,13 @@ def choose(
         has = f"has the bounds {', '.join(known)}" if known else "has no bounds to leave out"
         raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
-        return _intervals(problem, asked, tests, units)
-    merged = merge(problem, tests, units, memory_bytes)
+        return _intervals(problem, asked, tests, units, context)
+    merged = merge(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, merged, asked.depth, without, threads)
+        search = _on_bits(which, merged, asked.depth, without, threads, context)
     else:
-        search = _general(problem, asked, merged, units, memory_bytes)
+        search = _general(problem, asked, merged, units, context)
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 2, 3]]
@@ -148,7 +148,7 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     return ("similarity", "cells", "greedy") if which is Which.limited else ()
 
 
-def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int) -> Search:
+def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int, context: Context) -> Search:
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
         from arboretum_gosdt.sparse import SparseSearch
@@ -158,22 +158,23 @@ def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str
             arrays, priced = (merged.bits, merged.weights), {"mass": merged.mass, "price": merged.price}
         asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
         if threads == 1:
-            return SparseSearch(*asked, **priced)
+            return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
         from arboretum_gosdt.sparse_team import SparseTeam
 
-        return SparseTeam(threads, *asked, **priced)
+        return SparseTeam(threads, *asked, **priced, memory_bytes=context.memory_bytes)
     from arboretum_gosdt.limited import LimitedSearch
 
     deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
     return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest, **dict.fromkeys(without, False))
 
 
-def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_bytes: int | None) -> Search:
+def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context: Context) -> Search:
     from arboretum_gosdt.general import GeneralSearch, Rules
     from arboretum_gosdt.known import ANY, Bounds
 
     needed = 2 * len(merged.bits) * len(merged.tests)  # a byte per outcome, and once more while they are made
-    if memory_bytes is not None and needed > memory_bytes:
+    context.look(LAYING * needed)
+    if context.memory_bytes is not None and needed > context.memory_bytes:
         what = f"{len(merged.tests):,} tests of {len(merged.bits):,} objects take about {needed / 1e6:,.0f} MB in the general search"
         raise BudgetError(f"{what}; raise budget.memory_mb, ask fewer tests (encoder=bins), or limit nothing but the depth")
     bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
@@ -182,10 +183,11 @@ def _general(problem: Problem, asked: Asked, merged: Any, units: Units, memory_b
     return GeneralSearch(merged, units.p, units.q, Rules(bounds, asked.least, asked.split, light, asked.members, units.worst))
 
 
-def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units) -> Chosen:
+def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units, context: Context) -> Chosen:
     from arboretum_gosdt.intervals import IntervalSearch
 
-    ranked = merge_ranks(problem, tests, units)
+    ranked = merge_ranks(problem, tests, units, context)
+    context.look(LAYING * ranked.ranks.size)
     search = IntervalSearch(ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1)))
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:

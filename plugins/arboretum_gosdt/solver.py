@@ -68,28 +68,29 @@ class Gosdt:
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
-        found, memory = self._read(problem), DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes
+        context = context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
+        found = self._read(problem, context)
         which = kind_of(self.search, found.asked, found.tests, found.units)
         if self.resume and which is not Which.sparse:
             able = "sparse does (objective.lam > 0, no limit but the depth)"
             raise CapabilityError(f"the search {which.name} does not go on from a proof, {able}; leave solver.resume, or --from, out")
         without = (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
-        found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, memory, without, self.threads)
+        found.chosen = choose(problem, found.asked, found.tests, found.units, self.search, context, without, self.threads)
         if self.resume:
             resume(self.resume, found, context)
         return found
 
-    def _read(self, problem: Problem) -> Attempt:
+    def _read(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError("solver gosdt minimises a loss that is a sum over objects; add objective=accuracy (or balanced, cost_matrix)")
-        return Attempt(problem, Asked.of(problem, self.limits), all_tests(problem), units_of(problem))
+        return Attempt(problem, Asked.of(problem, self.limits), all_tests(problem, context=context), units_of(problem))
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what a problem of these dtypes and limits will call, on a few of its objects."""
         from arboretum.kernels.solving.fingerprints import rehash
 
         context.progress(0, None, "loading the kernels of gosdt")
-        attempt, n = self._read(problem), problem.objects.n_objects
+        attempt, n = self._read(problem, context), problem.objects.n_objects
         some = np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64))
         which = kind_of(self.search, attempt.asked, attempt.tests, attempt.units)
         loss = np.ones(len(some), np.int64)
@@ -100,9 +101,9 @@ class Gosdt:
         small = attrs.evolve(problem, objects=attrs.evolve(small, label=labels.astype(small.label.dtype)))
         tests = attrs.evolve(attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some]))
         units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
-        chosen = choose(small, attempt.asked, tests, units, which, None, self.without, self.threads)
+        chosen = choose(small, attempt.asked, tests, units, which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too
-            whole = choose(problem, attempt.asked, attempt.tests, attempt.units, which, None)
+            whole = choose(problem, attempt.asked, attempt.tests, attempt.units, which, context)
             if whole.search.layout is not None:
                 chosen.search.layout = whole.search.layout[0], 1
         warmed = attrs.evolve(attempt, problem=small, tests=tests, units=units, chosen=chosen).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))

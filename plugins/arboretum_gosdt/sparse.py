@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.api import BudgetError
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
@@ -20,8 +21,8 @@ from arboretum_gosdt.prepared import SMALL
 from arboretum_gosdt.sparse_kernel import BEYOND, DEPTH_KEY, EXPANDED, KNOWN, LEVEL, LOGGED, N_STATE, Memo, search
 from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, LEAF, LEAST, LOSS, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE,
-    SIMILAR, STRIDE, SUPERSET, SUPPORT, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
+    BEST, BEST_FEATURE, BUDGET, CHILD, DEPTH, DIVIDED, EXPANDED_NODE, LEAF, LEAST, LOSS, MEMO, N_FEATURES, N_NODE, NEVER, PARENT, PART, SELECT, SHAPE, SIDE,
+    SIMILAR, STATE, STRIDE, SUPERSET, SUPPORT, THREE, UNLIMITED, WEIGHT, Data, Levels, Scratch,
 )  # fmt: skip
 from arboretum_gosdt.sparse_node import BOUNDS as USED
 from arboretum_gosdt.sparse_rows import BITS, count_groups, lay_rows
@@ -43,7 +44,8 @@ three leaves of a child, before it is entered.   shape : three leaves cost at le
 memo : sets of rows met again.   select : only pairs of features that may be asked first.   support : leaves that save less than
 they cost are not in an optimum (B.6), nor tests beside them.
 """
-LEVELS = 12
+LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27
+"""At first: at most so many, or fewer where they take that many bytes."""
 EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
@@ -62,12 +64,12 @@ def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray,
     return np.column_stack([weights, *more]), weights.shape[1] + int(lost.any()), own
 
 
-def room_of_levels(kind: type, stride: int, n_words: int, positions: int, n_planes: int, groups: int, priced: bool) -> Arrays:
+def room_of_levels(kind: type, levels: int, stride: int, n_words: int, positions: int, n_planes: int, groups: int, priced: bool) -> Arrays:
     """Arrays for ``Levels``, by name."""
     prices = stride if priced else 0
 
     def level(kind_of: type, *shape: int) -> np.ndarray:
-        return np.empty((LEVELS, *shape), kind_of)
+        return np.empty((levels, *shape), kind_of)
 
     return Arrays({
         "words": level(kind, n_words * stride), "full": level(kind, n_words), "rows": level(np.uint32, stride // PART * positions),
@@ -88,13 +90,14 @@ class SparseSearch:
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price :
     int64[features], ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
-    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.
+    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.   memory_bytes : raises
+    BudgetError where the pairs of a path of one test take more.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
         without: Collection[str] = (), greedy: bool = True, mass: np.ndarray | None = None, price: np.ndarray | None = None,
-        word: int | None = None,
+        word: int | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
@@ -118,8 +121,12 @@ class SparseSearch:
         positions = (n_words + 1) * word_bits
         numbers = np.array([classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
+        pairs = n_planes * stride**2 * kind().itemsize
+        if memory_bytes is not None and LEAST_LEVELS * pairs > memory_bytes:
+            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+            raise BudgetError(f"the pairs of {n_features:,} tests on {LEAST_LEVELS} levels take {LEAST_LEVELS * pairs / 1e6:,.0f} MB; {ways}")
         self._data = Data(of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers)
-        self._levels = room_of_levels(kind, stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
+        self._levels = room_of_levels(kind, max(LEAST_LEVELS, min(LEVELS, LEVELS_BYTES // pairs)), stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
             np.empty(n_words, kind), np.empty(n_words, kind), np.empty(n_planes, kind), np.empty(2, kind), np.empty(stride, kind),
@@ -146,6 +153,7 @@ class SparseSearch:
         total, numbers, node, use = int(weights.max(axis=1).sum()), data.numbers.copy(), self._levels["node"], int(data.numbers[USED])
         numbers[[LOSS, LEAF, SUPPORT]] = q, p, p // q + 1 if use & SUPPORT_BOUND else 1
         self._data = data._replace(numbers=numbers, saving=np.minimum(numbers[[SUPPORT]], self._scratch.never[0]).astype(data.saving.dtype))
+        self._laid: np.ndarray | None = None
         self._slices, self._given, self._log = 0, np.empty((0, 4), np.int64), np.empty((0, 3), np.uint64)
         self._memo = Arrays({
             "slots": np.zeros((2048, 2), np.uint64), "lower": np.empty(1024, np.int64), "upper": np.empty(1024, np.int64),
@@ -183,13 +191,16 @@ class SparseSearch:
         ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
         self._look(finished=ended == "")
         if ended and self.subproblems:
-            self.start_from(self.tree())  # which may cost less than is known
+            nodes = self.tree(hurry=True)
+            cost = self.start_from(nodes)  # which may cost less than is known, or more, where the best one takes long to be laid out
+            if cost > self.upper:
+                self._laid, self.upper = nodes, cost
         return ended
 
-    def steps(self, most: int) -> int:
-        """Work some slices long, or until the end; returns how many."""
+    def steps(self, most: int, until: float | None = None) -> int:
+        """Work some slices long, until the end or a ``time.monotonic()`` value; returns how many."""
         found = PAUSED
-        while self._slices < most and found != FINISHED:
+        while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
             self._pace = SLICE / SLICE_SECONDS
             found = self._work()
             if found == NEED_ROOM:
@@ -198,7 +209,7 @@ class SparseSearch:
         return self._slices
 
     def _work(self) -> int:
-        self._slices, start = self._slices + 1, time.perf_counter()
+        self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
         work = SLICE if self._greedy or not self._timed else int(self._pace * SLICE_SECONDS)
         levels, memo, state = self.arrays()
         found = search(self._data, levels, self._scratch, memo, state, work)
@@ -238,25 +249,33 @@ class SparseSearch:
             return
         node = self._levels["node"][0]
         self.upper = int(node[BEST]) + self._lost
+        if node[STATE] != EXPANDED_NODE:
+            return
         bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
         self.lower = min(self.upper, int(node[BUDGET]) + 1 + self._lost) if finished else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
 
-    def start_from(self, nodes: np.ndarray) -> None:
-        """Go on with a tree that was found otherwise, where it is better than the best one so far."""
+    def start_from(self, nodes: np.ndarray) -> int:
+        """Go on with a tree that was found otherwise, where it is better than the best one so far; returns what it costs."""
         self._greedy = False
         cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
         if cost < node[BEST]:
             node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
             self._look()
+        return cost + self._lost
 
-    def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper`` after ``run``."""
+    def tree(self, hurry: bool = False) -> np.ndarray:
+        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost is ``upper`` after ``run``.
+
+        hurry : a tree that costs more, where the best one takes long to be laid out.
+        """
         if not self.subproblems:
             return np.array([[-1, 0, -1, -1]])
+        if self._laid is not None:
+            return self._laid
         if self._levels["node"][0, BEST_FEATURE] == GIVEN:
             return self._given
         best, feature = self._levels["node"][0, [BEST, BEST_FEATURE]].tolist()
-        return best_tree(self.asked, self._virtual, self._random, self._memo, (best + self._lost, feature), partial(SparseSearch, word=self.word))
+        return best_tree(self.asked, self._virtual, self._random, self._memo, (best + self._lost, feature), partial(SparseSearch, word=self.word), hurry)
 
     def remembered(self) -> tuple[Any, ...]:
         """The memo as :class:`arboretum.api.Memo` has it."""

@@ -12,6 +12,10 @@ from arboretum_gosdt.sparse_node import (
 )  # fmt: skip
 
 
+LONGEST = 5_000_000
+"""Work on trees of three leaves below one child: some tenths of a second."""
+
+
 @jit(inner=True, borrow=True)
 def inherit(data, levels, scratch, d):
     """Bounds of the children of the node of level d from those of its parent's children.
@@ -113,10 +117,11 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     """What a tree of three leaves for child (side, i) costs at least, above three leaves and one test of the lowest price, if that is at
     most ``most``, else more than that; where tests have no price, it is the least cost.
 
-    From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.
+    From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.  Returns that and the work
+    it took; the work is negative, and nothing is told, where there is too much to do.
     """
     q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
-    planes, priced, cheapest, size = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0)
+    planes, priced, cheapest, size, work = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0), np.int64(0)
     words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
@@ -139,6 +144,9 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             allowed = (most - paid) // q
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
+            work += n_words * stride // 32
+            if work > LONGEST:
+                return most, -work
             if not ready:
                 ready = True
                 mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
@@ -153,4 +161,4 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
             if rest != never:  # which times q may not fit
                 most = min(most, q * (loss + rest) + paid - 1)
-    return most + 1 if priced else (most // q + 1) * q
+    return (most + 1 if priced else (most // q + 1) * q), work

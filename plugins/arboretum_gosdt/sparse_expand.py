@@ -8,15 +8,18 @@ from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_bounds import inherit
 from arboretum_gosdt.sparse_lanes import has_prices, leaf_losses, pairs_of
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, DEPTH, LANES, LEAF, LOSS, MASS, NEVER, N_FEATURES, OPEN, OWN, PARENT,
-    PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, SUMMED, TWO_0, TWO_1, WEIGHT, WHOLE, paid_for, weigh, words_of,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, COUNTED, COUNTING, DEPTH, EXPANDED_NODE, HALF, LANES, LEAF, LOSS, MASS, NEVER,
+    N_FEATURES, OPEN, OWN, PARENT, PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, SUMMED, TWO_0, TWO_1, WEIGHT, WHOLE, WITHIN, paid_for, weigh,
+    words_of,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import pack_node
 
 
 @jit(inner=True, borrow=True)
-def expand(data, levels, scratch, d):
-    """Everything that counting the pairs of a node's features says of it; rows, features and class weights are there.
+def begin_node(data, levels, scratch, d):
+    """What the features of a node say one by one; then its pairs are to be counted, unless it must be a leaf.
+
+    Rows, features and class weights are there.
 
     One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has, at its root, a leaf beside a
     cell that is divided (three leaves and at least the loss of that leaf), or two cells that are divided (four leaves).
@@ -27,7 +30,7 @@ def expand(data, levels, scratch, d):
     for k in range(classes):
         most = max(most, np.int64(levels.totals[d, k]))
     weigh(data, levels, scratch, d)
-    node[STATE], node[CHILD] = 1, -1
+    node[STATE], node[CHILD] = EXPANDED_NODE, -1
     node[BEST], node[BEST_FEATURE] = q * (node[WEIGHT] - most) + p, -1
     if n == 0 or depth == 0:
         node[N_FEATURES] = 0
@@ -54,8 +57,32 @@ def expand(data, levels, scratch, d):
     # more than the limit: bounds that only just suffice here say too little about other nodes.  Most nodes of less than five leaves
     # are closed at once: they take a quarter less time with a quarter of a leaf (carryout; as many nodes)
     limit = min(node[BUDGET], node[BEST] - 1)
-    count_pairs(data, levels, scratch, d, limit + (p // 4 if limit < 5 * p else p))
+    limit = limit + (p // 4 if limit < 5 * p else p) if data.numbers[BOUNDS] & SELECT != 0 else NEVER
+    node[STATE], node[COUNTED], node[WITHIN] = COUNTING, 0, limit
+    some, all_of, lanes = np.int64(0), np.int64(0), data.numbers[LANES]
+    for f in range(n):
+        if alive[f] != 0:
+            all_of += (stride - f // lanes * lanes) // lanes
+            some += stride // lanes if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit else 0
+    node[HALF] = some >= all_of
+    for c in range(2 * stride):
+        scratch.two[c] = scratch.never[0]
+        scratch.three[c] = scratch.never[0]
+    for f in range(stride):  # a leaf on both sides is known before any pair
+        cost = upper[f] + upper[stride + f] + paid_for(data, levels, d, f)
+        if alive[f] != 0 and cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
+        if priced:
+            scratch.alive[f] = alive[f]
+
+
+@jit(inner=True, borrow=True)
+def end_node(data, levels, scratch, d):
+    """What its pairs, now counted, say of a node."""
     read_pairs(data, levels, scratch, d)
+    node, stride = levels.node[d], levels.node[d, STRIDE]
+    upper, low, many, pair, alive = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d]
+    node[STATE] = EXPANDED_NODE
     for f in range(stride):
         paid = paid_for(data, levels, d, f)
         bound, cost = min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid, upper[f] + upper[stride + f] + paid
@@ -110,32 +137,25 @@ def price_tests(data, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def count_pairs(data, levels, scratch, d, limit):
-    """Count the pairs of the features that may be asked first within the limit: half of all pairs, or whole rows of few features.
+def count_pairs(data, levels, scratch, d, work):
+    """Count on the pairs of the features that may be asked first within the limit, some ``work`` long: half of all pairs, or whole rows of few features.
 
-    Where tests have prices, a feature goes only where a cheaper one, which is before it, divides the rows alike.
+    Where tests have prices, a feature goes only where a cheaper one, which is before it, divides the rows alike.  Returns the work that is left; a
+    node is done when all its features are COUNTED.
     """
     node, lanes, planes, priced = levels.node[d], data.numbers[LANES], data.numbers[PLANES], has_prices(data.price)
-    n, stride, alive, low, never = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d], scratch.never[0]
-    judged = scratch.alive if priced else alive
-    if data.numbers[BOUNDS] & SELECT == 0:
-        limit = NEVER
-    some, all_of, words = np.int64(0), np.int64(0), words_of(data, levels, d)
-    for f in range(n):
-        if alive[f] != 0:
-            all_of += (stride - f // lanes * lanes) // lanes
-            some += stride // lanes if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit else 0
-    for c in range(2 * stride):
-        scratch.two[c] = never
-        scratch.three[c] = never
-    if priced:
-        for f in range(stride):
-            judged[f] = alive[f]
-    for i in range(n):
+    n, stride, alive, low = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d]
+    judged, words, n_words = scratch.alive if priced else alive, words_of(data, levels, d), levels.starts[d, data.factors.shape[0]]
+    for i in range(node[COUNTED], n):
+        if work < 0:
+            return work
+        node[COUNTED] = i + 1
         alive[i] = judged[i]
-        if alive[i] != 0 and (some >= all_of or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= limit):
-            begins = i // lanes * lanes if some >= all_of else 0
+        if alive[i] != 0 and (node[HALF] != 0 or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node[WITHIN]):
+            begins = i // lanes * lanes if node[HALF] != 0 else 0
             both = levels.both[d, i * planes * stride :]
             pairs_of(words, i, begins, levels.totals[d], levels.counts[d], scratch.least, both, scratch.two, scratch.three, judged)
             alive[i] = 1
-            levels.seen[d, i] |= OPEN if some >= all_of else OPEN | WHOLE
+            levels.seen[d, i] |= OPEN if node[HALF] != 0 else OPEN | WHOLE
+            work -= 2 * n_words * ((stride - begins) // lanes + 1)
+    return work

@@ -13,11 +13,11 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, two_leaves
-from arboretum_gosdt.sparse_expand import expand
+from arboretum_gosdt.sparse_expand import begin_node, count_pairs, end_node
 from arboretum_gosdt.sparse_lanes import has_prices, prefetch, sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, DEPTH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER, POSITIONS, RANK, SIDE, STATE,
-    STRIDE, SUMMED, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
+    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, COUNTED, COUNTING, DEPTH, FRESH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER,
+    POSITIONS, RANK, SIDE, STATE, STRIDE, SUMMED, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
 )  # fmt: skip
 from arboretum_gosdt.sparse_rows import begin, enter_child
 
@@ -152,13 +152,13 @@ def descend(data, levels, scratch, d, i, side, budget):
     for word in range(2):
         key = levels.keys[d, i, word]
         levels.node_key[d + 1, word] = key if side == 1 else levels.node_key[d, word] - key
-    child[STATE], child[BUDGET], child[DEPTH] = 0, budget, below(node[DEPTH])
+    child[STATE], child[BUDGET], child[DEPTH] = FRESH, budget, below(node[DEPTH])
     child[LEAST] = levels.low[d, side * node[STRIDE] + i]
 
 
 @jit(inner=True, borrow=True)
 def few_leaves(data, levels, scratch, d, i, side):
-    """The least cost of child (side, i) with three leaves, where it matters; returns whether that was looked for.
+    """The least cost of child (side, i) with three leaves, where it matters; returns the work that took, 0 where it was not looked for.
 
     Where tests have prices, a bound of it.
     """
@@ -167,13 +167,16 @@ def few_leaves(data, levels, scratch, d, i, side):
     floor = levels.node[d, CHEAPEST] * levels.mass[d, place] if priced else 0
     cap = min(levels.upper[d, place], 4 * p + floor) - 1
     if cap < 3 * p + floor or levels.many[d, place] > cap:
-        return False
-    cost = 3 * p + floor + three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
+        return np.int64(0)
+    cost, work = three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
+    if work < 0:
+        return -work
+    cost += 3 * p + floor
     upper = levels.upper[d, place]
     if cost <= cap and not priced:
         upper = min(upper, cost)
     learn(data, levels, d, i, side, min(4 * p + floor, cost), upper)
-    return True
+    return work + 1
 
 
 @jit(inner=True, borrow=True)
@@ -192,7 +195,7 @@ def next_candidate(levels, d, limit):
 def choose(data, levels, scratch, memo, d, limit, i):
     """One step for feature i: asks the memo, looks for small trees, or says which child is to be solved and with which budget.
 
-    Returns (side, budget); side −1 where something was learnt and the node is to be looked at again.
+    Returns (side, budget); side −1 where something was learnt and the node is to be looked at again, with the work that took for a budget.
     """
     stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
     again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], has_prices(data.price)
@@ -229,9 +232,10 @@ def choose(data, levels, scratch, memo, d, limit, i):
         if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
-                if few_leaves(data, levels, scratch, d, i, one):
+                took = few_leaves(data, levels, scratch, d, i, one)
+                if took > 0:
                     spread_bound(data, levels, scratch, d, i, one, low[place])
-                    return again
+                    return np.int64(-1), took
     place = side * stride + i
     return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
 
@@ -246,15 +250,20 @@ def search(data, levels, scratch, memo, state, work):
     while True:
         d = state[LEVEL]
         node = levels.node[d]
-        if node[STATE] == 0:
+        if node[STATE] == FRESH:
             soon = state[KNOWN] + levels.node.shape[0]  # every node on the way from the root may be closed before the next is expanded
             if d + 2 >= levels.node.shape[0] or soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0 or (memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]):
                 return PAUSED
             state[EXPANDED] += 1
-            work -= 2000 + levels.starts[d, groups] * node[N_FEATURES] * node[N_FEATURES] // 32
-            expand(data, levels, scratch, d)
+            work -= 2000
+            begin_node(data, levels, scratch, d)
+        if node[STATE] == COUNTING:
+            work = count_pairs(data, levels, scratch, d, work)
+            if node[COUNTED] < node[N_FEATURES]:
+                return PAUSED
+            end_node(data, levels, scratch, d)
         limit = min(node[BUDGET], node[BEST] - 1 + (state[BEYOND] if d == 0 else 0))
         i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
         if i >= 0:
@@ -262,6 +271,10 @@ def search(data, levels, scratch, memo, state, work):
             if side >= 0:
                 descend(data, levels, scratch, d, i, side, budget)
                 state[LEVEL] = d + 1
+                continue
+            work -= budget
+            if work < 0 and budget > 0:
+                return PAUSED
             continue
         number = close(data, levels, memo, state, d)
         if d == 0:

@@ -87,12 +87,14 @@ class Levels(NamedTuple):
     node_key: np.ndarray
 
 
-N_FEATURES, STRIDE, DEPTH, BUDGET, BEST, BEST_FEATURE, LEAST, CHILD, SIDE, STATE, WEIGHT, MASS, SAVING, PATH, CHEAPEST = range(15)
+N_FEATURES, STRIDE, DEPTH, BUDGET, BEST, BEST_FEATURE, LEAST, CHILD, SIDE, STATE, WEIGHT, MASS, SAVING, PATH, CHEAPEST, COUNTED, WITHIN, HALF = range(18)
 """Places in ``Levels.node``: features, their number rounded up to whole vectors, remaining depth, what a tree may cost to matter,
-least cost known and its feature (−1: a leaf), proven bound, feature and side of the child that is being solved, 0 for a node that
-is new, weight of all rows; where tests have prices, mass of all rows, what a path below may cost, and the lowest price; what a
-leaf must save beside a node that is divided."""
-N_NODE = 15
+least cost known and its feature (−1: a leaf), proven bound, feature and side of the child that is being solved, its state (below), weight of all rows; where tests have prices, mass of all rows, what a path below may cost, and the lowest price; what a
+leaf must save beside a node that is divided; while pairs are counted, of how many features they are, what a
+tree may cost whose are, and 1 where a pair is counted once, with the first of its features."""
+N_NODE = 18
+FRESH, EXPANDED_NODE, COUNTING = range(3)
+"""States of a node: nothing is known of it; its children are bounded; its pairs are being counted."""
 RANK = 1 << 20
 """Rank = weight of the smaller side · RANK + features behind."""
 

@@ -16,7 +16,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
 from arboretum_gosdt.sparse import SparseSearch
 from arboretum_gosdt.sparse_kernel import LEVEL, LOGGED, LOOKED, keep
-from arboretum_gosdt.sparse_node import BEST, BEST_FEATURE, CHILD, LEAST, RANK, SIDE, STATE, STRIDE
+from arboretum_gosdt.sparse_node import BEST, BEST_FEATURE, CHILD, EXPANDED_NODE, LEAST, RANK, SIDE, STATE, STRIDE
 
 LOG = 1 << 14
 """Sets that are closed in a slice, at most."""
@@ -30,7 +30,7 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
         keep(other_memo, other_state, memo.log[r, 0], memo.log[r, 1], memo.lower[number], memo.upper[number], memo.test[number])
     for d in range(min(state[LEVEL], other_state[LEVEL]) + 1):
         node, other = levels.node[d], other_levels.node[d]
-        if node[STATE] == 0 or other[STATE] == 0:
+        if node[STATE] != EXPANDED_NODE or other[STATE] != EXPANDED_NODE:
             return
         for place in range(2 * node[STRIDE]):
             other_levels.upper[d, place] = min(other_levels.upper[d, place], levels.upper[d, place])

@@ -18,6 +18,8 @@ ALL = 1 << 62
 """Slices, as many as it takes."""
 QUICK = 1 << 26
 """Rows times pairs of features, up to which all trees of two levels are gone through where the memo knows nothing."""
+LONG = 1 << 29
+"""The same, from which the pairs of all nodes of a tree are not counted in a hurry: it takes some tenths of a second."""
 LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
 """Places of a set that waits: its rows in ``order``, remaining depth, node above and place of the child there."""
 
@@ -195,11 +197,12 @@ def inherit(cheap, dear, prices, memo):
     return known
 
 
-def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int], search: Callable) -> np.ndarray:
+def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Arrays, root: tuple[int, int], search: Callable, hurry: bool) -> np.ndarray:
     """int64[nodes, 4], see ``SparseSearch.tree``.
 
     virtual : the row of each row of a group; random : its random words.   root : least cost, and its test.   search : finds the trees
-    of three leaves that the memo does not hold, or that were found when it held others.
+    of three leaves that the memo does not hold, or that were found when it held others.   hurry : where that takes long it is left, and the tree
+    costs more.
     """
     n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
@@ -212,9 +215,11 @@ def best_tree(asked: Asked, virtual: np.ndarray, random: np.ndarray, memo: Array
         )  # fmt: skip
         if cost <= root[0]:
             return nodes[:made].copy()
-    tree, has = asked.hang(nodes), asked.has()
+    tree = asked.hang(nodes)
+    if hurry and n * asked.n_features**2 > LONG:
+        return tree.lay()
     for node in [*tree.leaves(), *tree.inner()]:
-        asked.exchange(node, has, search, 2, ALL)
+        asked.exchange(node, search, 2, ALL)
     if tree.settle() > root[0]:
         raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
     return tree.lay()

@@ -11,6 +11,7 @@ import numpy as np
 from arboretum.api import BudgetError
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.slices import FINISHED, run_slices
+from arboretum_gosdt.prepared import steps_until
 
 SLICE = 20_000_000
 """Work between looks at the clock."""
@@ -120,7 +121,7 @@ class Within:
 
         def work() -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE)
+            return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, steps_until(until))
 
         return run_slices(work, self._make_room, until, tell)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, TOO_LONG
 from arboretum_gosdt.sparse_kernel import below, keyed
 
 NEVER = np.int64(1) << 60
@@ -440,8 +440,8 @@ def keep_edges(table, levels, memo, graph, state):
 
 
 @jit(borrow=True)
-def search(table, levels, scratch, memo, graph, state, work):
-    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED."""
+def search(table, levels, scratch, memo, graph, state, work, most):
+    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or TOO_LONG where the next set alone takes ``most``."""
     tests = table.outcome.shape[1]
     while True:
         d = state[LEVEL]
@@ -461,7 +461,10 @@ def search(table, levels, scratch, memo, graph, state, work):
                 return NEED_ROOM
             if work < 0:
                 return PAUSED
-            work -= 1000 + (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            if step > most:
+                return TOO_LONG
+            work -= 1000 + step
             expand(table, levels, scratch, memo, d)
         limit = limit_of(node, d)
         i = next_open(levels, d, limit)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Tree
+from arboretum.api import Context, OutOfTime, Problem, Tree
 from arboretum_maxcost.search import EVER, Search
 from arboretum_maxcost.space import Space, space_of
 
@@ -60,7 +61,8 @@ def staircase(problem: Problem, context: Context = Context(), *, without: tuple[
             break
         budget = reach + 1
     if search.stopped:
-        search.greedy(top)
+        with suppress(OutOfTime):  # a leaf is a tree, too
+            search.greedy(top)
     return _staircase(space, search, budget, top)
 
 
@@ -96,7 +98,11 @@ def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]
     while budget <= top:
         finished = search.ask(budget, limit, turn)
         if not finished and turn == FIRST_TURN:
-            search.greedy(top)
+            try:
+                search.greedy(top)
+            except OutOfTime:
+                if search.cheapest(limit) == EVER:
+                    raise
         _, reach, up, spent = search.bounds(budget)
         if up <= limit:
             return budget, spent

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, Problem, Solution, Status, param
+from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, param, sample
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 from arboretum_maxcost.space import WHOLE, Space, space_of, whole
@@ -25,9 +25,9 @@ DEFAULT_BYTES = 2_000_000_000
 """Where the run sets no budget.memory_mb."""
 
 
-def exact_space(problem: Problem, *, priced: bool) -> Space:
+def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:  # noqa: B008 - frozen
     """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not exact or rows not told apart."""
-    space, objects, rows = space_of(problem, without_error=False, priced=priced, solver="front"), problem.objects, problem.objects.table
+    space, objects, rows = space_of(problem, without_error=False, priced=priced, solver="front", context=context), problem.objects, problem.objects.table
     merged = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
     if (objects.label[objects.object_of_row] != rows.target.codes).any() or not np.allclose(merged, objects.weight, rtol=1e-12, atol=0):
         raise CapabilityError("solver front counts the errors of rows, and merged objects hide some; use encoder.coalesce=none")
@@ -105,6 +105,8 @@ class Search:
         depth = 0
         while self.max_depth is None or depth <= self.max_depth:
             self._round(depth, context)
+            if self.stopped == "seconds" and depth == 0:
+                raise OutOfTime("the budget of seconds ran out before there was any tree; raise budget.seconds")
             if self.stopped and depth:
                 break
             self.rounds, self.corners = depth, self.points(self.root, corners=True).copy()
@@ -121,7 +123,7 @@ class Search:
         form = self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
         self._make_room()
         self.root = int(self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth))
-        until = None if depth == 0 else context.deadline
+        until = context.latest if depth == 0 else context.deadline
 
         def tell() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
@@ -200,7 +202,7 @@ class FrontSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """The whole front.  Raises CapabilityError or DataError with the way out."""
-        search, units = self._search(problem)
+        search, units = self._search(problem, context)
         found = self.solution(search.run(context), units)
         if not self.curves:
             return found
@@ -210,12 +212,12 @@ class FrontSolver:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels: solve the problem as far as greedy trees go."""
         context.progress(0, None, "loading the kernels of front")
-        search, units = self._search(problem)
+        search, _ = self._search(attrs.evolve(problem, objects=sample(problem.objects)), context)
         search.run(attrs.evolve(context, deadline=time.monotonic()))
         if self.curves:
             list(greedy_curves(problem, self.names))
 
-    def _search(self, problem: Problem) -> tuple[Search, tuple[Fraction | int, ...]]:
+    def _search(self, problem: Problem, context: Context) -> tuple[Search, tuple[Fraction | int, ...]]:
         """The search, and per axis the number by which its integers are divided."""
         from arboretum_maxcost.kernels_lists import Form
 
@@ -224,7 +226,7 @@ class FrontSolver:
         limits = problem.parts.limits()
         if rule.delta is not None:
             raise CapabilityError("solver front knows no leaf rule by impurity; use stopping=[pure], or limits")
-        space = exact_space(problem, priced=names[1] in ("expected_cost", "max_cost"))
+        space = exact_space(problem, priced=names[1] in ("expected_cost", "max_cost"), context=context)
         largest, leaf, per_node, per_mass = AXES[names[1]]
         counts = int("n_leaves" in names[2:] or limits.max_leaves is not None)
         light, _ = rule.levels(space.total)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Capability, Choice, Context, Tree, assemble
+from arboretum.api import Capability, Choice, Context, OutOfTime, Tree, assemble
 from arboretum_maxcost.space import Space, compiled
 
 SLICE = 2_000_000
@@ -96,7 +97,8 @@ class Search:
 
         The limit of the question rises from what must be lost to what the best tree loses, so that the bound rises, too.
         """
-        self.greedy(budget)
+        with suppress(OutOfTime):  # a leaf is a tree, too
+            self.greedy(budget)
         low = self.bound_loss(budget)[0]
         for share in LIMITS:
             _, _, up, _ = self.bounds(budget)
@@ -111,6 +113,7 @@ class Search:
 
     def greedy(self, budget: int) -> None:
         """Take the most promising test everywhere, and keep what this tree loses."""
+        self._latest = self.context.latest
         self._greedy(np.arange(self.space.n_objects), budget)
 
     def found(self, most: int = EVER) -> list[tuple[int, int]]:
@@ -205,6 +208,8 @@ class Search:
         """(loss, price) of the tree it grows below."""
         from arboretum.kernels.solving.fingerprints import enter
 
+        if self._latest is not None and time.monotonic() > self._latest:
+            raise OutOfTime("the budget of seconds ran out before there was any tree; raise budget.seconds")
         kernels, loss = self.kernels, self._loss(rows)
         if loss == 0 or left < self.task.setting[3]:
             return loss, 0

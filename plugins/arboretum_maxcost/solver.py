@@ -51,7 +51,7 @@ class MaxCostSolver:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
         context, objective = self._checked(context), problem.parts.objective
         if isinstance(objective, MaxCost):
-            return self._cheapest(problem, context, space_of(problem, without_error=False), lambda space: error_of(space, objective.error))
+            return self._cheapest(problem, context, space_of(problem, without_error=False, context=context), lambda space: error_of(space, objective.error))
         shape = shape_of(objective)
         if shape is Shape.complexity:
             return self._without_error(problem, context)
@@ -110,7 +110,7 @@ class MaxCostSolver:
             raise CapabilityError("solver max_cost minimises complexity=max_cost or complexity=depth; solver=subtable_dp knows the others")
         if refuted := refutation(problem.parts.impurity, problem.objects.n_classes):
             raise CapabilityError(f"solver max_cost would prove what is false: {refuted}")
-        space = space_of(problem, without_error=True, priced=form.priced)
+        space = space_of(problem, without_error=True, priced=form.priced, context=context)
 
         def value(paid: float) -> float:
             return form.leaf + form.per_node * paid
@@ -138,7 +138,7 @@ class MaxCostSolver:
 
     def _most_accurate(self, problem: Problem, context: Context) -> Solution:
         """The least error within a budget."""
-        space = space_of(problem, without_error=False)
+        space = space_of(problem, without_error=False, context=context)
         top = self._budget(problem, space, None)
         search, share = Search(space, context, self.without), Fraction(1, space.total)
         search.tell = lambda low, up: context.proven(float(low * share), float(up * share))

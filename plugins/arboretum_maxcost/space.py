@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Encoded, Family, Prices, Problem, refuse_unfit
+from arboretum.api import CapabilityError, Context, Encoded, Family, Prices, Problem, refuse_unfit
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -99,10 +99,17 @@ class Space:
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
-def space_of(problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost") -> Space:
+PER_ROW, PER_CODE = 600, 5
+"""Steps for each row and each code while equal rows are found."""
+
+
+def space_of(
+    problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost", context: Context = Context(),  # noqa: B008 - frozen
+) -> Space:  # fmt: skip
     """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for the solver."""
     objects, prices = problem.objects, problem.prices
     refuse_unfit(solver, objects, prices)
+    context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
     _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
     merged, n = merged.ravel(), len(index)

@@ -15,6 +15,8 @@ from arboretum.api import BudgetError, CapabilityError, Context, Encoded, Family
 
 DEFAULT_BYTES = 4_000_000_000
 """Of a solver's own, where the run sets no budget.memory_mb."""
+PER_OUTCOME = 5
+"""Steps for each outcome of a test of an object: told from the code, packed, laid out."""
 MOST = 1 << 60
 """All costs together stay below, so that sums of four of them fit into 63 bits."""
 
@@ -94,8 +96,10 @@ class Binary:
         return Solution(tree, value, bound, status, steps[0], status is Status.optimal, notes, details)
 
 
-def read(problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs | None = None) -> Binary:
-    """Bits, groups and costs of a problem; raises CapabilityError or DataError, with the way out, for one that is none for the solver.
+def read(
+    problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs | None = None, context: Context = Context(),  # noqa: B008 - frozen
+) -> Binary:  # fmt: skip
+    """Bits, groups and costs of a problem; raises CapabilityError or DataError, with the way out, for one that is none for the solver; OutOfTime.
 
     obeyed : names of limits that the solver takes care of.   costs : of a problem, for a solver: int64[objects, classes], that of a leaf, and
     what 1 is worth; None: the objective is one of weighted errors, as accuracy, balanced, weighted and cost_matrix are, with ``factors`` and ``errors``.
@@ -111,7 +115,7 @@ def read(problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs
         if feature.arity > 2:
             ways = "encoder=onehot (a test per value), or encoder=midpoints"
             raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {feature.n_bins} branches; use {ways}")
-    outcome, tests = _tests(objects)
+    outcome, tests = _tests(objects, context)
     keys = list(map(bytes, np.packbits(outcome.T, axis=1)))
     place = {key: k for k, key in enumerate(sorted(set(keys)))}
     group = np.array([place[key] for key in keys], np.int64)
@@ -123,12 +127,13 @@ def read(problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs
     return Binary(problem, np.ascontiguousarray(outcome[:, first]), tests, group, cost, leaf, rows, unit)
 
 
-def _tests(objects: Encoded) -> tuple[np.ndarray, np.ndarray]:
+def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and complements."""
     found: dict[bytes, tuple[int, np.ndarray]] = {}
     for f, feature in enumerate(objects.features):
         code = objects.codes[:, f]
         for k in range(feature.n_tests):
+            context.look(PER_OUTCOME * objects.n_objects * (objects.n_tests - int(objects.test_offset[f]) - k))
             outcome = code > k if feature.family is Family.thresholds else code != k if feature.family is Family.equals else code > 0
             key = np.packbits(outcome ^ outcome[:1]).tobytes()
             if key.strip(b"\0"):
@@ -174,7 +179,7 @@ class Pace:
     SECONDS = 0.05
 
     def __init__(self) -> None:
-        self._amount = 64
+        self._amount = 1
 
     def timed(self, work: Callable[[int], int]) -> int:
         """A slice of ``work(amount)``; returns how it ended."""

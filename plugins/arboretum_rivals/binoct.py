@@ -19,6 +19,8 @@ BYTES = 48
 """Per entry of the matrix: scipy's, while it is made, and HiGHS's by rows and by columns."""
 SOLVED, OUT_OF_TIME = 0, 1
 """Status of scipy's milp."""
+PER_ENTRY = 300
+"""Steps for an entry of the matrix, until HiGHS, which looks at no clock before, has made it smaller."""
 LOOK = 0.05
 """Seconds after which Ctrl-C is looked for."""
 
@@ -44,7 +46,7 @@ class BinOct:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out, BudgetError for too little memory."""
-        found, depth = read(problem, self.name, self.limits), problem.parts.limits().max_depth
+        found, depth = read(problem, self.name, self.limits, context=context), problem.parts.limits().max_depth
         if depth is None or found.leaf:
             raise CapabilityError("solver binoct needs stopping.standard.max_depth, and objective.lam=0: its program knows no price of a leaf")
         try:
@@ -54,6 +56,7 @@ class BinOct:
         n_tests, n_groups = found.outcome.shape
         program = Program(found, min(depth, n_tests, n_groups - 1), self.tight)
         room_of(context, BYTES * program.entries, f"{program.entries:,} entries of its matrix")
+        context.look(PER_ENTRY * program.entries)
         stopped, details = program.solve(context)
         details |= {"variables": program.width, "constraints": program.height}
         return found.solution(found.tree(program.best), found.value(program.lower), stopped, (program.visited, "nodes of the branch and bound"), details)

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, param
-from arboretum_rivals.binary import Binary, Pace, read, room_of, run
+from arboretum_rivals.binary import Binary, Pace, few, read, room_of, run
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class Dl85:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
         depth, least = problem.parts.limits().max_depth, problem.parts.limits().min_leaf
-        found = read(problem, self.name, self.limits)
+        found = read(problem, self.name, self.limits, context=context)
         n_tests, n_groups = found.outcome.shape  # no path asks more
         search = self._search(found, min(n_tests, n_groups - 1, n_tests if depth is None else depth), least)
         room = room_of(context, search.fixed_bytes, f"{n_tests:,} tests of {n_groups:,} groups of rows")
@@ -53,7 +53,7 @@ class Dl85:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
-        read(problem, self.name, self.limits)
+        read(few(problem), self.name, self.limits)
         cost, outcome = 1 - np.eye(4, problem.objects.n_classes, dtype=np.int64), np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool)
         small = Binary(problem, outcome, np.arange(2), np.arange(4), cost, 0, np.ones(4, np.int64), Fraction(1))
         search = self._search(small, 2, 1)

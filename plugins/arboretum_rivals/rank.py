@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, Tree, param
-from arboretum_rivals.binary import Binary, Pace, few, read, room_of, run
-from arboretum_rivals.losses import Loss, class_weights, loss_of
+from arboretum_rivals.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum_rivals.losses import ENTRIES, Loss, class_weights, loss_of
 from arboretum_rivals.printed import Rule
 
 BOUNDS = ("fixed", "lookahead", "equivalent", "splitting", "progress", "permutations", "support", "subtrees")
@@ -26,6 +26,10 @@ def bounds(names: Any) -> tuple[str, ...]:
         if name not in BOUNDS:
             raise ValueError(f"solver.without names bounds out of {', '.join(BOUNDS)}; got {name!r}")
     return tuple(names)
+
+
+PER_LOSS = 30
+"""Steps for each pair of false positives and negatives, whose losses are told and looked at."""
 
 
 @attrs.frozen
@@ -52,10 +56,12 @@ class Rank:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        search = self._search(problem, context.seed)
-        loss, found = search.loss, search.found
+        found = in_order(read(problem, self.name, self.limits, class_weights, context))
+        context.look(PER_OUTCOME * found.outcome.size + PER_LOSS * min(float(np.prod(found.cost.sum(axis=0) + 1.0)), ENTRIES))
+        loss = loss_of(found, self.name)
         what = f"{len(found.tests):,} tests and the losses of {loss.table.size:,} (FP, FN)"
         room = room_of(context, loss.table.nbytes + 8 * found.outcome.size, what)
+        search = self._search(problem, context.seed, found, loss)
 
         def tell() -> None:
             context.proven(search.lower, search.value)
@@ -65,12 +71,11 @@ class Rank:
         details |= {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
         return found.solution(search.tree(), search.lower, stopped, (search.sets, "sets of leaves"), details)
 
-    def _search(self, problem: Problem, seed: int) -> Search:
-        found = in_order(read(problem, self.name, self.limits, class_weights))
+    def _search(self, problem: Problem, seed: int, found: Binary, loss: Any) -> Search:
         limits = problem.parts.limits()
         asked = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(1 << k for k, name in enumerate(BOUNDS) if name not in (*self.without, *self._unused))
-        return Search(found, loss_of(found, self.name), asked, self.rule, seed, self.ahead, used)
+        return Search(found, loss, asked, self.rule, seed, self.ahead, used)
 
     _unused: ClassVar[tuple] = ()
 
@@ -78,7 +83,9 @@ class Rank:
         """Load the kernels, on a few objects, of both classes."""
         small = few(problem, 6)
         label = np.arange(small.objects.n_objects, dtype=small.objects.label.dtype) % 2
-        search = self._search(attrs.evolve(small, objects=attrs.evolve(small.objects, label=label)), 0)
+        small = attrs.evolve(small, objects=attrs.evolve(small.objects, label=label))
+        found = in_order(read(small, self.name, self.limits, class_weights))
+        search = self._search(small, 0, found, loss_of(found, self.name))
         run(search.work, lambda: search.make_room(10**8), Context(), lambda: None)
         search.tree()
 

@@ -8,8 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, DataError
+from arboretum.errors import BudgetError, CapabilityError, DataError
+from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.record import Solution, Status
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
@@ -42,6 +45,27 @@ def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
     if several := [name for name, n in columns.items() if n > 1]:
         paid = f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for several tests"
         raise CapabilityError(f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)")
+
+
+def best_leaf(problem: Problem, why: BudgetError) -> Solution:
+    """The leaf of least value, where a budget ended before a search began; raises ``why`` where the objective allows no leaf.
+
+    What is known of all trees is that none costs less than λ.
+    """
+    from arboretum.engine.search.statistics import Statistics
+
+    objects, objective = problem.objects, problem.parts.objective
+    if shape_of(objective) in (None, Shape.complexity):
+        raise why
+    sums, counts = Statistics.of(objects).totals(np.arange(objects.n_objects))
+    tree = assemble(objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum())))
+    if objects.task is Task.classification:
+        trees = [attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes)]
+    else:
+        trees = [attrs.evolve(tree, value=np.array([objective.leaf_value(objects.y, objects.weight)]))]
+    value, tree = min(((float(objective.value(one, problem)), one) for one in trees), key=lambda found: found[0])
+    lam = float(getattr(objective, "lam", 0.0))
+    return Solution(tree, value, min(value, lam), Status.feasible, 0, finished=False, notes=(f"{why}; the tree is the best leaf, and no tree is below {min(value, lam):g}",))
 
 
 @attrs.frozen(eq=False)

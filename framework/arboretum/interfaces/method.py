@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import attrs
 
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, OutOfTime
 from arboretum.interfaces.component import Component, param
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.table import Table
+
+STEPS_PER_SECOND, GRACE, MOMENT = 3e8, 0.1, 0.3
+"""Simple steps of a compiled loop that a processor of these years does in a second; seconds of preparation, and of the search for a first tree,
+that no budget refuses."""
 
 
 @attrs.frozen
@@ -117,6 +122,23 @@ class Context:
     progress: Callable[[float, float | None, str], None] = lambda done, total, message: None
     proven: Callable[[float, float], None] = lambda lower_bound, value: None
     after: Callable[[Solution, Callable[[], Solution]], Solution] = lambda found, work: work()
+
+    @property
+    def steps_left(self) -> float:
+        """How many simple steps of a compiled loop end by the deadline; those of a tenth of a second always do, so that small tables are prepared."""
+        left = math.inf if self.deadline is None else max(0.0, self.deadline - time.monotonic()) + GRACE
+        return left * STEPS_PER_SECOND
+
+    @property
+    def latest(self) -> float | None:
+        """Until when a first tree is sought, without which there is no answer: the deadline, or a moment from now where that is later."""
+        return None if self.deadline is None else max(self.deadline, time.monotonic() + MOMENT)
+
+    def look(self, steps: float) -> None:
+        """Raise OutOfTime where work of so many simple steps would not end by the deadline: for what no clock ends, once it is begun."""
+        if steps > self.steps_left:
+            needed = steps / STEPS_PER_SECOND
+            raise OutOfTime(f"the budget of seconds ran out before the search, which takes some {needed:.2g} seconds to prepare; raise budget.seconds")
 
 
 @attrs.frozen

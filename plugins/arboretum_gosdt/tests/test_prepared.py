@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import BudgetError, CapabilityError, Family, Prices
+from arboretum.api import BudgetError, CapabilityError, Context, Family, Prices
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price, decimal, exact_weights
 from arboretum_gosdt.prepared import merge, all_tests, units_of
@@ -135,7 +135,7 @@ def test_what_no_form_of_it_can_be_asked_is_refused_with_the_way_out():
     with pytest.raises(CapabilityError, match="'x0' has missing values; use encoder.missing=category"):
         all_tests(attrs.evolve(problem, objects=attrs.evolve(problem.objects, features=(gap, *problem.objects.features[1:]))))
     with pytest.raises(BudgetError, match="tests of 6 objects take about 0 MB as bits; raise budget.memory_mb"):
-        merge(problem, all_tests(problem), units_of(problem), 1)
+        merge(problem, all_tests(problem), units_of(problem), Context(memory_bytes=1))
     dear = attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(mu=1e30, price=Price.max)))
     with pytest.raises(CapabilityError, match="do not fit into 62 bits"):
         units_of(attrs.evolve(dear, prices=attrs.evolve(dear.prices, tests=dear.prices.tests + 1)))

@@ -1,0 +1,65 @@
+"""Solvers whose seconds end before their search begins: the best leaf, with a bound, where a leaf is allowed."""
+
+import math
+import time
+
+import pytest
+
+import arboretum
+from arboretum.errors import BudgetError, OutOfTime
+from arboretum.interfaces.method import GRACE, STEPS_PER_SECOND, Context
+
+DEEP = ["stopping=[standard]", "stopping.standard.max_depth=3", "objective.lam=0"]
+ASKED = {
+    "gosdt": ["method=gosdt", "objective.lam=0.01"],
+    "gosdt, limited": ["method=gosdt", *DEEP],
+    "gosdt, intervals": ["method=gosdt", "encoder=raw", "solver.search=intervals", *DEEP],
+    "gosdt, general": ["method=gosdt", "objective.lam=0.01", "stopping=[standard]", "stopping.standard.max_leaves=5"],
+    "gosdt, costs": ["method=gosdt", "objective=balanced", "objective.lam=0.03"],
+    "path": ["method=path"],
+    "rashomon": ["method=rashomon"],
+    "constrained": ["method=constrained", "solver.sensitive=a1", "solver.parity=0.1"],
+    "fronts, F": ["method=fronts"],
+    "fronts, AUC": ["method=fronts", "objective=auc"],
+    "oblivious": ["method=exact", "solver=oblivious", "objective=accuracy", *DEEP],
+    "dl85": ["method=dl85", *DEEP],
+    "dl8": ["method=dl8", *DEEP],
+    "osdt": ["method=osdt"],
+    "rank": ["method=rank"],
+    "gosdt_reference": ["method=gosdt_reference"],
+    "binoct": ["method=exact", "solver=binoct", "objective=accuracy", *DEEP],
+    "regression": ["dataset=diabetes", "method=regression", "encoder=bins"],
+    "regression, absolute": ["dataset=diabetes", "method=regression", "encoder=bins", "objective=absolute_error"],
+}
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A processor on which every preparation takes for ever; no kernel is needed, so that none is compiled."""
+    monkeypatch.setattr("arboretum.interfaces.method.STEPS_PER_SECOND", 1e-9)
+
+
+@pytest.mark.parametrize("words", ASKED.values(), ids=ASKED)
+def test_a_table_that_cannot_be_prepared_in_time_gives_the_best_leaf_and_a_bound(words, slow):
+    words = words if words[0].startswith("dataset=") else ["dataset=monk1-full", *words]
+    record = arboretum.run([*words, "split=none", "budget.seconds=1"])
+    found = record.solution
+    assert record.verified and record.tree.n_leaves == 1 and not found.finished
+    lam = record.config["objective"]["lam"]
+    assert found.status.value == "feasible" and found.lower_bound == pytest.approx(min(lam, found.value))
+    assert any("budget of seconds" in note and "best leaf" in note for note in record.notes)
+
+
+@pytest.mark.parametrize("method", ["subtable_dp", "max_cost", "front"])
+def test_where_no_leaf_is_allowed_the_budget_is_named(method, slow):
+    with pytest.raises(BudgetError, match=r"raise budget\.seconds"):
+        arboretum.run(["dataset=monk1-full", f"method={method}", "split=none", "budget.seconds=1"])
+
+
+def test_what_takes_a_tenth_of_a_second_is_always_done():
+    late = Context(deadline=time.monotonic() - 10)
+    late.look(GRACE * STEPS_PER_SECOND)
+    with pytest.raises(OutOfTime, match="takes some 2 seconds"):
+        late.look(2 * STEPS_PER_SECOND)
+    Context().look(math.inf)
+    assert Context().latest is None and late.latest > late.deadline
