@@ -86,7 +86,7 @@ class Asked:
         mass = None if self.mass is None else self.mass[rows]
         small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, mass=mass, price=self.price)
         slices = small.steps(most, until)
-        found = self.hang(small.tree(hurry=True), rows, node.left)
+        found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.settle() < node.cost:
             node.feature, node.children, node.paid = found.feature, found.children, found.paid
         return slices
