@@ -101,7 +101,7 @@ class Search:
         return buffers.one[:n].copy()
 
     def run(self, context: Context) -> Search:
-        """Work round after round, within the context's seconds and bytes; the first is finished in any case."""
+        """Work round after round, within the context's seconds and bytes; raises OutOfTime where the first, which leaves trees, takes longer."""
         depth = 0
         while self.max_depth is None or depth <= self.max_depth:
             self._round(depth, context)
@@ -133,7 +133,7 @@ class Search:
         except KeyboardInterrupt as error:
             self.interrupt = {"interrupted": error.args[0] if error.args else True}
             if depth == 0:  # there is no tree yet, and this round is short; a second interruption ends it
-                run_slices(lambda: self._slice(form), self._make_room, until, tell)
+                run_slices(lambda: self._slice(form), self._make_room, None, tell)
             self.stopped = "interrupt"
 
     def _stacks(self) -> Any:
