@@ -9,6 +9,9 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
+TOO_LONG = 3
+"""What a slice returns besides the words of :mod:`arboretum.kernels.solving.slices`: the next step would not end in time."""
+
 Coded = namedtuple("Coded", "codes family column index")
 """Columns of codes with their tests.
 

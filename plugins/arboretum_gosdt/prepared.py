@@ -12,7 +12,7 @@ Objects that no label helps are left out of the search.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import cached_property
 
@@ -280,9 +280,20 @@ def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray,
     return planes[: -(-found // 32)], order[kept[:found]]
 
 
-def steps_until(until: float | None) -> int:
-    """Steps that a kernel may begin: those that end by then."""
-    return int(min(Context(deadline=until).steps_left, 1 << 62))
+def run_steps(work: Callable[[int], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None]) -> str:
+    """As ``run_slices``, of a kernel that begins no step of more than so many simple steps, but returns TOO_LONG."""
+    from arboretum.kernels.solving.slices import FINISHED, run_slices
+    from arboretum_gosdt.kernels_prepare import TOO_LONG
+
+    found = FINISHED
+
+    def slice_of_work() -> int:
+        nonlocal found
+        found = work(int(min(Context(deadline=until).steps_left, 1 << 62)))
+        return FINISHED if found == TOO_LONG else found
+
+    ended = run_slices(slice_of_work, make_room, until, tell)
+    return "seconds" if found == TOO_LONG else ended
 
 
 def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,9 +11,8 @@ import numpy as np
 
 from arboretum.api import BudgetError, CapabilityError, Context, Problem, Solution, Status, Task, Tree, param, two_way_order, two_way_tree
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.objectives import decimal, exact_weights
-from arboretum_gosdt.prepared import alike, all_tests, pack, steps_until
+from arboretum_gosdt.prepared import alike, all_tests, pack, run_steps
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked
 
@@ -175,15 +174,15 @@ class Search:
     def run(self, until: float | None = None, tell: Any = lambda low, up: None) -> str:
         """Search; returns "" when the least cost is known, else what ran out, "seconds" or "bytes"."""
 
-        def work() -> int:
+        def work(most: int) -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(self._table, self._levels, self._scratch, memo, self._state, self._bound, SLICE, steps_until(until))
+            return self._kernels.search(self._table, self._levels, self._scratch, memo, self._state, self._bound, SLICE, most)
 
         def make_room() -> bool:
             known = int(self._state[self._kernels.KNOWN]) + len(self._levels.node) + 3
             return self._memo.make_room({"slots": 2 * known + 1, **dict.fromkeys(self._kernels.Memo._fields[1:], known)}, self._bytes)
 
-        return run_slices(work, make_room, until, lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])))
+        return run_steps(work, make_room, until, lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])))
 
     @property
     def lower(self) -> int:

@@ -14,7 +14,8 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, TOO_LONG
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.kernels_prepare import TOO_LONG
 from arboretum_gosdt.regression_intervals import intervals
 from arboretum_gosdt.regression_pairs import (
     ABSOLUTE, BEST, BUDGET, CHILD, DEPTH, FIRST, GIVEN, KEY_1, KEY_2, LEAF, LEAST, LEAVES, NEVER, NEW, P, SHARE, SIDE, SIMILAR, SLACK, WIDTH,

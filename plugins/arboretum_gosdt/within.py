@@ -11,7 +11,7 @@ import numpy as np
 from arboretum.api import BudgetError
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.slices import FINISHED, run_slices
-from arboretum_gosdt.prepared import steps_until
+from arboretum_gosdt.prepared import run_steps
 
 SLICE = 20_000_000
 """Work between looks at the clock."""
@@ -119,11 +119,11 @@ class Within:
     def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
 
-        def work() -> int:
+        def work(most: int) -> int:
             memo = self._kernels.Memo(*self._memo.values())
-            return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, steps_until(until))
+            return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, most)
 
-        return run_slices(work, self._make_room, until, tell)
+        return run_steps(work, self._make_room, until, tell)
 
     def _make_room(self) -> bool:
         kernels, tests = self._kernels, self._table.outcome.shape[1]

@@ -17,7 +17,8 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, TOO_LONG
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.kernels_prepare import TOO_LONG
 from arboretum_gosdt.sparse_kernel import below, keyed
 
 NEVER = np.int64(1) << 60

@@ -4,9 +4,8 @@ import math
 import time
 from collections.abc import Callable
 
-FINISHED, NEED_ROOM, PAUSED, TOO_LONG = 0, 1, 2, 3
-"""What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough; the next step
-would not end in time."""
+FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
+"""What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough."""
 
 
 def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None], most: float = math.inf) -> str:
@@ -24,6 +23,4 @@ def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: fl
             return ""
         if found == NEED_ROOM and not make_room():
             return "bytes"
-        if found == TOO_LONG:
-            break
     return "seconds"
