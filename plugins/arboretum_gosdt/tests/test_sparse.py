@@ -9,6 +9,7 @@ import pytest
 from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.prepared import MOST
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
+from arboretum_gosdt.sparse_node import BEST
 from arboretum_gosdt.sparse_team import SparseTeam
 
 
@@ -172,6 +173,32 @@ def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
     assert search.run(None, 1, lambda low, value: None) in ("bytes", "")  # a search that is over before it grows needs no more
     assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
     assert search.run(None, None, lambda low, value: None) == "" and search.upper == search.lower == whole.upper
+
+
+def test_left_after_every_feature_whose_pairs_are_counted_it_finds_the_same(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-9)
+    slices = [check(seed, (), priced=seed % 3 == 0) for seed in (*range(150), *TELLING)]
+    assert sum(many > 5 for many in slices) > 20, "most searches are over before they are left"
+
+
+def test_in_a_hurry_the_tree_costs_what_is_said(monkeypatch):
+    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.EASY", 1 << 60)
+    monkeypatch.setattr("arboretum_gosdt.sparse_tree.QUICK", 0)
+    monkeypatch.setattr("arboretum_gosdt.sparse_tree.LONG", 0)
+    dearer = 0
+    for seed in range(80):
+        has, bits, weights, p, q, depth, *_ = drawn(seed)
+        if not weights.any():
+            continue
+        search, ended = SparseSearch(bits, weights, has.shape[1], p, q, depth), "slices"
+        while ended:
+            ended = search.run(None, None, lambda low, value: None, slices=2)
+            assert cost_of(search.tree(), has, weights, p, q)[0] == search.upper >= search.lower, seed
+            dearer += search.subproblems > 0 and search.upper > search._levels["node"][0, BEST] + search._lost
+        assert search.lower == search.upper, seed
+    assert dearer > 0, "every tree is laid out at once"
 
 
 def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
