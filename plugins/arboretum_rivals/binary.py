@@ -15,8 +15,8 @@ from arboretum.api import BudgetError, CapabilityError, Context, Encoded, Family
 
 DEFAULT_BYTES = 4_000_000_000
 """Of a solver's own, where the run sets no budget.memory_mb."""
-PER_OUTCOME = 5
-"""Steps for each outcome of a test of an object: told from the code, packed, laid out."""
+PER_OUTCOME, MADE = 5, 4
+"""Steps for each outcome of a test of an object: told from the code, packed, laid out; that many times over until a search has divided a first set."""
 MOST = 1 << 60
 """All costs together stay below, so that sums of four of them fit into 63 bits."""
 

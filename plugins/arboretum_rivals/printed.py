@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, param
-from arboretum_rivals.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, few, read, room_of, run
 
 
 class Rule(enum.IntEnum):
@@ -59,7 +59,7 @@ class GosdtReference:
         found = read(problem, self.name, context=context)
         tests, groups = found.outcome.shape
         room = room_of(context, 8 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows")
-        context.look(PER_OUTCOME * tests * groups)
+        context.look(MADE * PER_OUTCOME * tests * groups)
         search = PrintedSearch(found, self.rule, self.high, context.seed)
 
         def tell() -> None:

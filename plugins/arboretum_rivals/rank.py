@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, Tree, param
-from arboretum_rivals.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, few, read, room_of, run
 from arboretum_rivals.losses import ENTRIES, Loss, class_weights, loss_of
 from arboretum_rivals.printed import Rule
 
@@ -57,7 +57,7 @@ class Rank:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
         found = in_order(read(problem, self.name, self.limits, class_weights, context))
-        context.look(PER_OUTCOME * found.outcome.size + PER_LOSS * min(float(np.prod(found.cost.sum(axis=0) + 1.0)), ENTRIES))
+        context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(float(np.prod(found.cost.sum(axis=0) + 1.0)), ENTRIES))
         loss = loss_of(found, self.name)
         what = f"{len(found.tests):,} tests and the losses of {loss.table.size:,} (FP, FN)"
         room = room_of(context, loss.table.nbytes + 8 * found.outcome.size, what)
