@@ -24,7 +24,7 @@ from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import WEIGHTS as SPARSE, Asked
 from arboretum_gosdt.trees import labelled
-from arboretum_gosdt.within import Rows, Within, outcomes_of
+from arboretum_gosdt.within import DEFAULT_BYTES, Rows, Within, outcomes_of
 
 STEPS = (0.3, 0.55, 0.75, 0.9, 1.0)
 """Where between the bound and the best tree known R is set; a better tree then lowers the rest."""
@@ -170,7 +170,8 @@ class Attempt:
         kept = saves.any(axis=1)
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth)
+        bytes_left = self.context.memory_bytes or DEFAULT_BYTES
+        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=bytes_left)
         search.run(self.context.deadline, self.context.memory_bytes, lambda low, up: None, slices=PATIENCE)
         self.sets += search.subproblems
         leaves = self._plant(search.tree())

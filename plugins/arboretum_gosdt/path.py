@@ -13,7 +13,7 @@ from arboretum_gosdt.few_leaves import best_of_few, most_leaves, nodes_of
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.proving import interrupted
 from arboretum_gosdt.searches import Asked, Which, kind_of
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.solver import DEFAULT_BYTES, Gosdt
 from arboretum_gosdt.trees import tree_of
 from arboretum_gosdt.within import Rows, Within, outcomes_of
 
@@ -174,7 +174,8 @@ class _Search:
             self.floor = None
             return self.leaf, ""
         if self.search is None:
-            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+            most = self.context.memory_bytes or DEFAULT_BYTES
+            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth, memory_bytes=most)
         else:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search = self.search.again(p, q)
             search.below(q * known.loss + p * known.leaves)
