@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, sample, shape_of, unknown, value_of
+from arboretum.api import CapabilityError, ConfigError, Context, Problem, Shape, Solution, Status, Tree, param, shape_of, unknown, value_of
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.graph import Builder, Graph, build
 from arboretum_decision_tables.proof import write
@@ -82,6 +82,8 @@ class SubtableDP:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Solve a table of four rows; by branch and bound, too, where a deadline may leave the rest to it."""
+        from arboretum.api import sample
+
         space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
         context.progress(0, None, "loading the kernels of subtable_dp")
         self._space(attrs.evolve(problem, objects=sample(problem.objects)), context).table()

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, param, sample
+from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, param
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 from arboretum_maxcost.space import WHOLE, Space, space_of, whole
@@ -211,6 +211,8 @@ class FrontSolver:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels: solve the problem as far as greedy trees go."""
+        from arboretum.api import sample
+
         context.progress(0, None, "loading the kernels of front")
         search, _ = self._search(attrs.evolve(problem, objects=sample(problem.objects)), context)
         search.run(attrs.evolve(context, deadline=time.monotonic()))
