@@ -162,7 +162,7 @@ class Attempt:
 
     def _least(self, cost: Any) -> tuple[int, np.ndarray | None]:
         """What a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one found, if one was searched."""
-        from arboretum_gosdt.sparse import SparseSearch
+        from arboretum_gosdt.sparse import SparseSearch, refuse_pairs
 
         costs, depth = cost.cost, self.asked.depth
         most = costs.max(axis=1)
@@ -170,8 +170,8 @@ class Attempt:
         kept = saves.any(axis=1)
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        bytes_left = self.context.memory_bytes or DEFAULT_BYTES
-        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=bytes_left)
+        refuse_pairs(saves, len(self.merged.tests), self.context.memory_bytes or DEFAULT_BYTES)
+        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth)
         search.run(self.context.deadline, self.context.memory_bytes, lambda low, up: None, slices=PATIENCE)
         self.sets += search.subproblems
         leaves = self._plant(search.tree())

@@ -83,6 +83,15 @@ def room_of_levels(kind: type, levels: int, stride: int, n_words: int, positions
     }, tables=())  # fmt: skip
 
 
+def refuse_pairs(weights: np.ndarray, n_features: int, memory_bytes: int | None) -> None:
+    """Raise BudgetError where the pairs of the features take more bytes, on the fewest levels that a search has."""
+    item = 2 if int(weights.max(axis=1).sum()) <= SMALL else 4
+    needed = LEAST_LEVELS * weights.shape[1] * item * (-(-n_features // PART) * PART) ** 2
+    if memory_bytes is not None and needed > memory_bytes:
+        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+        raise BudgetError(f"the pairs of {n_features:,} tests on {LEAST_LEVELS} levels take {needed / 1e6:,.0f} MB; {ways}")
+
+
 class SparseSearch:
     """Minimise q · loss + p · leaves + what the tests cost.
 
@@ -90,14 +99,13 @@ class SparseSearch:
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price :
     int64[features], ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
-    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.   memory_bytes : raises
-    BudgetError where the pairs of a path of one test take more.
+    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
         without: Collection[str] = (), greedy: bool = True, mass: np.ndarray | None = None, price: np.ndarray | None = None,
-        word: int | None = None, memory_bytes: int | None = None,
+        word: int | None = None,
     ) -> None:
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
@@ -122,9 +130,6 @@ class SparseSearch:
         numbers = np.array([classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         pairs = n_planes * stride**2 * kind().itemsize
-        if memory_bytes is not None and LEAST_LEVELS * pairs > memory_bytes:
-            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
-            raise BudgetError(f"the pairs of {n_features:,} tests on {LEAST_LEVELS} levels take {LEAST_LEVELS * pairs / 1e6:,.0f} MB; {ways}")
         self._data = Data(of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers)
         self._levels = room_of_levels(kind, max(LEAST_LEVELS, min(LEVELS, LEVELS_BYTES // pairs)), stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
         self._scratch = Scratch(
