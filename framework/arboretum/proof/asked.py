@@ -63,10 +63,11 @@ def beyond(tree: Tree, problem: Problem) -> str:
     for limit, found in (("max_depth", int(tree.depth_of.max())), ("max_leaves", tree.n_leaves)):
         if (most := getattr(limits, limit)) is not None and found > most:
             return f"{limit} is {most}, and it has {found}"
-    if n > 1 and rows[1:].min() < limits.min_leaf:
-        return f"min_leaf is {limits.min_leaf}, and a branch has {rows[1:].min():g} rows"
-    if n > 1 and mass[1:].min() < limits.min_weight(float(mass[0]), objects.n_objects):
-        return f"min_mass is {limits.min_mass:g}, and a branch has {mass[1:].min() / mass[0]:g} of the weight"
+    least, lightest = rows[rows > 0].min(), mass[rows > 0].min()  # of branches that receive any
+    if n > 1 and least < limits.min_leaf:
+        return f"min_leaf is {limits.min_leaf}, and a branch has {least:g} rows"
+    if n > 1 and lightest < limits.min_weight(float(mass[0]), objects.n_objects):
+        return f"min_mass is {limits.min_mass:g}, and a branch has {lightest / mass[0]:g} of the weight"
     if (tree.price_to > limits.most_paid(tree.depth_of)).any():
         return f"max_cost is {limits.max_cost:g}, and a path pays {tree.price_to.max():g}"
     for node in np.flatnonzero(~tree.is_leaf).tolist():
