@@ -95,7 +95,7 @@ def _questions(tree: Tree, words: dict[str, str]) -> dict[str, Any]:
             about["outcomes"] = [rule.outcome_of({spec.name: category}) for category in spec.categories]
         elif alone and edges is not None:
             inside = [*edges, np.nextafter(edges[-1], np.inf) if edges else 0.0]  # a number of each cell
-            cells = Bins(spec.name, edges, unit=spec.unit, digits=rule.digits)
+            cells = Bins(spec.name, edges, unit=spec.unit, **({"digits": rule.digits} if edges else {}))
             about |= {"edges": edges, "outcomes": [rule.outcome_of({spec.name: float(value)}) for value in inside]}
             about["cells"] = [visible(cells.outcome_label(k)) for k in range(cells.arity)]
         else:

@@ -95,7 +95,7 @@ def test_each_family_has_the_kernel_of_its_name():
     assert name(Regularized(lam=0), Tsallis(), both) == "submodular_probability_pairs"
     assert name(SubmodularRanking(), None, both[1:]) == "submodular_pairs"
     assert name(Regularized(lam=float("inf")), Gini(), both) == "cost_benefit_gini"
-    assert Regularized().kernel(Tsallis(), both) is None
+    assert name(Regularized(), Tsallis(), both) == "regularized_mean_probability_pairs"
     assert name(Regularized(), Entropy(), (*both, OthersExcluded())) == "regularized_entropy_probability_pairs_excluded"
     assert Regularized().kernel(Entropy(), (Probability(), Probability())) is None
 

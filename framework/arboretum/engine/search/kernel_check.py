@@ -98,7 +98,8 @@ def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Stati
     if slow_impurity is not None:
         _check_impurity(slow_impurity, trial, component_name(impurity), impurity.value)
     if scorer.prefix:
-        _check_prefix(impurity, as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", ground.weights)
+        below = objects.y is None or bool((objects.y < 0).any())
+        _check_prefix(impurity, as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", ground.weights, below)
     if scorer.column_at:
         what = f"criterion {component_name(criterion)!r}: column"
         _check_column(as_plain_python(criterion.column), slow_impurity, scorer.column_at, trial, what, statistics.moments)
@@ -143,9 +144,12 @@ def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) 
     _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
 
 
-def _check_prefix(impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...]) -> None:
-    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the compiled form allocates."""
-    y, weight = np.array([1.5, -0.5, 0.0, -1.0]), np.resize(np.array(weights), 4)
+def _check_prefix(impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...], below: bool) -> None:
+    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the compiled form allocates.
+
+    below : whether the run has numbers below 0, of which not every impurity is one.
+    """
+    y, weight = np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0]), np.resize(np.array(weights), 4)
     out = np.full(4, np.nan)
     _guarded(lambda: kernel(y, weight, out) or 0.0, what)
     for n, found in enumerate(out.tolist(), 1):
