@@ -102,7 +102,7 @@ def test_a_person_finds_the_sweep_a_run_and_the_picture_of_its_tree(page, addres
     sweep = page.locator(".ag-row").get_by_role("link", name="dataset=iris,wine").first
     sweep.wait_for()
     _close_the_assistant(page)
-    for column in ("best", "valid_error", "test_error", "n_leaves"):
+    for column in ("valid_error", "test_error", "n_leaves"):
         page.get_by_role("columnheader", name=column, exact=True).first.wait_for()
     for name in RUNS:
         page.get_by_role("link", name=name, exact=True).first.wait_for()
