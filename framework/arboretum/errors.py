@@ -76,7 +76,8 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     holding = sorted((one for one in folded if len(name) >= SHORTEST_PART and key in one), key=len)
     held = sorted(folded.keys() & set(re.split(r"[\W_]+", key)), key=len, reverse=True)
     alike = difflib.get_close_matches(key, folded, n=1, cutoff=SHORT_ALIKE if len(key) <= SHORTEST_PART else ALIKE)
-    near = [*alike, *holding, *held]
+    swapped = [one for one in folded if sorted(one) == sorted(key)]
+    near = [*swapped, *alike, *holding, *held]
     return folded[near[0]] if near else None
 
 

@@ -74,7 +74,7 @@ def test_no_term_can_be_wider_or_left_out(seed):
 
 
 def test_literals_read_as_the_tree_spells_its_tests():
-    number = Dimension("x", (1.0, 2.5, 3.0), (1.0, 2.5))
+    number = Dimension("x", (1.0, 2.5, 3.0), (1.0, 2.5), digits={1.0: 6, 2.5: 6})
     assert [number.literal(held) for held in (1, 2, 4, 3, 6, 5)] == ["x ≤ 1", "1 < x ≤ 2.5", "x > 2.5", "x ≤ 2.5", "x > 1", "(x ≤ 1 or x > 2.5)"]
     word = Dimension("c", ("red", "blue", "green", None))
     told = ["c = red", "(c = red or c is missing)", "c ≠ red", "c is missing", "c in {red, blue, green}"]

@@ -170,7 +170,7 @@ def test_the_table_has_a_row_per_combination_and_predicts_as_the_tree(seed, n, d
     lines = DecisionTable(form="csv").write(tree).strip().splitlines()
     levels = [tree.rule(node) for node, _ in tree.path(int(np.argmax(tree.depth_of)))]
     assert len(lines) - 1 == int(np.prod([rule.arity for rule in levels], dtype=int))
-    shown = {tuple(line.split(",")[: len(levels)]): line.split(",")[len(levels) : len(levels) + 2] for line in lines[1:]}
+    shown = {tuple(word.removeprefix("'") for word in line.split(",")[: len(levels)]): line.split(",")[len(levels) : len(levels) + 2] for line in lines[1:]}
     table = objects.table
     answers = [[rule.outcome_label(o) for o in rule.outcomes(table, np.arange(n))] for rule in levels]
     predicted = [tree.classes[k] for k in tree.predict(table)] if tree.task is Task.classification else []
