@@ -150,7 +150,7 @@ def test_a_search_may_be_written_down(toy, here):
         (["stopping.standard.max_depth=interval(1,3)"], "int(interval(…)) proposes whole numbers"),
         (["stopping.standard.max_depth=int(interval(5,1))"], "`low <= high` must hold"),
         (["stopping.standard.min_decrease=tag(log, interval(0,1))"], "low"),
-        (["stopping.standard.max_depth=range(5,5)"], "holds no value"),
+        (["stopping.standard.max_depth=range(5,5)"], "names no value"),
         ([DEPTHS, "hydra.sweeper.sampler=annealing"], "must be one of tpe, random; got 'annealing'"),
         ([DEPTHS, "hydra.sweeper.goals=[test_eror]"], "did you mean 'test_error'?"),
         ([DEPTHS, "hydra.sweeper.n_trials=0"], "hydra.sweeper.n_trials must be ≥ 1; got 0"),

@@ -247,7 +247,7 @@ def test_a_log_that_is_not_closed_leaves_nothing(tmp_path):
     with pytest.raises(KeyError), ProofWriter(tmp_path / "log", KINDS["unlimited"], tests=[0], unit=unit_of(KINDS["unlimited"])):
         raise KeyError
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(StoreError, match="is there already"):
         ProofWriter(tmp_path, KINDS["unlimited"], tests=[0], unit=unit_of(KINDS["unlimited"])).close(0, None, None)
 
 
