@@ -47,9 +47,10 @@ def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) ->
 def _arguments(suite: Any, test: Any, given: dict[str, Any]) -> list[dict[str, Any]]:
     """One set of arguments per parameter of the fixtures that the test asks for."""
     wanted = [name for name in inspect.signature(test).parameters]
+    marked = {mark.args[0]: mark.args[1] for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"}
     cases: list[dict[str, Any]] = [{}]
     for name in wanted:
-        cases = [{**case, name: value} for case in cases for value in _values(suite, name, given)]
+        cases = [{**case, name: value} for case in cases for value in marked.get(name) or _values(suite, name, given)]
     return cases
 
 

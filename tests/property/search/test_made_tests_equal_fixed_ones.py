@@ -37,7 +37,7 @@ class Everything:
         for feature, values in zip(objects.raw_features, objects.raw[rows].T, strict=True):
             known = np.unique(values[~np.isnan(values)])
             pairs = zip(known[:-1], known[1:], strict=True)
-            found += [feature.rule(midpoints(np.array([[a, b]]))[0]) for a, b in pairs if b > a + gap_of(values.dtype)]
+            found += [feature.rule(midpoints(np.array([[a, b]]))[0]) for a, b in pairs if b > a + gap_of(objects)]
             found += [feature.rule(np.inf)] * bool(0 < np.isnan(values).sum() < len(values))
         return found
 
