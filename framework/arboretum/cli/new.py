@@ -80,13 +80,13 @@ def _write(folder: Path, written: Mapping[str, str]) -> None:
 
 def _lab(name: str, into: Path) -> int:
     """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is written."""
-    option, templates = checked_name(name, "criterion"), files("arboretum.cli").joinpath("templates", "lab")
+    option, templates = checked_name(name, "criterion"), files("arboretum.cli").joinpath("templates")
     words = {"option": option, "cls": "".join(word.capitalize() for word in option.split("_")), "name": name}
     written = {
-        "arboretum.yaml": "arboretum.yaml.txt", f"{option}.py": "criterion.py.txt", f"test_{option}.py": "test.py.txt",
-        "conf/experiment/first.yaml": "experiment.yaml.txt", "README.md": "README.md.txt",
+        "arboretum.yaml": "lab/arboretum.yaml.txt", f"{option}.py": "criterion/component.py.txt", f"test_{option}.py": "lab/test.py.txt",
+        "conf/experiment/first.yaml": "lab/experiment.yaml.txt", "README.md": "lab/README.md.txt",
     }  # fmt: skip
-    texts = {name: Template(templates.joinpath(file).read_text(encoding="utf-8")).substitute(words) for name, file in written.items()}
+    texts = {name: Template(templates.joinpath(*file.split("/")).read_text(encoding="utf-8")).substitute(words) for name, file in written.items()}
     _write(into / name, texts)
     read(into / name).trust()
     terminal.say(f"next:\n  cd {into / name}\n  arboretum run dataset=iris criterion={option}\n  arboretum run -m +experiment=first\n  pytest")
