@@ -54,7 +54,7 @@ REFUSED = {
     "criterion=1e3": "a group takes the name of an option",
     "criterion=nan": "a group takes the name of an option",
     # options of Hydra that would change nothing
-    "--config-name=x": "unrecognized arguments: --config-name=x; did you mean '--config-dir'?",
+    "--config-name=x": "unrecognized arguments: --config-name=x",
     "--config-path x": "unrecognized arguments: --config-path",
     "--experimental-rerun=x": "unrecognized arguments: --experimental-rerun=x",
     # grammar
