@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import Context, Family, Form, LeafRule, value_of
+from arboretum.api import Context, Family, Form, LeafRule, OutOfTime, value_of
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import search as searching
 from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes, ZeroError
@@ -94,6 +94,9 @@ def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, mo
     monkeypatch.setattr(searching, "SLICE", 0)  # a look at the clock at every step
     clock = iter(range(10**9))
     monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
+    with pytest.raises(OutOfTime, match="before there was a tree"):
+        search(space, complexity.FORM, Context(deadline=time.monotonic() + 1))
+    monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)  # a first tree is sought for so long
     gaps = []
     for steps in (1, 30, 100, 300, 1000, 3000):
         start = time.monotonic()
