@@ -25,7 +25,7 @@ class ToyCover:
     kind = "criterion"
     name = "toy_cover"
     paper = ""
-    capabilities = ("classification", "multiclass", "weights", "multiway", "missing", "additive")
+    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "missing", "additive")
     needs_gain = True
     counts_objects = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
@@ -133,9 +134,12 @@ def test_a_large_table_goes_the_way_of_bounds_and_reaches_the_same_impurities():
     assert np.sort(tree.impurity) == pytest.approx(np.sort(peer.impurity), abs=1e-9)
 
 
-def test_neighbours_closer_than_1e_7_are_not_separated_and_a_midpoint_that_rounds_up_becomes_the_lower_value():
-    close = np.array([[0.0], [5e-8], [1.0]], np.float32)
-    assert [rule.threshold for rule in grown(close, np.array([0, 1, 1]), Gini()).rules] == pytest.approx([0.5], rel=1e-6)
+def test_neighbours_within_the_gap_are_not_separated_and_a_midpoint_that_rounds_up_becomes_the_lower_value():
+    close, y = np.array([[0.0], [5e-8], [1.0]], np.float32), np.array([0, 1, 1])
+    for gap, threshold in ((0.0, 2.5e-8), (1e-7, 0.5)):  # the second is scikit-learn's
+        objects = attrs.evolve(encode(np.zeros((3, 0), np.uint8), [], [], close, y), gap=gap)
+        tree = grow(problem_of(objects, Reduction(), Gini()), Context()).tree
+        assert [rule.threshold for rule in tree.rules] == pytest.approx([threshold], rel=1e-6)
     low = np.nextafter(4.0, 5.0)  # the midpoint to the next is a tie, rounded to the even upper
     high = np.nextafter(low, 5.0)
     assert grown(np.array([[low], [high]]), np.array([0, 1]), Gini()).rules == (Threshold("r0", float(low)),)
