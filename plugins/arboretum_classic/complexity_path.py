@@ -208,6 +208,12 @@ def sum_up(parent: np.ndarray, amount: np.ndarray) -> np.ndarray:
     return np.array(total, amount.dtype)
 
 
+def refuse_risk(risk: str, task: Task) -> None:
+    """Raise CapabilityError for a risk that does not fit the target."""
+    if risk not in (fits := ("error", "variance") if task is Task.regression else ("error", "gini", "entropy")) + ("impurity",):
+        raise CapabilityError(f"pruner.risk={risk} does not fit a target of {task.value}; use pruner.risk={', '.join(fits)}, or impurity")
+
+
 def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.ndarray:
     """float64[n_nodes]: h of each node, in bits for entropy, in the square of the target's unit for variance.
 
@@ -219,12 +225,9 @@ def impurities(tree: Tree, risk: str, costs: np.ndarray | None = None) -> np.nda
             msg = "pruner cost_complexity needs the tree's impurity, and this tree was grown without; say pruner.risk="
             raise CapabilityError(msg + ("variance" if tree.task is Task.regression else "gini (or entropy, error)"))
         return tree.impurity
+    refuse_risk(risk, tree.task)
     if risk == "error" and tree.task is Task.regression:
         risk = "variance"
-    if (risk == "variance") is not (tree.task is Task.regression):
-        fits = "variance or error" if tree.task is Task.regression else "gini, entropy or error"
-        msg = f"pruner.risk={risk} does not fit a target of {tree.task.value}; use pruner.risk={fits}, or impurity"
-        raise CapabilityError(msg)
     if risk == "error" and costs is not None:
         lost = (tree.weights @ costs)[np.arange(tree.n_nodes), tree.label]
         return np.divide(lost, tree.mass, out=np.zeros(tree.n_nodes), where=tree.mass > 0)

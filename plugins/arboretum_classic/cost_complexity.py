@@ -8,8 +8,8 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Encoded, Selection, Table, Task, Tree, ValidationScore, param
-from arboretum_classic.complexity_path import Path, Subtrees, impurities
+from arboretum.api import CapabilityError, Encoded, Problem, Selection, Table, Task, Tree, ValidationScore, param
+from arboretum_classic.complexity_path import Path, Subtrees, impurities, refuse_risk
 
 TOLD = 12  # steps of the path that a note names
 
@@ -65,6 +65,13 @@ class CostComplexity:
     def reads_impurity(self) -> bool:
         """Whether h is the run's impurity."""
         return self.risk == "impurity"
+
+    def check(self, problem: Problem) -> None:
+        """The risk must fit the target, and each fold hold an object."""
+        refuse_risk(self.risk, problem.objects.task)
+        n = problem.objects.n_objects
+        if self.alpha is None and self.folds > n:
+            raise CapabilityError(f"pruner.folds={self.folds} are more than the {n} training objects; choose fewer")
 
     def choose(self, tree: Tree, valid: Table, costs: np.ndarray | None = None) -> Selection:
         """The α with the best score on the validation rows; rows walk the tree once for all of them.
@@ -159,12 +166,7 @@ def losses_of(tree: Tree, table: Table, costs: np.ndarray | None = None) -> Call
 
 
 def folds_of(objects: Encoded, n_folds: int, seed: int) -> np.ndarray:
-    """int64[n_objects]: the fold of each object, in turn along the classes (or the sorted numbers), by chance within equal ones.
-
-    Raises CapabilityError for more folds than objects.
-    """
-    if n_folds > objects.n_objects:
-        raise CapabilityError(f"pruner.folds={n_folds} are more than the {objects.n_objects} training objects; choose fewer")
+    """int64[n_objects]: the fold of each object, in turn along the classes (or the sorted numbers), by chance within equal ones."""
     chance = np.random.default_rng(seed).permutation(objects.n_objects)
     fold = np.empty(objects.n_objects, np.int64)
     fold[np.lexsort((chance, objects.y if objects.label is None else objects.label))] = np.arange(objects.n_objects) % n_folds

@@ -37,6 +37,11 @@ class SoftSplits(ByLevels):
     width: float | None = param(None, "of every threshold, in standard deviations of its column; 0: a crisp tree; None: learned at each", ge=0.0, lt=math.inf)
     widths: dict[str, float] = param(attrs.Factory(dict), "column of numbers → width of its thresholds in the column's own unit", ge=0.0, lt=math.inf)
 
+    @property
+    def fuzzy(self) -> bool:
+        """Whether any threshold may have a width."""
+        return self.width != 0.0 or any(self.widths.values())
+
     def fit(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import to_tree
         from arboretum_classic.fuzzy_growth import FuzzyGrowth

@@ -71,10 +71,12 @@ class ErrorBased(_OfClasses):
         return Limit(confidence, z, tail, self.estimate == "exact")
 
     def check(self, problem: Problem) -> None:
-        """Raising sends rows down other branches: they must be those that the tree counts, at prices that the tests above do not change."""
+        """Raising sends whole rows down other branches: they must be those that the tree counts, at prices that the tests above do not change."""
         objects, way = problem.objects, "say pruner.raising=false"
         if not self.raising:
             return
+        if getattr(method := problem.parts.method, "fuzzy", False):
+            raise CapabilityError(f"pruner {self.name} raises subtrees, and tests of method {method.name} send rows down several branches in shares; {way}")
         if problem.prices.after is not None:
             raise CapabilityError(f"pruner {self.name} raises subtrees, and what their tests cost depends on what was asked above; {way}, or choose cost=table")
         own = np.bincount(objects.table.target.codes, objects.table.row_weights(), objects.n_classes)

@@ -12,10 +12,12 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Equals, Table, Task, Tree, Values, param
+from arboretum.api import CapabilityError, Equals, Problem, Table, Task, Tree, Values, param
 from arboretum_classic.pruning import rounding, validation_costs
 
 PAIRS = 1 << 22  # sums of two fronts that are looked at together
+ROUNDED = 1e-12  # relative: prices that are no further apart count as equal
+SHOWN = 1e-9  # relative: of errors no further apart a note would print the same digits twice
 
 
 @attrs.frozen
@@ -41,31 +43,46 @@ class OptimalSubtree:
     def __attrs_post_init__(self) -> None:
         if self.alpha > 0.0 and self.max_error is not None:
             raise ValueError("pruner.alpha and pruner.max_error both say what an error is worth; give one of them")
+        if self.price in ("leaves", "nodes") and self.max_price is not None and self.max_price < 1.0:
+            raise ValueError(f"pruner.max_price={self.max_price:g} allows no tree: one leaf costs 1; give 1 or more")
 
     @property
     def needs_validation(self) -> bool:
         return self.rows == "validation"
 
+    def check(self, problem: Problem) -> None:
+        """Bits say classes."""
+        if self.price == "mdl" and problem.objects.task is Task.regression:
+            raise CapabilityError("pruner.price=mdl says classes in bits, and the target is a number; use price=leaves, nodes or tests")
+
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
-        """Cut.  Raises CapabilityError where no pruned subtree keeps both limits, or the rows are missing."""
-        rows = valid if self.needs_validation else train
-        if rows is None or not rows.n_rows:
-            raise CapabilityError(f"pruner optimal_subtree counts errors of {self.rows} rows, and there are none; use split=holdout")
-        leaf, rest, mass = validation_costs(tree, rows)
+        """Cut.  Where no pruned subtree is as cheap as asked, to the cheapest; where none of those errs as little, to the least error."""
+        leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
         own_price, inner_price = prices(tree, train, self.price)
         fronts = Fronts.of(tree, (own_price, leaf), (inner_price, rest), rounding(tree, mass), self.max_price)
+        if not fronts.of_root().size:
+            fronts = Fronts.of(tree, (own_price, leaf), (inner_price, rest), rounding(tree, mass), None)
+            return tree.cut(fronts.cuts(0))  # prices rise
         price, error = fronts.of_root()
         slack = rounding(tree, 1.0)
-        fits = error <= ((math.inf if self.max_error is None else self.max_error) + slack) * mass
-        if not fits.any():
-            least = f"no pruned subtree within pruner.max_price={self.max_price} errs that little" if len(error) else "not even a leaf is that cheap"
-            found = f": the least error is {error.min() / mass:.6g}" if len(error) else ""
-            raise CapabilityError(f"pruner optimal_subtree: {least}{found}; give pruner.max_error or pruner.max_price more room")
+        fits = error <= max((math.inf if self.max_error is None else self.max_error + slack) * mass, error.min())
         if self.max_error is not None or (self.price == "mdl" and self.alpha == 0.0 and self.max_price is None):
             wanted = price
         else:
             wanted = error / mass + self.alpha * price
         return tree.cut(fronts.cuts(int(np.flatnonzero(fits)[np.argmin(wanted[fits])])))
+
+    def notes(self, tree: Tree, train: Table, valid: Table | None) -> list[str]:
+        """The limit that no pruned subtree keeps."""
+        leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
+        of_leaf, of_test = prices(tree, train, self.price)
+        price, error = (float(np.where(tree.is_leaf, *both).sum()) for both in ((of_leaf, of_test), (leaf / mass, rest / mass)))
+        if self.max_price is not None and price > self.max_price * (1.0 + ROUNDED):
+            return [f"no pruned subtree is as cheap as pruner.max_price={self.max_price:g}: this one is the cheapest, with {price:.6g}"]
+        if self.max_error is not None and error > self.max_error + SHOWN * error:
+            within = "" if self.max_price is None else f" within pruner.max_price={self.max_price:g}"
+            return [f"no pruned subtree{within} errs as little as pruner.max_error={self.max_error:g}: this one errs least, {error:.6g}"]
+        return []
 
 
 def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +90,7 @@ def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]
 
     mdl : a bit for leaf or test; at a leaf the classes by the code of Σ log2 (N + k − 1 over k − 1) and the multinomial coefficient; a test by
     its column and the tests of its kind there: log2 of the thresholds between the column's values, of its categories, or a bit for
-    each category of a set.  Raises CapabilityError for mdl of numbers.
+    each category of a set.
     """
     one = np.ones(tree.n_nodes)
     if name in ("leaves", "nodes"):
@@ -82,8 +99,6 @@ def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]
         paid = np.bincount(tree.owner, tree.mass[tree.child] * tree.edge_price * (tree.child >= 0), tree.n_nodes)
         below = np.bincount(tree.owner, tree.mass[tree.child] * (tree.child >= 0), tree.n_nodes)
         return 0.0 * one, np.where(tree.is_leaf, 0.0, paid + np.maximum(tree.mass - below, 0.0) * tree.price) / tree.mass[0]
-    if tree.task is Task.regression:
-        raise CapabilityError("pruner.price=mdl says classes in bits, and this tree predicts numbers; use price=leaves, nodes or tests")
     from scipy.special import gammaln
 
     k, n = tree.weights.shape[1], tree.mass
@@ -122,7 +137,7 @@ class Fronts:
 
         slack : errors that are no further apart count as equal.
         """
-        n, bound = tree.n_nodes, math.inf if most is None else most * (1.0 + 1e-12)
+        n, bound = tree.n_nodes, math.inf if most is None else most * (1.0 + ROUNDED)
         fronts = Fronts(tree, [np.zeros((2, 0))] * n, [np.zeros(0, np.int64)] * n, [[] for _ in range(n)])
         alone, own = np.array(leaf), np.array(inner)
         for node in range(n - 1, -1, -1):  # children come before their parent

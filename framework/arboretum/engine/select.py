@@ -104,6 +104,7 @@ def prune(grown: Grown, context: Context) -> Grown:
     if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():  # a branch was raised: its nodes hold other rows
         pruned = attrs.evolve(pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights)))
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
+    notes += pruner.notes(pruned, problem.objects.table, problem.valid) if hasattr(pruner, "notes") else ()
     return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes), finished=all(grown_all)), problem, selections)
 
 

@@ -165,6 +165,7 @@ class Method(Component, Protocol):
 
     One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow` does; with others a run that asks
     for more than ``missing=better_side`` is refused.  ``by_node = False``: ``arboretum why`` cannot replay its choices from a node's table.
+    ``fuzzy = True``: its tests may send a row down several branches, in shares.
     """
 
     def fit(self, problem: Problem, context: Context) -> Solution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -47,6 +47,13 @@ class PrunerChooses(Protocol):
 
         grow : the tree that the run's method grows on some of ``objects`` (int64[k]), with the values that a tuner kept; pruned by nobody.
         """
+
+
+class PrunerNotes(Protocol):
+    """Optional: a pruner that says what the user should know of what it left."""
+
+    def notes(self, tree: Tree, train: Table, valid: Table | None) -> Sequence[str]:
+        """Sentences about a tree that ``prune`` returned for these rows.  Called once per run."""
 
 
 class PrunerChecks(Protocol):

@@ -8,7 +8,7 @@ import arboretum
 import attrs
 import numpy as np
 import pytest
-from arboretum.api import CapabilityError, Task, Tree
+from arboretum.api import Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
@@ -120,18 +120,6 @@ def test_bits_are_those_of_the_code():
     tree = slow_tree(toy_objects(attrs.evolve(table, target=attrs.evolve(table.target, codes=np.array([0, 0, 0, 1], np.int32)))))
     leaf, test = prices(tree, table, "mdl")
     assert leaf[0] == pytest.approx(1 + np.log2(20)) and test[0] == pytest.approx(1 + np.log2(3))
-
-
-def test_limits_that_no_subtree_keeps_are_refused_with_the_way_out():
-    table = toy_table(0)
-    tree = slow_tree(toy_objects(table))
-    with pytest.raises(CapabilityError, match="errs that little: the least error is .* more room"):
-        OptimalSubtree(max_price=2.0, max_error=0.0).prune(tree, table, None)
-    with pytest.raises(CapabilityError, match="not even a leaf is that cheap"):
-        OptimalSubtree(max_price=0.5).prune(tree, table, None)
-    numbers = toy_table(0, kind=TreeParts(task=Task.regression))
-    with pytest.raises(CapabilityError, match="says classes in bits"):
-        OptimalSubtree(price="mdl").prune(slow_tree(toy_objects(numbers)), numbers, None)
 
 
 def test_a_run_verifies_the_shortest_description():

@@ -52,7 +52,11 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):
             yield f"missing {parts.missing.name} grows by shares, which knows no {what}; leave it out, or use missing=better_side"
-        if two_outcomes_only(scorer) and 2 in parts.missing.placements(np.ones(2)):
+        own = 2 in parts.missing.placements(np.ones(2))
+        if own and problem.prices.outcomes is not None:
+            gives = f"missing {parts.missing.name} gives rows an outcome of their own"
+            yield f"{gives}, which prices by outcome do not know; choose cost=table, or another rule"
+        if own and two_outcomes_only(scorer):
             yield f"{criterion} scores two outcomes only, and missing {parts.missing.name} adds one; choose another of the two"
     if parts.predicate:
         yield from _of_predicate(problem, scorer, allow_constant)

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, ContractError, blaming
+from arboretum.errors import ContractError, blaming
 from arboretum.engine.search.assemble import Subtree
 from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
@@ -290,9 +290,6 @@ class SharesGrowth(ByShares):
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
         total, prices = weight[outcome >= 0].sum(), self.problem.prices.at(cell.asked, cell.paid)
-        if own_outcome and prices.outcomes is not None:
-            msg = f"missing {self.problem.parts.missing.name} gives rows an outcome of their own, which prices by outcome do not know; choose cost=table"
-            raise CapabilityError(msg)
         own = prices.of(choice.column.number + choice.column.step * choice.index) if choice.price > 0 else ()
         grown.branch_price = list(own) if len(own) == grown.rule.arity else [choice.price] * grown.rule.arity
         below: list[Open | None] = []
