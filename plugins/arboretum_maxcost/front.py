@@ -181,6 +181,7 @@ class FrontSolver:
     paper = ""
     capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
     example = "dataset=monk1-full method=front"
+    minimises = ()
 
     axes: tuple[str, ...] = param(
         ("error", "expected_cost"), "error, then expected_cost, max_cost, n_leaves or depth; after the first two also n_leaves", converter=tuple

@@ -114,10 +114,13 @@ def check_parts(parts: Parts) -> None:
         raise CapabilityError(f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}")
     if parts.solver and "solver" not in getattr(parts.method, "needs", ()):
         raise CapabilityError(f"{label(parts.method)} asks no solver; leave {label(parts.solver)} out, or use method=exact")
-    known = [Shape(shape) for shape in getattr(parts.solver, "minimises", ())]
-    if known and parts.objective is not None and (shape := shape_of(parts.objective)) not in known:
-        does = f"{label(parts.solver)} minimises objectives of the shape {' or '.join(each.value for each in known)}"
-        raise CapabilityError(f"{does}, and {label(parts.objective)} is {shape.value if shape else 'of none'}; choose another of the two")
+    if parts.objective is not None and hasattr(parts.solver, "minimises"):
+        known, shape = [Shape(shape) for shape in parts.solver.minimises], shape_of(parts.objective)
+        if not known:
+            raise CapabilityError(f"{label(parts.solver)} minimises no objective but what it is made for; leave {label(parts.objective)} out")
+        if shape not in known:
+            does = f"{label(parts.solver)} minimises objectives of the shape {' or '.join(each.value for each in known)}"
+            raise CapabilityError(f"{does}, and {label(parts.objective)} is {shape.value if shape else 'of none'}; choose another of the two")
     if getattr(parts.pruner, "reads_impurity", False):
         _demand(parts, "impurity", label(parts.pruner))
         if getattr(parts.impurity, "scale", "mean") == "total":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import arboretum
 import attrs
 import numpy as np
 import pytest
@@ -112,6 +113,12 @@ def test_axes_that_make_no_front_are_refused():
     for axes in ((), ("error",), ("expected_cost", "error"), ("error", "accuracy"), ("error", "n_leaves", "leaves"), ("error", "max_cost", "depth")):
         with pytest.raises(ConfigError, match="solver.axes"):
             FrontSolver(axes=axes)
+
+
+@pytest.mark.parametrize("objective", ["accuracy", "weighted", "max_cost", "zero_error", "auc"])
+def test_an_objective_beside_it_is_refused_by_name(objective):
+    with pytest.raises(CapabilityError, match=f"solver front minimises no objective but .*leave objective {objective} out"):
+        arboretum.run(["dataset=monk1-full", "method=front", f"objective={objective}", "complexity=depth", "tracker=none"])
 
 
 def test_what_it_cannot_add_up_exactly_is_refused():
