@@ -27,9 +27,8 @@ DEFAULT_BYTES = 2_000_000_000
 
 def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:  # noqa: B008 - frozen
     """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not exact or rows not told apart."""
-    space, objects, rows = space_of(problem, without_error=False, priced=priced, solver="front", context=context), problem.objects, problem.objects.table
-    merged = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
-    if (objects.label[objects.object_of_row] != rows.target.codes).any() or not np.allclose(merged, objects.weight, rtol=1e-12, atol=0):
+    space, objects = space_of(problem, without_error=False, priced=priced, solver="front", context=context), problem.objects
+    if objects.hides_rows:
         raise CapabilityError("solver front counts the errors of rows, and merged objects hide some; use encoder.coalesce=none")
     for what, values in (("the weights of objects", objects.weight), ("prices", problem.prices.tests)):
         if not space.exact and not whole(values)[2]:

@@ -228,3 +228,12 @@ def test_what_is_not_proven_in_time_is_a_bound(call, here):
     (found,) = record_in(here / "kept")["certificate"]["complexities"].values()
     assert found["ratio_is"] in ("unknown", "at most", "exact")
     assert ("only a lower bound is proven within the budget" in done.out) == (found["ratio_is"] != "exact")
+
+
+@pytest.mark.parametrize("coalesce", ["sum", "one", "none"])
+def test_merged_rows_of_several_classes_have_no_certified_error(coalesce, call, here):
+    words = ("dataset=monk1-full", "dataset.ignore=[a5]", "method=cart", "encoder=onehot", "stopping.standard.max_depth=2", "certify=true")
+    done = call("run", *words, f"encoder.coalesce={coalesce}", *ONCE)
+    assert done.status == 0, done.err
+    certificate = record_in(here / "kept").get("certificate")
+    assert bool(certificate) == (coalesce == "none") and ("use encoder.coalesce=none" in done.out) == (coalesce != "none")

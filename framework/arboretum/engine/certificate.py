@@ -88,6 +88,8 @@ def _of_value(
     """
     parts, held = problem.parts, problem.parts.limits().certified
     _refuse_unknown(problem)
+    if parts.objective is None and problem.objects.hides_rows:
+        raise CapabilityError("the training error is that of rows, and merged objects hide some; use encoder.coalesce=none")
     if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
         objective, answer = parts.objective, solution
     else:

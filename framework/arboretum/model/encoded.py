@@ -152,6 +152,13 @@ class Encoded:
         return sum(known.get(place, 0) for place in coded), sum(max(0, len(np.unique(one)) - 1) for one in values)
 
     @cached_property
+    def hides_rows(self) -> bool:
+        """Whether rows of several classes became one object, or it weighs other than they do: what is wrong of objects is not what is wrong of rows."""
+        merged = np.bincount(self.object_of_row, self.table.row_weights(), self.n_objects)
+        other = self.label is not None and (self.label[self.object_of_row] != self.table.target.codes).any()
+        return bool(other) or not np.allclose(merged, self.weight, rtol=1e-12, atol=0.0)
+
+    @cached_property
     def lacking(self) -> np.ndarray:
         """bool[n_objects]: whether some test has no outcome for an object."""
         coded = [self.codes[:, f] == feature.n_bins for f, feature in enumerate(self.features) if feature.has_missing]
