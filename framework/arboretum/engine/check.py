@@ -165,7 +165,7 @@ def _demand(parts: Parts, group: str, who: str) -> None:
 
 def check_table(parts: Parts, table: Table) -> None:
     """Refuse a component that does not do this kind of target, this many classes, or weights."""
-    for part in (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective, *filter(capabilities_of, (parts.pruner, *parts.stopping))):
+    for part in (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective, *filter(capabilities_of, (*parts.coverage, parts.pruner, *parts.stopping))):
         if part is None:
             continue
         if table.task not in (tasks := tasks_of(part)):

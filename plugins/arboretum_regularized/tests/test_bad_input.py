@@ -47,3 +47,12 @@ def test_objects_that_nothing_tells_apart_are_told_and_grown_around(table):
 def test_probabilities_are_shares_of_weights_and_a_note_says_so(table):
     record = arboretum.run([*RUN, *table, "dataset.weight=w"])
     assert "the weights of the training rows sum to 16: probabilities are their shares" in record.notes
+
+
+@pytest.mark.parametrize("coverage", ["pairs", "excluded"])
+@pytest.mark.parametrize("method", ["cart_regression", "level_by_level criterion=reduction impurity=variance"])
+def test_a_coverage_of_classes_is_refused_for_numbers(coverage, method, tmp_path):
+    (tmp_path / "numbers.csv").write_text("x,y\n1,1.5\n2,2.5\n3,1\n", encoding="utf-8")
+    data = ["dataset=file", f"dataset.path={tmp_path / 'numbers.csv'}", "dataset.target=y", "dataset.task=regression"]
+    with pytest.raises(ArboretumError, match=f"coverage {coverage} does classification, but the target 'y' .* asks for regression"):
+        arboretum.run([f"method={method.split()[0]}", *method.split()[1:], *data, f"coverage=[{coverage}]", "split=none", "tracker=none"])
