@@ -56,6 +56,15 @@ def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(l
             assert solution.tree.depth_of.max() <= limits.get("max_depth", 99)
 
 
+@pytest.mark.parametrize("raw", [False, True], ids=["tests", "raw"])
+def test_where_a_leaf_costs_nothing_no_test_sends_all_objects_one_way(raw):
+    for seed in range(12):
+        for depth in (4, 5):
+            problem, solution = solved(tiny_problem(seed, Accuracy(lam=0.0), raw=raw, n_rows=14, n_columns=2), max_depth=depth)
+            verify_solution(solution, problem)
+            assert solution.tree.counts.min() > 0 and solution.status is Status.optimal
+
+
 def known_to(which, objective):
     """λ, μ and price as a fast search takes them, the nearest to an objective's own."""
     if which is Which.sparse:
