@@ -100,8 +100,8 @@ def check_goal(goal: str) -> None:
 
 
 def check_parts(parts: Parts) -> None:
-    """Refuse a run, a method or a criterion without the parts it needs."""
-    for part in (parts.method, parts.criterion):
+    """Refuse a run, or a part of it, without the parts it needs."""
+    for part in (parts.method, parts.criterion, parts.solver):
         for group in getattr(part, "needs", ()):
             _demand(parts, group, label(part))
     for group in ("encoder", "cost"):

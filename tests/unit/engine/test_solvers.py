@@ -122,6 +122,13 @@ def test_an_objective_of_another_shape_than_the_solver_minimises_is_refused(solv
     check_parts(parts)
 
 
+def test_a_solver_without_what_it_needs_is_refused_before_it_is_asked(solver):
+    for entry in load_registry().entries("solver"):
+        if "objective" in getattr(entry.cls, "needs", ()):
+            with pytest.raises(CapabilityError, match=f"solver {entry.name} needs an objective; add objective=NAME"):
+                check_parts(attrs.evolve(parts_with(entry.cls()), objective=None))
+
+
 @pytest.mark.parametrize(("kind", "attribute"), [("objective", "shape"), ("solver", "minimises")])
 def test_a_shape_that_does_not_exist_is_refused_when_the_component_is_registered(kind, attribute):
     parts = {"value": lambda self, tree, problem: 0.0, "solve": lambda self, problem, context: None}
