@@ -45,7 +45,6 @@ _LIMITS = {
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
 
 _ABSENT = {
-    "max_features": "every node looks at all columns; criterion='random' and predicate='random' draw tests",
     "splitter": "every node takes its best test; predicate='random' draws thresholds, criterion='random' tests",
 }
 """Parameters of scikit-learn's trees that there are none of here, and what comes near."""
@@ -188,6 +187,7 @@ class _BaseTree(BaseEstimator):
             if not heavy.any():
                 raise DataError("every sample weight is 0; no row is left to learn from")
             table = table.take(np.flatnonzero(heavy))
+        parts = self._drawing(parts, len(columns))
         check.check_parts(parts)
         check.check_table(parts, table)
         scale = Scale.of(table, parts)
@@ -207,6 +207,19 @@ class _BaseTree(BaseEstimator):
         self.solution_: Solution | None = fitted.scale.solution(fitted.solution)
         self.tree_: Tree = self.solution_.tree
         return self
+
+    def _drawing(self, parts: Parts, n_columns: int) -> Parts:
+        """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for so many columns."""
+        asked, shares = self.max_features, {"sqrt": n_columns**0.5, "log2": math.log2(n_columns)}
+        if asked is None:
+            return parts
+        if not hasattr(parts.method, "max_features"):
+            raise ConfigError(f"max_features: method {parts.method.name} looks at all columns; leave it out, or choose a greedy method")
+        known = asked in shares if isinstance(asked, str) else asked >= 1 if isinstance(asked, Integral) else 0.0 < asked <= 1.0
+        if not known:
+            raise ConfigError(f"max_features must be a number of columns ≥ 1, a share of them in (0, 1], 'sqrt' or 'log2'; got {asked!r}")
+        number = shares[asked] if isinstance(asked, str) else asked if isinstance(asked, Integral) else asked * n_columns
+        return attrs.evolve(parts, method=attrs.evolve(parts.method, max_features=max(1, int(number))))
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -334,6 +347,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     max_leaf_nodes : leaves, at most, spent best-first, or a limit of the solver; methods that know neither refuse it.
     min_samples_split : rows that a node needs to be divided.   ccp_alpha : prune by cost complexity, as scikit-learn does (the impurity's
     weakest links up to it); another ``pruner`` says so itself.
+    max_features : columns that compete at a node, drawn anew at each: a number, a share of all, "sqrt" or "log2"; None: all.
     min_samples_leaf : rows per branch, at least.   min_weight_fraction_leaf : share of the total weight per branch, at
     least (0 … 0.5; up to the rounding of sums of weights).   class_weight : None, "balanced", or {class: weight}.
     random_state : seed of methods that draw.   verify : replay the tree by the slow reference after growing
@@ -359,7 +373,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, class_weight: Any = None,
         random_state: Any = None, overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
         min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
-        ccp_alpha: float | None = None, **parts: Any,
+        ccp_alpha: float | None = None, max_features: Any = None, **parts: Any,
     ) -> None:  # fmt: skip
         self._keep(locals())
 
@@ -401,7 +415,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, random_state: Any = None,
         overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
         min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
-        ccp_alpha: float | None = None, **parts: Any,
+        ccp_alpha: float | None = None, max_features: Any = None, **parts: Any,
     ) -> None:  # fmt: skip
         self._keep(locals())
 

@@ -34,11 +34,12 @@ class Greedy:
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     allow_constant: bool = param(False, "let tests compete that send every object the same way")
+    max_features: int | None = param(None, "columns that compete at a node, drawn anew at each by the seed; all by default", ge=1)
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import grow
 
-        return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant)
+        return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant, max_features=self.max_features)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that :meth:`fit` will use."""

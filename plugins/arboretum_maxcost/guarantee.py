@@ -85,6 +85,8 @@ def _broken(problem: Problem) -> Iterator[str]:
         yield "what a test costs depends on what was asked before; choose cost=unit or cost=table"
     if method != "greedy" or getattr(parts.method, "allow_constant", False) or parts.predicate or parts.by_shares:
         yield f"method {method} is not the paper's here; choose method=greedy without constant tests, predicates and shares of objects"
+    if getattr(parts.method, "max_features", None) is not None:
+        yield "not every test competes at a node; leave method.max_features out"
     coded = any((objects.codes[:, f] == feature.n_bins).any() for f, feature in enumerate(objects.features) if feature.has_missing)
     if coded or np.isnan(objects.raw).any():
         yield "the branch of missing values is chosen at each node; choose encoder.missing=category (or drop_rows)"

@@ -178,6 +178,8 @@ def broken(problem: Problem, lam: float) -> str:
         return f"method {name} is not known to be Algorithm 1; choose method=greedy"
     if getattr(method, "allow_constant", False):
         return "tests that divide nothing compete; choose method.allow_constant=false"
+    if getattr(method, "max_features", None) is not None:
+        return "not every test competes at a node; leave method.max_features out"
     return _missing(problem.objects) or _other_leaves(problem) or _hidden(problem, lam)
 
 

@@ -71,6 +71,8 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)
+    if chosen is not None:
+        growth.score(item)  # where columns are drawn, as many compete as it took
     return Reasons(item.node, plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
 
 

@@ -265,6 +265,7 @@ def test_levels_beyond_the_useful_range_are_told_and_negative_ones_refused():
     notes = arboretum.run([*common, *budget]).notes
     assert "the cheapest test costs 1, and stopping.max_cost.limit is 0.5: the root is a leaf; allow at least 1" in notes
     assert any(note.startswith("no guarantee: limit max_cost (it is 0.5) makes leaves") for note in notes)
+    assert "no guarantee: not every test competes at a node; leave method.max_features out" in arboretum.run([*common, "method.max_features=2"]).notes
     for wrong in ("stopping.impurity.delta=-1", "criterion.delta=-1", "criterion.delta=nan", "criterion.delta=inf"):
         with pytest.raises(arboretum.ArboretumError, match="delta must be"):
             arboretum.run([*common, wrong])

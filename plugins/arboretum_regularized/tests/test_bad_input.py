@@ -42,6 +42,8 @@ def test_objects_that_nothing_tells_apart_are_told_and_grown_around(table):
     merged = arboretum.run([*RUN, *table, "dataset.ignore=[w]"])
     assert merged.data["n_objects"] == record.data["n_objects"] - 1
     assert any(note.startswith("guarantee: ") for note in merged.notes)
+    drawn = arboretum.run([*RUN, *table, "dataset.ignore=[w]", "method.max_features=1"])
+    assert "no guarantee: not every test competes at a node; leave method.max_features out" in drawn.notes
 
 
 def test_probabilities_are_shares_of_weights_and_a_note_says_so(table):

@@ -113,8 +113,8 @@ def test_what_is_unknown_or_contradicts_itself_is_refused_by_fit(parameters, mes
 
 
 def test_names_that_no_parameter_has_are_refused_at_once():
-    with pytest.raises(TypeError, match="TreeClassifier has no 'max_features': every node looks at all columns"):
-        TreeClassifier(max_features="sqrt")
+    with pytest.raises(TypeError, match="TreeClassifier has no 'splitter': every node takes its best test"):
+        TreeClassifier(splitter="random")
     for name in ("max_dept", "criteron__lam", "verify__x", "dataset__path"):
         with pytest.raises(TypeError, match=f"TreeClassifier: unknown parameter '{name}'"):
             TreeClassifier(**{name: 1})
@@ -141,6 +141,26 @@ def test_rows_that_a_node_needs_and_the_complexity_of_pruning_are_scikit_learns(
         assert ours.predict_proba(X) == pytest.approx(theirs.predict_proba(X), abs=1e-12)
     with pytest.raises(ConfigError, match="pruner is asked for twice"):
         TreeClassifier(ccp_alpha=0.1, pruner="reduced_error").fit(X, y)
+
+
+@pytest.mark.parametrize(("asked", "columns"), [(2, 2), (0.5, 3), ("sqrt", 2), ("log2", 2), (1.0, 6), (99, 99)])
+def test_columns_that_compete_at_a_node_are_counted_as_scikit_learn_counts_them(asked, columns):
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(60, 6)), rng.integers(0, 2, 60)
+    ours = TreeClassifier(max_features=asked, random_state=3, verify=True).fit(X, y)
+    assert np.array_equal(ours.predict(X), y)
+    same = TreeClassifier(method__max_features=columns, random_state=3).fit(X, y)
+    assert same.tree_ == ours.tree_
+    if columns < 99:
+        assert DecisionTreeClassifier(max_features=asked).fit(X, y).max_features_ == columns
+
+
+@pytest.mark.parametrize("asked", [0, -1, 0.0, 1.5, float("nan"), "all"])
+def test_no_such_number_of_columns_is_refused(asked, iris):
+    with pytest.raises(ConfigError, match="max_features must be a number of columns"):
+        TreeClassifier(max_features=asked).fit(*iris)
+    with pytest.raises(ConfigError, match="max_features: method exact looks at all columns"):
+        TreeClassifier("gosdt", max_features=2).fit(*iris)
 
 
 def test_a_budget_ends_a_solver_with_what_it_has():

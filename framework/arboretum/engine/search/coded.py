@@ -90,6 +90,10 @@ class TableEngine(Engine):
         """The test on the raw column."""
         raise NotImplementedError
 
+    def _competing(self, cell: Cell, view: View) -> np.ndarray:
+        """bool[features]: whether those of a view compete."""
+        return np.ones(len(view.feature_id), np.bool_)
+
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         return self._rule(cell, candidate.feature, candidate.index)
 
@@ -97,7 +101,7 @@ class TableEngine(Engine):
         best: Candidate | None = None
         for view in self._views(cell):
             block = view.room(int(view.arity().max()))
-            view.scan(self._space, np.arange(len(view.feature_id)), scorer.at(node), block)
+            view.scan(self._space, np.flatnonzero(self._competing(cell, view)), scorer.at(node), block)
             feature, index, _ = place = block.state[[FEATURE, INDEX, SIDE]]
             if feature < 0:
                 continue
@@ -112,11 +116,11 @@ class TableEngine(Engine):
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
         """Tests of the same number of outcomes at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
         for view in self._views(cell):
-            arity = view.arity()
-            n_tests = view.scan(self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1))
+            arity, competing = view.arity(), self._competing(cell, view)
+            n_tests = competing * view.scan(self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1))
             number = first + np.cumsum(n_tests) - n_tests
             for outcomes in np.unique(arity[n_tests > 0]):
-                chosen = np.flatnonzero(arity == outcomes)
+                chosen = np.flatnonzero((arity == outcomes) & competing)
                 test = np.concatenate([np.arange(number[f], number[f] + n_tests[f]) for f in chosen])
                 most = max(1, BLOCK_ENTRIES // (int(outcomes) * view.bins.weights.shape[1]))
                 for skipped in range(0, len(test), most):
@@ -191,6 +195,9 @@ class CodedEngine(TableEngine):
             yield View(features, bins, free[self._narrow], cell.used, self._narrow)
         for feature in self._wide:
             yield self._wide_view(cell, feature, free[feature : feature + 1])
+
+    def _competing(self, cell: Cell, view: View) -> np.ndarray:
+        return self._space.competing(cell, [self._features[f] for f in view.feature_id])
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices

@@ -16,7 +16,7 @@ from arboretum.model.encoded import Encoded, Family
 from arboretum.model.table import ColumnKind
 
 
-def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool = False) -> None:
+def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool = False, draws: bool = False) -> None:
     """Raise CapabilityError, naming the part and the way out, when the search cannot serve this combination.
 
     Raises ContractError when a kernel reads beyond an array, or compiled answers something else than as plain Python.
@@ -24,7 +24,7 @@ def check_parts(problem: Problem, scorer: CompiledCriterion, statistics: Statist
     # a criterion that declares nothing is taken at its word
     stated = Parts(None, criterion=scorer.criterion if capabilities_of(scorer.criterion) else None, impurity=scorer.impurity)
     check_table(stated, problem.objects.table)
-    for fault in _faults(problem, scorer, statistics, allow_constant):
+    for fault in _faults(problem, scorer, statistics, allow_constant, draws):
         raise CapabilityError(fault)
     check_kernels(scorer, problem.objects, statistics, Ground.of(problem))
 
@@ -34,7 +34,7 @@ def two_outcomes_only(scorer: CompiledCriterion) -> bool:
     return lacks(scorer.criterion, Capability.multiway)
 
 
-def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool) -> Iterator[str]:
+def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics, allow_constant: bool, draws: bool) -> Iterator[str]:
     """What does not fit."""
     objects, parts = problem.objects, problem.parts
     criterion, impurity = f"criterion {component_name(scorer.criterion)!r}", f"impurity {component_name(scorer.impurity)!r}"
@@ -47,7 +47,7 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
             yield f"{criterion} cannot use {impurity}; choose criterion=reduction"
     if parts.by_shares:
         unknown = {
-            "coverage": parts.coverage, "constant tests": allow_constant,
+            "coverage": parts.coverage, "constant tests": allow_constant, "max_features": draws,
             "columns of a criterion's own": scorer.has_columns, "impurity of sorted values": hasattr(scorer.impurity, "of_values"),
         }  # fmt: skip
         for what in (what for what, there in unknown.items() if there):
@@ -60,6 +60,8 @@ def _faults(problem: Problem, scorer: CompiledCriterion, statistics: Statistics,
             yield f"{criterion} scores two outcomes only, and missing {parts.missing.name} adds one; choose another of the two"
     if parts.predicate:
         yield from _of_predicate(problem, scorer, allow_constant)
+        if draws:
+            yield f"predicate {component_name(parts.predicate[0])!r} makes its tests at the node, of columns of its own choice; leave method.max_features out"
     if max((f.arity for f in objects.features if f.family is Family.multiway), default=2) > 2 and two_outcomes_only(scorer):
         yield f"{criterion} scores two outcomes only; choose a binary encoder"
     if len(statistics.n_rows) and (least := parts.limits().min_leaf) > 1:  # tables of objects cannot say how many rows a branch has

@@ -13,13 +13,18 @@ from arboretum.model.record import Solution, Status
 ORDERS = ("depth", "breadth", "best")
 
 
-def grow(problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, compiled: bool = True) -> Solution:
+def grow(
+    problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, max_features: int | None = None,
+    compiled: bool = True,
+) -> Solution:
     """Grow a tree greedily.
 
     order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
         score, ties to the node found first; the gain of a node is that score and nothing else.
     allow_constant : tests with a single outcome at the node compete too; not with a predicate, whose tests are made at
         the node, so that nobody could tell whether one was asked before.
+    max_features : columns that compete at a node, drawn anew at each by the run's seed, and one more at a time until there is a test; None:
+        all.  Not with predicates, nor with shares of rows, whose tests are not of one column.
     compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
 
     A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most so many leaves were
@@ -37,7 +42,7 @@ def grow(problem: Problem, context: Context, *, order: str = "depth", allow_cons
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     given, problem = problem, without_gaps(problem)
-    growth = (SharesGrowth if problem.parts.by_shares else Growth).of(problem, context, allow_constant, order)
+    growth = (SharesGrowth if problem.parts.by_shares else Growth).of(problem, context, allow_constant, order, max_features)
     check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees()

@@ -25,7 +25,7 @@ from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
-from arboretum.engine.search.workspace import Workspace
+from arboretum.engine.search.workspace import Draw, Workspace
 from arboretum.interfaces.method import Context, Problem
 from arboretum.kernels.counting import partition
 from arboretum.model.encoded import Node, Tables
@@ -63,14 +63,17 @@ class Growth:
     last_report: float = attrs.field(factory=time.monotonic)
 
     @classmethod
-    def of(cls, problem: Problem, context: Context, allow_constant: bool, order: str = "depth") -> Growth:
+    def of(cls, problem: Problem, context: Context, allow_constant: bool, order: str = "depth", max_features: int | None = None) -> Growth:
         """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
         statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)), getattr(parts.impurity, "about", None))
         scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage, problem.prices.fixed)
-        check_parts(problem, scorer, statistics, allow_constant)
+        check_parts(problem, scorer, statistics, allow_constant, max_features is not None)
         limits = parts.limits()
         space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, bool(parts.predicate) and not parts.beside_raw)
+        if max_features is not None:
+            columns = sorted({feature.position for feature in (*objects.features, *objects.raw_features)})
+            space.draw = Draw(max_features, np.array(columns, np.int64), context.seed)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
         space.coverage_state = CoverageState.of(parts.coverage, objects, growth.report)
@@ -81,7 +84,8 @@ class Growth:
         """The growth by which the run's own method grows."""
         method = problem.parts.method
         order = getattr(method, "order", "depth")
-        return cls.of(problem, context, bool(getattr(method, "allow_constant", False)), getattr(order, "value", order))
+        constant, drawn = bool(getattr(method, "allow_constant", False)), getattr(method, "max_features", None)
+        return cls.of(problem, context, constant, getattr(order, "value", order), drawn)
 
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
@@ -197,7 +201,10 @@ class Growth:
 
     def best_test(self, item: Open) -> Any:
         """The test with the highest score, which has a price; None where no test is admissible."""
-        return choose(self.engines, item.cell, item.node, self.scorer, self.space)
+        found = choose(self.engines, item.cell, item.node, self.scorer, self.space)
+        while found is None and self.space.draw is not None and self.space.draw.widen(item.cell):
+            found = choose(self.engines, item.cell, item.node, self.scorer, self.space)
+        return found
 
     def finish(self, item: Open) -> bool:
         """Grow the whole subtree of a small node at once, if that is possible."""

@@ -92,6 +92,8 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
         yield "stopping.standard.max_leaves counts leaves over the whole tree"
     if timed and order == "best":
         yield "budget.seconds with method.order=best"
+    if space.draw is not None:
+        yield "method.max_features draws columns at each node"
     for stopping in parts.stopping:
         yield from reasons_of("stopping", stopping)
     judges = [rule.name for rule in parts.stopping if hasattr(rule, "worth")]

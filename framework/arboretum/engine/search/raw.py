@@ -63,7 +63,7 @@ class RawColumns(Engine):
         prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
         own = prices.at(cell.asked, cell.paid).raw
         here = np.array([0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)], np.float64)
-        return self._space.payable(here, cell)
+        return np.where(self._space.competing(cell, self._features), self._space.payable(here, cell), np.inf)
 
 
 class PresortedEngine(RawColumns):

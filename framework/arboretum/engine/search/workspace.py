@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -11,6 +14,36 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels.tables import Least
 from arboretum.model.encoded import Encoded, Prices
+
+
+@attrs.frozen(eq=False)
+class Draw:
+    """Some columns compete at a node, drawn anew at each; as many more as it takes until one of them has a test.
+
+    most : columns that compete, at least 1.   columns : int64[k], positions of all that have tests.   seed : of the run.
+    """
+
+    most: int
+    columns: np.ndarray
+    seed: int
+
+    def widen(self, cell: Cell) -> bool:
+        """Let one column more compete; False where all do."""
+        chosen = self._at(cell)
+        chosen[1] += 1
+        return chosen[1] <= len(self.columns)
+
+    def among(self, cell: Cell, positions: np.ndarray) -> np.ndarray:
+        """bool[k]: whether columns compete, by their positions."""
+        order, most = self._at(cell)
+        return np.isin(positions, order[:most])
+
+    def _at(self, cell: Cell) -> list[Any]:
+        """[columns in the order in which they are drawn, how many compete], by the node's place alone, so that it can be asked again."""
+        if "drawn" not in cell.memo:
+            generator = np.random.default_rng([self.seed, cell.low, cell.high, cell.depth])
+            cell.memo["drawn"] = [generator.permutation(self.columns), self.most]
+        return cell.memo["drawn"]
 
 
 @attrs.define(eq=False)
@@ -24,6 +57,7 @@ class Workspace:
     extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
     coverage_state : the run's coverages, None without any.
     extra_rows : int32[m], those of the node's objects that have a value other than 0 in some column.
+    draw : of the columns that compete at a node; None: all do.
     """
 
     objects: Encoded
@@ -39,6 +73,7 @@ class Workspace:
     extra: np.ndarray
     coverage_state: CoverageState | None = None
     extra_rows: np.ndarray = attrs.field(factory=lambda: np.zeros(0, np.int32))
+    draw: Draw | None = None
 
     @property
     def least(self) -> Least:
@@ -58,6 +93,11 @@ class Workspace:
         """float64[k]: prices at a node, +∞ where its path cannot pay them any more: no engine lets such a test compete."""
         most = self.limits.most_paid(cell.depth + 1)
         return prices if most == np.inf else np.where(cell.paid + prices <= most, prices, np.inf)
+
+    def competing(self, cell: Cell, features: Sequence[Any]) -> np.ndarray:
+        """bool[k]: whether features compete at a node."""
+        positions = np.array([feature.position for feature in features], np.int64)
+        return np.ones(len(positions), np.bool_) if self.draw is None else self.draw.among(cell, positions)
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep a node's own columns, by object."""
