@@ -129,6 +129,14 @@ def test_folders_may_be_named_after_what_a_job_was_told(toy, here):
     assert sorted(folder.name for folder in run_folders(here / "s")) == ["seed-1", "seed-2"]
 
 
+def test_runs_that_lie_deeper_are_in_the_table_and_those_of_a_sweep_within_are_not(toy, call):
+    deep = toy("-m", "seed=1,2", "hydra.sweep.dir=s", "hydra.sweep.subdir=seed/${seed}")
+    assert deep.status == 0 and "2 of 2" in deep.out
+    assert "another sweep" in toy("-m", "seed=3", "hydra.sweep.dir=s").error
+    assert toy("-m", "seed=4,5,6", "hydra.sweep.dir=s/within").status == 0
+    assert call("show", "s").out.splitlines()[2:5] == deep.out.splitlines()[:3]
+
+
 def test_finished_runs_are_not_repeated_and_it_says_so(toy, here):
     first = toy("-m", "seed=1,2", "skip_finished=true")
     assert "finished before" not in first.out

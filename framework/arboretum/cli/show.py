@@ -21,7 +21,7 @@ from arboretum.plugin.registry import ONE_FILE, Owner, Registry, plugin_files
 from arboretum.report.front import front_rows
 from arboretum.report.table import spell_cell, text_table
 from arboretum.runs.folder import RECORD, write_files
-from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of
+from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_of, runs_of
 from arboretum.runs.tracking import load_run
 
 DESCRIPTION = """\
@@ -126,7 +126,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", metavar="FILE", help="with --outliers: draw them (.svg), or list all of them (.csv)")
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
-    if not (folder / RECORD).exists() and any(folder.glob(f"*/{RECORD}")):
+    if not (folder / RECORD).exists() and runs_of(folder):
         from arboretum.cli.comparison import DEFAULT, Comparison
 
         if (sweep := read_sweep(folder)) is not None:

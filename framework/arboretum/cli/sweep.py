@@ -35,7 +35,7 @@ from arboretum.interfaces.component import KINDS
 from arboretum.plugin.registry import SWEEPER
 from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, holds_others, is_tracked, make_ready, remove, remove_empty, write_files
 from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
-from arboretum.runs.sweeps import owner, read_sweep, records_of, write_sweep
+from arboretum.runs.sweeps import owner, read_sweep, records_of, runs_of, write_sweep
 
 
 @attrs.define(eq=False, slots=False)
@@ -173,7 +173,7 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
         done = post.hand_in(done)
     trouble = post.close(KILLED if ended else BROKEN if broken else ENDED, compared)
     if broken is not None and not done and (isinstance(broken, ArboretumError) or not records):
-        if not any(folder.glob(f"*/{RECORD}")) and post.before is None:
+        if not runs_of(folder) and post.before is None:
             for name in (MULTIRUN, SWEEP):
                 remove(folder / name)
             if fresh:
@@ -267,8 +267,8 @@ class Post:
         def send() -> None:
             if self.parent is None:
                 self._open()
-            for run in sorted(self.folder.glob(f"*/{RECORD}")):
-                self.parent.send(run.parent)
+            for run in runs_of(self.folder):
+                self.parent.send(run)
 
         def lacking(note: Note) -> str:
             has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)
@@ -315,7 +315,7 @@ def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
 
     The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs overwrites another's.
     """
-    held, before = sum(1 for _ in folder.glob(f"*/{RECORD}")), read_sweep(folder)
+    held, before = len(runs_of(folder)), read_sweep(folder)
     if foreign := [name for name in (SWEEP, MULTIRUN) if not held and before is None and os.path.lexists(folder / name)]:
         raise StoreError(f"sweep folder {str(folder)!r} holds a {foreign[0]} of something else; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
     if not held or base.get("skip_finished") is True or (before is not None and before.asks(overrides)):

@@ -5,6 +5,7 @@ And what its runs are called: what the sweep varies, then method, data set and s
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import secrets
@@ -21,7 +22,7 @@ from arboretum.errors import StoreError
 from arboretum.model.record import Record
 from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import NONE
-from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_json, record_from, write_files
+from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_json, record_from, run_folders, write_files
 
 SWEEP = "sweep.json"
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
@@ -88,10 +89,19 @@ def read_sweep(folder: Path) -> Sweep | None:
         return None
 
 
+def runs_of(folder: Path) -> list[Path]:
+    """The run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those of a sweep that lies within."""
+    return [run for run in run_folders(folder) if run != folder and not any((above / SWEEP).exists() for above in _between(folder, run))]
+
+
+def _between(folder: Path, run: Path) -> Iterator[Path]:
+    return itertools.takewhile(lambda above: above != folder, run.parents)
+
+
 def records_of(folder: Path) -> list[Record]:
     """The finished runs of a sweep's folder, as far as they can be read, without trees: of those asked for alike, the newest."""
     found: dict[str, Record] = {}
-    for path in sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime):
+    for path in sorted((run / RECORD for run in runs_of(folder)), key=lambda path: path.stat().st_mtime):
         try:
             record = record_from({RECORD: path.read_text(encoding="utf-8")}, str(path.parent))
         except (StoreError, OSError, UnicodeDecodeError):
