@@ -46,10 +46,10 @@ class Outcome:
 
 @attrs.define
 class Kept:
-    """Where a run is kept, as often as more of it is known.   folder : None where it is not."""
+    """Where a run is kept, as often as more of it is known.   folder : None where it is not.   last : the record that was kept, with its files."""
 
     folder: Path | None
-    begun: bool = False
+    last: tuple[Record, dict[str, str]] | None = None
 
     def early(self, record: Record) -> None:
         """Keep the record as it is so far, unless the folder holds the same run, finished."""
@@ -58,10 +58,12 @@ class Kept:
 
     def write(self, record: Record) -> dict[str, str]:
         """Keep the record; returns its files."""
+        if self.last is not None and self.last[0] is record:
+            return self.last[1]
         files = artifacts(record)
         if self.folder is not None:
-            self.folder = self.folder if self.begun else free_folder(self.folder, record.fingerprint)  # another process may have been faster
-            self.begun = True
+            self.folder = free_folder(self.folder, record.fingerprint) if self.last is None else self.folder  # another process may have been faster
+            self.last = record, files
             write_run(self.folder, files)
         return files
 

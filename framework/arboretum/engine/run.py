@@ -155,7 +155,8 @@ def run(
 ) -> Record:
     """Execute one run and return its verified record; raises ArboretumError on any failure.
 
-    keep : is handed the record before what may take long, or fail, after the tree is known: its certificate and its proof.
+    keep : is handed the record of a search while signals wait, and before what may take long, or fail, after the tree is known: its certificate
+        and its proof.
     """
     progress, later = progress or _silent, Later()
     prepared = prepared or prepare(request, progress)
@@ -166,16 +167,16 @@ def run(
         fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
         signals.found = True
         record, metrics = _verified(request, prepared, table, fitted, progress)
-    left, ended = later.of(fitted.solution.tree), signals.ended
-    what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
-    if ended is not None:
-        record = attrs.evolve(record, solution=_ended(record.solution, ended))
-    if what:
+        left = later.of(fitted.solution.tree)
+        what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
-        stopped = record.solution and record.solution.interrupted
-        if ended is not None or (stopped and stopped.args and request.certify):  # whoever sends a signal does not wait for a certificate
-            return cut
-        keep(cut)
+        if request.parts.solver is not None or what:
+            keep(cut if what else record)
+    if (ended := signals.ended) is not None:
+        record, cut = (attrs.evolve(one, solution=_ended(one.solution, ended)) for one in (record, cut))
+    stopped = record.solution and record.solution.interrupted
+    if what and (ended is not None or (stopped and stopped.args and request.certify)):  # whoever sends a signal does not wait for a certificate
+        return cut
     if request.certify:
         record = _certified(request, fitted, record, metrics, progress)
     for found, work in left:
