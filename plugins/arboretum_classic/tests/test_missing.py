@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arboretum
 import attrs
 import numpy as np
 import pandas
@@ -86,6 +87,15 @@ def test_where_the_rules_send_rows():
     assert grown(raw_problem(columns, codes, Fractional())).missing_child[0] == MISSING_SPLITS
     own = grown(raw_problem(columns, codes, OwnCategory()))
     assert own.rule(0) == Threshold("x0", 1.5).with_missing() and own.weights[3].tolist() == [2, 0]
+
+
+def test_thresholds_without_such_an_outcome_do_not_compete_where_values_are_missing(tmp_path):
+    """Of an ordered column only "known or missing?" has a branch for rows without a value; it is asked as the loop without kernels asks it."""
+    (tmp_path / "rows.csv").write_text("o,y\n1,a\n1,a\n2,b\n2,b\n3,a\n3,a\n,b\n,b\n", encoding="utf-8")
+    data = ["dataset=file", f"dataset.path={tmp_path / 'rows.csv'}", "dataset.target=y", "dataset.kinds={o: ordinal}", "split=none", "tracker=none"]
+    tree = arboretum.run([*data, "method=greedy", "criterion=reduction", "missing=own_category"]).tree
+    assert tree.rule(0).describe() == "o is known" and tree.depth_of.max() == 3
+    assert tree.predict([["1"], ["2"], ["3"], [None]]).tolist() == [0, 1, 0, 1]
 
 
 def test_surrogates_by_hand():

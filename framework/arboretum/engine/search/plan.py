@@ -104,6 +104,9 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
         yield "a leaf rule asks for an impurity, and the run has none"
     if parts.by_shares and (len(space.statistics.n_rows) or objects.n_objects >= 1 << OBJECT_BITS):
         yield f"{criterion} counts objects, or they are too many"
+    whole = [raw.column for raw in objects.raw_features if raw.rule(0.5).with_missing() is None]
+    if parts.by_shares and parts.missing.kernel == "own_outcome" and whole:
+        yield f"tests of raw column {whole[0]} have no outcome for missing values"
     if objects.raw_features:
         if len(space.statistics.n_rows):
             yield f"{criterion} counts objects"
