@@ -47,7 +47,7 @@ SOLVERS: Mapping[str, str] = {
     "path": "method=path objective.lam=0.002",
     "path, exact": "method=path objective.lam=0.01 solver.exact=true",
     "rashomon": "method=rashomon objective.lam=0.02",
-    "constrained": "method=constrained objective.lam=0.01 solver.max_fpr=0.1",
+    "constrained": "method=constrained objective.lam=0.01 solver.increasing=[x0]",
     "fronts, F": "method=fronts objective.lam=0.01",
     "fronts, AUC": "method=fronts objective=auc objective.lam=0.01",
     "regression": f"method=regression objective.lam=0.001 dataset.task=regression {DEEP}4",

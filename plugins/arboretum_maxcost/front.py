@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, param
+from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, Tree, param
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 from arboretum_maxcost.space import WHOLE, Space, space_of, whole
@@ -21,6 +21,8 @@ AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leave
 UNLIMITED = -(1 << 40)
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
+FEW = 20
+"""Points that get their tree though the time is up: each is laid out, and verified, in some tens of milliseconds."""
 DEFAULT_BYTES = 2_000_000_000
 """Where the run sets no budget.memory_mb."""
 
@@ -159,6 +161,13 @@ class Search:
         return self.arrays.make_room({**wanted, **lists}, self.budget)
 
 
+def spread(n: int, most: int, first: int) -> list[int]:
+    """So many of n numbers, evenly, ``first`` among them and before the others, so that those of each beginning are spread, too."""
+    bits = max(1, n - 1).bit_length()
+    evenly = np.linspace(0, n - 1, min(most, n)).astype(int).tolist()
+    return [*dict.fromkeys([first, *sorted(evenly, key=lambda number: f"{number:0{bits}b}"[::-1])])]
+
+
 def unbeaten(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Those that no other is at or below, ascending in the values after the first."""
     listed = sorted(points, key=lambda values: values[1:])
@@ -203,8 +212,8 @@ class FrontSolver:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """The whole front.  Raises CapabilityError or DataError with the way out."""
         search, units = self._search(problem, context)
-        found = self.solution(search.run(context), units)
-        if not self.curves:
+        found = self.solution(search.run(context), units, context)
+        if not self.curves or found.interrupted:
             return found
         curves = {**found.front.curves, **dict(greedy_curves(problem, self.names))}
         return attrs.evolve(found, front=attrs.evolve(found.front, curves=curves))
@@ -239,17 +248,27 @@ class FrontSolver:
         scale = {"expected_cost": space.total / space.coin, "max_cost": 1 / space.coin}.get(names[1], 1)
         return Search(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
 
-    def solution(self, search: Search, units: tuple[Fraction | int, ...]) -> Solution:
-        """Trees of all points, what is proven, and how the search ended."""
-        axes, trees, known, found = len(units), Trees(search), search.best(), {}
+    def _trees(self, search: Search, axes: int, context: Context) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
+        """The tree of each point, None for those that get none, and whether these are more than asked for: only few are laid out once the time is up."""
+        trees, known, found, cut = Trees(search), search.best(), {}, False
         points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
         kept = unbeaten(points)
-        shown = {*np.linspace(0, len(kept) - 1, min(self.trees or len(kept), len(kept))).astype(int).tolist(), kept.index(min(kept))}
-        for number, values in enumerate(kept):  # of a round cut short, a tree may be better than what was known of it
-            own, tree = trees.tree(known, points[values]) if number in shown else (values, None)
+        for done, number in enumerate(wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))):
+            late = search.interrupt or (context.deadline is not None and time.monotonic() > context.deadline)
+            if cut := bool(late and done >= FEW):
+                break
+            own, tree = trees.tree(known, points[kept[number]])  # of a round cut short, it may be better than what was known of it
             found[own[:axes]] = found.get(own[:axes]) or tree
-        kept = unbeaten(found)
-        exact = not search.stopped
+            try:
+                context.progress(done, len(wanted), "trees of the front")
+            except KeyboardInterrupt as error:
+                search.interrupt = {"interrupted": (*error.args, True)[0]}
+        return {**{values[:axes]: None for values in kept}, **found}, cut
+
+    def solution(self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()) -> Solution:  # noqa: B008 - frozen
+        """Trees of all points, or of few where the time is up; what is proven, and how the search ended."""
+        axes, found, cut = len(units), *self._trees(search, len(units), context)
+        shown, kept, exact = sum(tree is not None for tree in found.values()), unbeaten(found), not search.stopped
         corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
         scaled = lambda values: tuple(float(value / unit) for value, unit in zip(values, units, strict=True))  # noqa: E731
         greedy = tuple(sorted((scaled(one[:axes]) for one in search.greedy.tolist()), key=lambda values: values[1:]))
@@ -257,10 +276,10 @@ class FrontSolver:
         best = front.most_accurate
         status = Status.optimal if front.gap == 0.0 else Status.feasible
         details = {"rounds": search.rounds, "opened": search.opened, **search.interrupt}
-        notes = (f"{len(shown)} of {len(kept)} points have their tree (solver.trees=0: all)",) if len(shown) < len(kept) else ()
+        notes = (f"{shown} of {len(kept)} points have their tree (solver.trees=0: all that there is time for)",) if shown < len(kept) else ()
         if status is not Status.optimal:
             ended = "the search was interrupted" if search.interrupt else f"the budget of {search.stopped} ran out"
             told = f"{ended} in round {search.rounds + 1}, after {search.opened:,} subtables were opened"
             notes += (f"{told}: at no price is the front's error more than {front.gap:.4g} above the least",)
         bound = best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
-        return Solution(best.tree, best.values[0], bound, status, search.subproblems, exact, notes, details, front=front)
+        return Solution(best.tree, best.values[0], bound, status, search.subproblems, exact and not cut, notes, details, front=front)

@@ -87,3 +87,25 @@ def test_a_search_that_a_signal_ended_has_little_time_for_its_proof(monkeypatch)
     assert proving.prove("p", None, found, Context()).notes == ("no proof is written: it was interrupted",)
     monkeypatch.setattr(proving, "GRACE_SECONDS", 100.0)
     assert proving.prove("p", None, found, Context()) is None
+
+
+def test_a_signal_while_the_trees_of_a_front_are_verified_costs_these_alone(toy, here, monkeypatch):
+    from arboretum.engine import verify
+
+    monkeypatch.setattr(verify, "check_front", lambda *how: (_ for _ in ()).throw(KeyboardInterrupt(signal.SIGTERM)))
+    assert toy("method=front", "seed=3", "hydra.run.dir=r").status == 143
+    kept = read_run(here / "r")
+    assert kept.verified and kept.solution.front is None and kept.fingerprint.startswith("unfinished-")
+    assert "the other trees are left out: the run was ended while they were verified" in kept.notes
+
+
+def test_a_signal_after_the_search_waits_until_its_record_is_kept(toy, here, monkeypatch):
+    from arboretum.config import execute
+
+    def written(folder, files, own=execute.write_run):
+        signal.raise_signal(signal.SIGINT)
+        own(folder, files)
+
+    monkeypatch.setattr(execute, "write_run", written)
+    assert toy("method=gosdt", "objective.lam=0.1", "seed=3", "hydra.run.dir=r").status == 130
+    assert read_run(here / "r").verified

@@ -166,7 +166,13 @@ def run(
         how = {"listen": functools.partial(signals.heard_by, after=later), "scale": scale, "warm": True, "sealed": True}
         fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
         signals.found = True
-        record, metrics = _verified(request, prepared, table, fitted, progress)
+        try:
+            record, metrics = _verified(request, prepared, table, fitted, progress)
+        except KeyboardInterrupt as error:
+            if fitted.solution.front is None and not fitted.solution.others:
+                raise
+            fitted = attrs.evolve(fitted, solution=_alone(_ended(fitted.solution, error)))
+            record, metrics = _verified(request, prepared, table, fitted, progress)
         left = later.of(fitted.solution.tree)
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
@@ -187,6 +193,12 @@ def run(
 def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
     """A solution that says what ended its run."""
     return attrs.evolve(solution, details={**solution.details, "interrupted": (*error.args, True)[0]})
+
+
+def _alone(solution: Solution) -> Solution:
+    """The solution with its own tree alone, for there is no time to verify more."""
+    note = "the other trees are left out: the run was ended while they were verified"
+    return attrs.evolve(solution, front=None, others=(), finished=False, notes=(*solution.notes, note))
 
 
 def _unfinished(prepared: Prepared) -> str:

@@ -14,7 +14,7 @@ from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limit
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
 from arboretum_maxcost.budgeted import staircase
-from arboretum_maxcost.front import FrontSolver
+from arboretum_maxcost.front import FrontSolver, spread
 
 AXES = [("error", "expected_cost"), ("error", "max_cost"), ("error", "n_leaves"), ("error", "depth"),
         ("error", "expected_cost", "leaves"), ("error", "max_cost", "leaves")]  # fmt: skip
@@ -146,6 +146,30 @@ def unbeaten_steps(problem, steps):
         if not kept or step.errors < kept[-1].errors:
             kept.append(step)
     return [(float(step.errors) / total, float(step.budget)) for step in kept]
+
+
+@pytest.mark.parametrize("ended", ["signal", "deadline"])
+def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monkeypatch):
+    monkeypatch.setattr("arboretum_maxcost.front.FEW", 2)
+    problem = random_problem(10)
+    whole = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context())
+    assert len(whole.front.points) == 5 and whole.finished
+
+    def progress(done, total, message):
+        if message == "trees of the front" and ended == "signal":
+            raise KeyboardInterrupt(15)
+        if message == "trees of the front":
+            monkeypatch.setattr("arboretum_maxcost.front.time.monotonic", lambda: float("inf"))
+
+    found = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context(deadline=time.monotonic() + 600, progress=progress))
+    assert sum(point.tree is not None for point in found.front.points) == 2 and not found.finished
+    assert [point.values for point in found.front.points] == [point.values for point in whole.front.points]
+    assert found.value == whole.value and found.tree is not None and (found.interrupted is not None) == (ended == "signal")
+
+
+def test_numbers_are_spread_in_every_beginning():
+    assert spread(1, 1, 0) == [0] and spread(9, 9, 8)[:4] == [8, 0, 4, 2] and sorted(spread(9, 9, 8)) == [*range(9)]
+    assert len(spread(1000, 20, 999)) == 20
 
 
 def test_greedy_curves_lie_on_or_above_the_front():
