@@ -3,8 +3,8 @@
     ARBORETUM_DATA=… ARBORETUM_BENCH=… python experiments/benchmarks/budgets.py [--solvers NAME…] [--tables NAME…] [--to FILE]
                                                                               [--memory] [--again SECONDS]
 
-The clock that a fit looks at is its processor time here, so that a busy machine does not lend it time that it does not use.  A process per
-solver reads, encodes and loads kernels for one table after the other, then one fit is timed in processor
+The clock that a fit looks at is its processor time here, so that a busy machine does not lend it time that it does not use.  A process
+reads one table after the other, encodes it and loads the kernels for one solver after the other, then one fit is timed in processor
 seconds (``time.process_time``, all threads); one that takes more than asked is timed once more, its kernels loaded for certain, and the
 lesser counts.  ``--memory`` asks for megabytes instead, and traces what a fit allocates (the bytes of its
 arrays at most; tracing makes it slower, so that no seconds are told).  ``--again`` measures once more the lines of the file that took more
@@ -16,7 +16,9 @@ from __future__ import annotations
 import argparse
 import csv
 import faulthandler
+import functools
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -27,8 +29,8 @@ from pathlib import Path
 
 import attrs
 
-SECONDS, MEGABYTES, PATIENCE = 1.0, 200, 600
-"""Asked of every fit; seconds after which a solver that does not come back from one table is ended."""
+SECONDS, MEGABYTES, PATIENCE = 1.0, 200, 300
+"""Asked of every fit; processor seconds after which a solver that does not come back from one table is ended."""
 HERE = Path(__file__).resolve().parent
 LIMITED = {"stopping": ["standard"], "stopping.standard.max_depth": 4}
 SOLVERS: Mapping[str, Mapping[str, object]] = {
@@ -40,7 +42,7 @@ SOLVERS: Mapping[str, Mapping[str, object]] = {
     "gosdt, raw, depth 3": {"method": "gosdt", "encoder": "raw", "objective.lam": 0.0, **LIMITED, "stopping.standard.max_depth": 3},
     "path": {"method": "path"},
     "rashomon": {"method": "rashomon", "objective.lam": 0.02},
-    "constrained": {"method": "constrained", "objective.lam": 0.01, "solver.max_fpr": 0.1},
+    "constrained": {"method": "constrained", "objective.lam": 0.01},
     "fronts, F": {"method": "fronts", "objective.lam": 0.01},
     "fronts, AUC": {"method": "fronts", "objective": "auc", "objective.lam": 0.01},
     "regression": {"method": "regression", "objective.lam": 0.01, **LIMITED},
@@ -57,6 +59,8 @@ SOLVERS: Mapping[str, Mapping[str, object]] = {
     "cart, optimal_subtree": {"method": "cart", "pruner": "optimal_subtree"},
 }
 """What is asked, beside the table."""
+TWO_CLASSES = ("fronts, F", "fronts, AUC", "constrained", "osdt", "rank")
+"""They know two classes: of more, the first stands against all others."""
 
 
 @attrs.frozen
@@ -76,20 +80,42 @@ def tables() -> dict[str, Path]:
     return {path.name.removesuffix(".csv.gz"): path for folder in folders for path in sorted(folder.glob("*.csv.gz"))}
 
 
-def dataset_of(path: Path, numbers: bool) -> dict[str, object]:
-    """The overrides that read a table; of a solver for numbers, its target as one."""
-    task = {"dataset.task": "regression"} if numbers else {}
-    if path.parent == Path(os.environ["ARBORETUM_DATA"]) and not numbers:
+def dataset_of(path: Path) -> dict[str, object]:
+    """The overrides that read a table."""
+    if path.parent == Path(os.environ["ARBORETUM_DATA"]):
         return {"dataset": path.name.removesuffix(".csv.gz")}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         target = next(csv.reader(file))[-1]
-    return {"dataset": "file", "dataset.path": str(path), "dataset.target": target, **(task or {"dataset.task": "classification"})}
+    return {"dataset": "file", "dataset.path": str(path), "dataset.target": target, "dataset.task": "classification"}
+
+
+@functools.lru_cache(maxsize=1)
+def loaded(name: str) -> object:
+    """A table, kept for the solvers that are asked for it one after the other."""
+    from arboretum.plugin.assemble import RegistryFactory
+    from arboretum.plugin.discovery import load_registry
+
+    return RegistryFactory(load_registry()).parts({}, {"method": "cart", "split": None, **dataset_of(tables()[name])}).dataset.load(0)
+
+
+def asked_of(solver: str, name: str) -> object:
+    """The table as a solver is asked for it: numbers or two classes in place of its classes where it knows no others."""
+    from arboretum.api import Target, Task
+
+    table = loaded(name)
+    if table.target.task is not Task.classification:
+        return table
+    if solver == "regression":
+        return attrs.evolve(table, target=Target("y", Task.regression, values=table.target.codes.astype(float)))
+    if solver in TWO_CLASSES and len(table.target.classes) > 2:
+        return attrs.evolve(table, target=Target("y", Task.classification, (table.target.codes > 0).astype("int32"), ("first", "others")))
+    return table
 
 
 def measure(solver: str, table: str, memory: bool) -> Line:
     """Ask one solver for one table."""
     from arboretum.api import ArboretumError
-    from arboretum.engine import select
+    from arboretum.engine import check, select
     from arboretum.engine.run import pose, warm_up
     from arboretum.interfaces.method import Budget
     from arboretum.kernels.jit import compile_clock
@@ -98,11 +124,18 @@ def measure(solver: str, table: str, memory: bool) -> Line:
 
     asked = float(MEGABYTES if memory else SECONDS)
     budget = Budget(memory_mb=MEGABYTES, seconds=20 * SECONDS) if memory else Budget(seconds=SECONDS)
-    values = {"split": None, **SOLVERS[solver], **dataset_of(tables()[table], solver == "regression")}
+    values = {"split": None, **SOLVERS[solver], **dataset_of(tables()[table])}
     taken = float("inf")
     try:
+        read = asked_of(solver, table)
+        if any(column.missing.any() for column in read.columns):
+            values["encoder.missing"] = "category"
+        if solver == "constrained":
+            values["solver.increasing"] = [read.columns[0].name]
         parts = RegistryFactory(load_registry()).parts({}, values)
-        problem = pose(parts, parts.dataset.load(0)).problem
+        check.check_parts(parts)
+        check.check_table(parts, read)
+        problem = pose(parts, read).problem
         warm_up(parts.method, problem, budget.context(0, lambda *_: None))
         for turn in range(1 if memory else 3):
             if memory:
@@ -128,32 +161,32 @@ def measure(solver: str, table: str, memory: bool) -> Line:
         return Line(solver, table, asked, float("inf"), f"failed: {error!r:.160}")
 
 
-def solved(solver: str, names: list[str], memory: bool) -> Iterator[Line]:
-    """The lines of one solver, from a process of its own, which is started anew where it does not come back."""
-    waiting = list(names)
+def solved(pairs: list[tuple[str, str]], memory: bool) -> Iterator[Line]:
+    """A line per pair of solver and table, from a process of its own, which is started anew where it does not come back."""
+    waiting = list(pairs)
     while waiting:
-        command = [sys.executable, __file__, "--child", solver, "--tables", *waiting, *(["--memory"] if memory else [])]
+        command = [sys.executable, __file__, "--child", json.dumps(waiting), *(["--memory"] if memory else [])]
         before = len(waiting)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             for text in process.stdout:
                 if text.startswith("LINE\t"):
                     values = text.rstrip("\n").split("\t")[1:]
                     yield Line(values[0], values[1], float(values[2]), float(values[3]), values[4])
-                    waiting.remove(values[1])
+                    waiting.remove((values[0], values[1]))
         if process.returncode and waiting:
-            yield Line(solver, waiting.pop(0), float(MEGABYTES if memory else SECONDS), float("inf"), f"ended with {process.returncode}")
+            yield Line(*waiting.pop(0), float(MEGABYTES if memory else SECONDS), float("inf"), f"ended with {process.returncode}")
         elif len(waiting) == before:
             return
 
 
-def child(solver: str, names: list[str], memory: bool) -> None:
-    """What a solver's process does: a line per table, at most PATIENCE seconds each."""
+def child(pairs: list[tuple[str, str]], memory: bool) -> None:
+    """What the process does: a line per pair, at most PATIENCE processor seconds each."""
     import signal
 
     time.monotonic = time.process_time
-    for name in names:
-        signal.alarm(PATIENCE)
-        line = measure(solver, name, memory)
+    for solver, table in map(tuple, pairs):
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+        line = measure(solver, table, memory)
         print("LINE", *(str(value).replace("\n", " ") for value in attrs.astuple(line)), sep="\t", flush=True)
 
 
@@ -186,19 +219,18 @@ def main() -> None:
     parser.add_argument("--to", type=Path)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--again", type=float)
-    parser.add_argument("--child", choices=list(SOLVERS))
+    parser.add_argument("--child", type=json.loads, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
-        return child(asked.child, asked.tables, asked.memory)
+        return child(asked.child, asked.memory)
     file = asked.to or HERE / ("budgets_memory.csv" if asked.memory else "budgets.csv")
     lines = kept_lines(file, asked.again)
     done = {(line.solver, line.table) for line in lines}
-    for solver in asked.solvers:
-        for line in solved(solver, [name for name in asked.tables if (solver, name) not in done], asked.memory):
-            lines.append(line)
-            print(*attrs.astuple(line), sep="  ", flush=True)
-        order = {name: place for place, name in enumerate([*SOLVERS, *tables()])}
-        lines.sort(key=lambda line: (order[line.solver], order[line.table]))
+    order = {name: place for place, name in enumerate([*SOLVERS, *tables()])}
+    pairs = [(solver, table) for table in asked.tables for solver in asked.solvers if (solver, table) not in done]
+    for line in solved(pairs, asked.memory):
+        print(*attrs.astuple(line), sep="  ", flush=True)
+        lines = sorted([*lines, line], key=lambda one: (order[one.solver], order[one.table]))
         with file.open("w", encoding="utf-8", newline="") as text:
             csv.writer(text, lineterminator="\n").writerows([[f.name for f in attrs.fields(Line)], *map(attrs.astuple, lines)])
     print(report(lines))
