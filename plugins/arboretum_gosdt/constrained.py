@@ -347,7 +347,8 @@ class Attempt:
             if saves.sum() > WEIGHTS:
                 break
             search = SparseSearch(merged.bits[kept], saves[kept], len(merged.tests), tilt.p, tilt.q, found.asked.depth)
-            search.run(self.context.deadline, self.context.memory_bytes, lambda low, up: None, slices=PATIENCE)
+            tell = lambda low, up: self.context.progress(0, None, f"{search.subproblems:,} sets of objects")  # noqa: B023, E731
+            search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
             self._plant(nodes, features=True)
             bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
@@ -379,14 +380,14 @@ class Attempt:
         found, context, tilt = self.found, self.context, self.tilt or Tilt.of(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0)
         most = tilt.budget(aim)
         within = Within(Rows.of(found.merged, tilt.cost), tilt.p, tilt.q, most, found.asked.depth, found.asked.least, context.memory_bytes)
-        context.progress(0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}")
-        if ended := within.run(context.deadline):
+        tell = lambda: context.progress(0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}")  # noqa: E731
+        if ended := within.run(context.deadline, tell):
             return ended
         rates = np.concatenate([one.per_object for one in self.rates] or [np.zeros((len(self.cost), 0), np.int64)], axis=1)
         columns = np.zeros((len(self.cost), self.cost.shape[1], rates.shape[1] + 1), np.int64)
         columns[:, -1, 1:], columns[:, :, 0] = rates, self.cost
         fronts = within.fronts(columns, equal=(False,) + (True,) * rates.shape[1])
-        if ended := fronts.run(context.deadline):
+        if ended := fronts.run(context.deadline, tell):
             return ended
         for trees in fronts.trees():
             if context.deadline is not None and time.monotonic() > context.deadline:

@@ -172,7 +172,8 @@ class Attempt:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
         refuse_pairs(saves, len(self.merged.tests), self.context.memory_bytes or DEFAULT_BYTES)
         search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth)
-        search.run(self.context.deadline, self.context.memory_bytes, lambda low, up: None, slices=PATIENCE)
+        tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
+        search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
         self.sets += search.subproblems
         leaves = self._plant(search.tree())
         if kept.all() and costs.shape[1] == 2:
@@ -205,16 +206,16 @@ class Attempt:
     def _below(self, aim: float) -> str:
         """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.within(aim)
+        tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")  # noqa: E731
         search, known = self.searches.get(cost), None
         if search is not None and room < NEAR:
-            known = search.known(math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes)
+            known = search.known(math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell)
         limits = self.asked.depth, self.asked.least, context.memory_bytes
         within = Within(attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known)
-        context.progress(0, None, f"all trees below {aim:.4f}")
-        ended = within.run(context.deadline)
+        ended = within.run(context.deadline, tell)
         self.sets += within.taken
         fronts = within.fronts(self.loss.columns, curves=self.loss.curves)
-        ended = ended or fronts.run(context.deadline)
+        ended = ended or fronts.run(context.deadline, tell)
         if ended:
             return ended
         for trees in fronts.trees():

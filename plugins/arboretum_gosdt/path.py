@@ -213,9 +213,10 @@ class _Search:
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
             p, q = turn.numerator, turn.denominator
             within = Within(table, p, q, q * (b.loss - own - 1) + p * (a.leaves - 1), self.asked.depth, 1, self.context.memory_bytes)
-            ended = within.run(self.context.deadline)
+            tell = lambda: self.context.progress(0, None, f"trees of {b.leaves + 1} to {a.leaves - 1} leaves")  # noqa: B023, E731
+            ended = within.run(self.context.deadline, tell)
             fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
-            ended = ended or fronts.run(self.context.deadline)
+            ended = ended or fronts.run(self.context.deadline, tell)
             self.sets += within.taken
             if ended:
                 return ended

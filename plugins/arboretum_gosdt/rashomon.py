@@ -179,8 +179,7 @@ class TreeSet:
         least = self.chosen.search.upper
         most, asked = least - self.own + more, self.asked
         self.within = Within(Rows.of(self.merged), self.units.p, self.units.q, most, asked.depth, asked.least, self.context.memory_bytes)
-        self.context.progress(0, None, f"all trees of a value up to {self.value(least + more):.4f}")
-        return self.within.run(self.context.deadline)
+        return self.within.run(self.context.deadline, lambda: self.context.progress(0, None, f"all trees of a value up to {self.value(least + more):.4f}"))
 
     def find(self, more: int) -> str:
         """The same, and how many there are of each cost."""

@@ -289,14 +289,14 @@ class SparseSearch:
         turn = int(DEPTH_KEY)
         return self.asked.has(), words, self._memo["slots"], self._memo["lower"], turn, turn * int(UNLIMITED)
 
-    def known(self, beyond: int, until: float | None, memory_bytes: int | None) -> tuple[np.ndarray, ...]:
+    def known(self, beyond: int, until: float | None, memory_bytes: int | None, tell: Callable[[], None] = lambda: None) -> tuple[np.ndarray, ...]:
         """Words of the rows; of the sets that were closed the memo: slots, lower, upper; and int64[features], what trees cost at least that ask it first.
 
         beyond : the search goes on to trees that cost so much more, for what their first tests leave; it has ended before.  Where the pairs that were
         counted do not reach so far, more than a quarter of a leaf, it does not.
         """
         self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
-        run_slices(self._work, lambda: self.make_room(memory_bytes), until, lambda: None)
+        run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
         words, slots = self.remembered()[1:3]
         end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()
         n, stride = levels.node[0, [N_FEATURES, STRIDE]].tolist() if self.subproblems else (0, 0)

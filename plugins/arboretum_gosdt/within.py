@@ -251,7 +251,7 @@ class Fronts:
 
         self._kept, self._own = room(1 << 12), room(1 << 10)
 
-    def run(self, until: float | None = None) -> str:
+    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
         """Find the marks of all sets but that of all objects; "" when they are found, else "seconds" or "bytes"."""
         names = self._kernels.Marks._fields
 
@@ -264,7 +264,7 @@ class Fronts:
             fits = self._own.make_room(dict.fromkeys(names, longer), self._bytes)
             return fits and self._kept.make_room(dict.fromkeys(names, int(self._state[1]) + longer), self._bytes)
 
-        return run_slices(work, make_room, until, lambda: None)
+        return run_slices(work, make_room, until, tell)
 
     def _marks(self) -> Any:
         return self._kernels.Marks(*self._kept.values())
