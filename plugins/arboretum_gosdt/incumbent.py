@@ -78,14 +78,16 @@ class Asked:
             node.children = one, other
         return node
 
-    def exchange(self, node: Node, search: Callable[..., SparseSearch], depth: int, most: int, until: float | None = None) -> int:
+    def exchange(
+        self, node: Node, search: Callable[..., SparseSearch], depth: int, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None
+    ) -> int:
         """A subtree for the best one of small depth that is found in so many slices, if that costs less; returns how many it took."""
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
             return 0
         mass = None if self.mass is None else self.mass[rows]
         small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, mass=mass, price=self.price)
-        slices = small.steps(most, until)
+        slices = small.steps(most, until, tell)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.settle() < node.cost:
             node.feature, node.children, node.paid = found.feature, found.children, found.paid
@@ -125,14 +127,16 @@ class Node:
         return self.cost
 
 
-def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float | None) -> np.ndarray:
-    """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends."""
+def first_tree(asked: Asked, search: Callable[..., SparseSearch], until: float | None, tell: Callable[[], None] = lambda: None) -> np.ndarray:
+    """A good tree, within the depth.   search : does the small ones.   until : ``time.monotonic()`` value at which that ends.   tell : called
+    after every slice.
+    """
     slices = ALL_SLICES
 
     def mend(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
         if until is None or time.monotonic() <= until:
-            slices -= asked.exchange(node, search, depth, min(most, slices), until)
+            slices -= asked.exchange(node, search, depth, min(most, slices), until, tell)
 
     root = asked.hang(LEAF)
     waiting = [root]

@@ -190,7 +190,7 @@ class SparseSearch:
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY:
-                self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until))
+                self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until, lambda: tell(self.lower, self.upper)))
             tell(self.lower, self.upper)
 
         ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
@@ -202,12 +202,13 @@ class SparseSearch:
                 self._laid, self.upper = nodes, cost
         return ended
 
-    def steps(self, most: int, until: float | None = None) -> int:
+    def steps(self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how many."""
         found = PAUSED
         while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
             self._pace = SLICE / SLICE_SECONDS
             found = self._work()
+            tell()
             if found == NEED_ROOM:
                 self.make_room(None)
         self._look(finished=found == FINISHED)
