@@ -20,7 +20,9 @@ from arboretum.plugin.discovery import load_registry
 MOMENTS = 20
 SECONDS = 20.0  # for what would not end without: peers that are asked for their optimum
 SLACK = 1e-9
-SOLVERS = [entry for entry in load_registry(()).entries("solver") if not entry.name.startswith("peer_")]  # these work elsewhere, and say nothing
+SOLVERS = [entry for entry in load_registry(()).entries("solver") if not entry.name.startswith("peer_")]
+"""Peers are left out, also where they load: each answers once, from a process of its own, which a signal ends before it has said anything; there is no
+tree to keep."""
 
 
 def parts_of(entry):
