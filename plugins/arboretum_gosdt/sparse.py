@@ -193,13 +193,16 @@ class SparseSearch:
                 self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until, lambda: tell(self.lower, self.upper)))
             tell(self.lower, self.upper)
 
-        ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
-        self._look(finished=ended == "")
-        if ended and self.subproblems:
-            nodes = self.tree(hurry=True)
-            cost = self.start_from(nodes)  # which may cost less than is known, or more, where the best one takes long to be laid out
-            if cost > self.upper:
-                self._laid, self.upper = nodes, cost
+        ended = "interrupt"
+        try:
+            ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
+        finally:  # also where Ctrl-C ends it
+            self._look(finished=ended == "")
+            if ended and self.subproblems:
+                nodes = self.tree(hurry=True)
+                cost = self.start_from(nodes)  # which may cost less than is known, or more, where the best one takes long to be laid out
+                if cost > self.upper:
+                    self._laid, self.upper = nodes, cost
         return ended
 
     def steps(self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None) -> int:
