@@ -10,35 +10,57 @@ from arboretum.kernels.jit import jit
 MISSING_BIN = 255
 LAST_BIN = 254
 
+ROWS = 1024  # rows whose columns are read one after the other: they stay in the cache
+
+STEPS = (128, 64, 32, 16, 8, 4, 2, 1)
+
 
 @jit
 def assign_bins(values, n, row_stride, column_stride, edges, codes, single):
     """Give every value its bin.
 
-    values : flat memory of float[n, columns] with strides in elements.   edges : float[columns, 256], ascending, padded
-    with inf.   codes : uint8[n × columns], row by row.   single : bool[columns, 256], set to False where a bin holds a
-    value other than its upper edge (so that there may be something to cut inside).
+    values : flat memory of float[n, columns] with strides in elements.   edges : float[columns, 256], up
+    to 254 of them, ascending, padded with inf.   codes : uint8[n × columns], row by row.   single :
+    bool[columns, 256], set to False where a bin holds a value other than its upper edge (so that there
+    may be something to cut inside).
     """
-    for f in range(len(edges)):
-        _bins_of_column(values, n, np.uintp(f) * np.uintp(column_stride), np.uintp(row_stride), edges[f], codes, len(edges), f, single[f])
+    down, across = np.uintp(row_stride), np.uintp(column_stride)
+    for low in range(0, n, ROWS):
+        for f in range(len(edges)):
+            column = (values, np.uintp(f) * across, down)
+            _bins_of_column(column, low, min(n, low + ROWS), edges[f], codes, len(edges), f, single[f])
 
 
-@jit(inner=True)
-def _bins_of_column(values, n, start, step, e, codes, width, f, single):
-    one, zero, last = np.uintp(1), np.uintp(0), np.uintp(LAST_BIN)
-    for i in range(n):
-        v = values[start + np.uintp(i) * step]
-        # eight steps without a branch: 7 times faster than a loop over the step, which numba does not unroll
-        p = zero
-        p += np.uintp(128) if e[p + np.uintp(127)] < v else zero
-        p += np.uintp(64) if e[p + np.uintp(63)] < v else zero
-        p += np.uintp(32) if e[p + np.uintp(31)] < v else zero
-        p += np.uintp(16) if e[p + np.uintp(15)] < v else zero
-        p += np.uintp(8) if e[p + np.uintp(7)] < v else zero
-        p += np.uintp(4) if e[p + np.uintp(3)] < v else zero
-        p += np.uintp(2) if e[p + one] < v else zero
-        p += one if e[p] < v else zero
-        p = min(p, last)
-        if v < e[p]:
-            single[p] = False
-        codes[np.uintp(i) * np.uintp(width) + np.uintp(f)] = np.uint8(p) if v == v else np.uint8(MISSING_BIN)
+@jit(inner=True, borrow=True)
+def _bins_of_column(column, low, high, e, codes, width, f, single):
+    """The rows low … high − 1, eight at a time: a search is a chain of eight waits, eight searches wait
+    together.  At the end the last row is looked up several times.
+    """
+    values, start, down = column
+    last = np.uintp(high - 1)
+    for first in range(low, high, 8):
+        a = np.uintp(first)
+        b, c, d = min(a + np.uintp(1), last), min(a + np.uintp(2), last), min(a + np.uintp(3), last)
+        r = min(a + np.uintp(4), last)
+        s, t, u = min(a + np.uintp(5), last), min(a + np.uintp(6), last), min(a + np.uintp(7), last)
+        va, vb, vc, vd = (
+            values[start + a * down], values[start + b * down], values[start + c * down], values[start + d * down],
+        )  # fmt: skip
+        vr, vs, vt, vu = (
+            values[start + r * down], values[start + s * down], values[start + t * down], values[start + u * down],
+        )  # fmt: skip
+        pa = pb = pc = pd = pr = ps = pt = pu = np.uintp(0)
+        for step in STEPS:
+            pa, pb, pc, pd = _on(e, pa, va, step), _on(e, pb, vb, step), _on(e, pc, vc, step), _on(e, pd, vd, step)
+            pr, ps, pt, pu = _on(e, pr, vr, step), _on(e, ps, vs, step), _on(e, pt, vt, step), _on(e, pu, vu, step)
+        some = (a, va, pa), (b, vb, pb), (c, vc, pc), (d, vd, pd)
+        for i, v, p in (*some, (r, vr, pr), (s, vs, ps), (t, vt, pt), (u, vu, pu)):
+            if v < e[p]:
+                single[p] = False
+            codes[i * np.uintp(width) + np.uintp(f)] = np.uint8(p) if v == v else np.uint8(MISSING_BIN)
+
+
+@jit(inline=True, borrow=True)
+def _on(e, p, v, step):
+    """One step of a binary search, without a branch: on by that many edges where these are all below v."""
+    return p + (np.uintp(step) if e[p + np.uintp(step - 1)] < v else np.uintp(0))
