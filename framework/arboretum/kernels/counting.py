@@ -96,6 +96,13 @@ def class_totals(rows, label, counts):
 
 
 @jit
+def send(rows, outcome, goes):
+    """Note the outcome of the rows of a node; NumPy takes five times as long.   outcome : int32[m].   goes : by object."""
+    for j in range(len(rows)):
+        goes[np.uintp(rows[j])] = outcome[j]
+
+
+@jit
 def partition(rows, goes, start, spare):
     """Sort the rows of a node stably by outcome, in place.
 

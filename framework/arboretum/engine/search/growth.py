@@ -27,7 +27,7 @@ from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.subtree import Subtrees
 from arboretum.engine.search.workspace import Draw, Workspace
 from arboretum.interfaces.method import Context, Problem
-from arboretum.kernels.counting import partition
+from arboretum.kernels.counting import partition, send
 from arboretum.model.encoded import Node, Tables
 
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that
@@ -256,7 +256,7 @@ class Growth:
         grown.rule = engine.rule(cell, candidate)
         grown.branch_price = branch_prices(cell, candidate, space.prices.at(cell.asked, cell.paid))
         start = np.empty(engine.arity(cell, candidate) + 1, np.int64)
-        space.goes[self.rows_of(cell)] = outcome
+        send(self.rows_of(cell), outcome, space.goes)
         partition(self.rows_of(cell), space.goes, start, space.spare)
         below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.look(c) for c in below]

@@ -130,8 +130,9 @@ class Tests:
         divides = np.where(missing & (n_values > 0), 2, n_values) > 1  # known and missing are two values
         counted = np.flatnonzero(few & divides)
         codes = np.concatenate([codes, np.empty((len(counted), n), np.uint16)])
-        for own, f in zip(codes[n_coded:], counted):
-            own[(order[f] & runs.OBJECT).view(np.int64)] = np.minimum(order[f] >> runs.TO_RANK, np.uint64(n_values[f]))
+        if len(counted):
+            ranks = np.minimum(order[counted] >> runs.TO_RANK, n_values[counted, None].astype(np.uint64))
+            np.put_along_axis(codes[n_coded:], (order[counted] & runs.OBJECT).view(np.int64), ranks, axis=1)
         sorted_ones = ~few
         if few.any():
             order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
