@@ -12,31 +12,28 @@ import numpy as np
 
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.jit import jit
-from arboretum.kernels.sorting import sort_run
+from arboretum.kernels.presort import sorted_rows
 from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, Least, ask_of, bar_of, enough_rows, equal_from, heavy_enough, score_block, slack
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
 BINS = 256
 CROWDED = -2  # in place of a column: too many rows lie in bins that may win
 
-Raw = namedtuple("Raw", "codes values row_stride column_stride many")
+Raw = namedtuple("Raw", "codes values bits row_stride column_stride edges many")
 """The raw columns.
 
-codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements.   many : bool[columns, 256], see ``binning``.
+codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements; bits : the same as integers.
+edges : float[columns, 256], many : bool[columns, 256], see ``binning``.
 """
 
 
 class Rules(NamedTuple):
-    """gap : neighbours not further apart are not separated.   crowd : rows in the bins in question, over all columns, from which on the node is
-    CROWDED, if they are one in ``SHARE`` of all or more."""
+    """gap : neighbours not further apart are not separated.   crowd : share of the rows, over all columns, in the bins in
+    question, from which on the node is CROWDED."""
 
     least: Least
     gap: float
-    crowd: int
-
-
-SHARE = 25
-"""Sorting the rows of a bin by themselves costs some ten times what sorting and scanning a whole column costs per row, at every node anew."""
+    crowd: float
 
 
 class Found(NamedTuple):
@@ -95,9 +92,10 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     for f in range(n_columns):
         for b in range(BINS if highest[f] >= equal_from(top, ask.ties) and highest[f] > -np.inf else 0):
             asked += c[f * BINS + b].sum() if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, ask.ties) else 0
-    if asked >= rules.crowd and SHARE * asked >= n_columns * all_c.sum():
+    if asked > 0 and asked >= rules.crowd * n_columns * all_c.sum():
         return np.int64(CROWDED), found
-    scratch = (np.empty(len(rows), raw.values.dtype), np.empty(len(rows) + 1, np.int32))
+    m = len(rows)
+    scratch = (np.empty(m, raw.values.dtype), np.empty(m, raw.bits.dtype), np.empty(m + 1, np.int32))
     while True:
         f = np.argmax(highest)
         if highest[f] == -np.inf or highest[f] < equal_from(top, ask.ties):
@@ -148,26 +146,26 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
     """Sort the objects in the bins of column f that may hold a better cut than what is known, and score every cut inside; return the best.
 
     w, c : [256, classes], the column's bins.   known : float64[2, 256], the bounds of its bins, and the best score so far.
-    scratch : keys and members, of the node's size.
+    scratch : values, these as integers, and members, of the node's size.
     """
     bounds, top = known
-    keys, members = scratch
+    found, bits, members = scratch
     least = equal_from(top, ask.ties)
     wanted = np.empty(BINS, np.uint8)
     for b in range(BINS):
         bound = max(bounds[0, b], bounds[1, b])
         wanted[b] = 1 if bound >= least and bound > -np.inf else 0
-    codes, values = raw.codes, raw.values
-    m = pick_members(codes, f, rows, wanted, members)
-    members = members[:m]
-    label, _, weight, count, _ = objects
+    m = pick_members(raw.codes, f, rows, wanted, members)
+    label, _, weight, count, unit = objects
     all_w, all_c = whole
     weights, counts, low, high, place = block.weights, block.counts, block.low, block.high, block.place
     rows_least, gap = rules.least, rules.gap
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):
-        keys[j] = values[start + np.uintp(members[j]) * step]
-    sort_run(keys[:m], members)
+        at = start + np.uintp(members[j]) * step
+        found[j], bits[j] = raw.values[at], raw.bits[at]
+    order = sorted_rows(found[:m], bits[:m])
+    keys, members, edges = found[order], members[order], raw.edges[f]
     total, lost = all_c.sum(), c[MISSING_BIN].sum()
     left_w, left_c = np.zeros(w.shape[1]), np.zeros(w.shape[1], np.int64)
     left, j, n = np.int64(0), 0, 0
@@ -179,12 +177,13 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
                 left_c[k] += c[b, k]
                 left += c[b, k]
             continue
-        while j < m and codes[members[j], f] == b:
+        while j < m and keys[j] <= edges[b]:
             i = members[j]
-            left_w[label[i]] += weight[i]
-            left_c[label[i]] += count[i]
-            left += count[i]
-            if j + 1 < m and codes[members[j + 1], f] == b and keys[j + 1] > keys[j] + gap:
+            here = np.int64(1) if unit else count[i]
+            left_w[label[i]] += 1.0 if unit else weight[i]
+            left_c[label[i]] += here
+            left += here
+            if j + 1 < m and keys[j + 1] <= edges[b] and keys[j + 1] > keys[j] + gap:
                 for s in range(2 if lost > 0 else 1):
                     if enough_rows(left + (lost if s == 0 else 0), total, rows_least):
                         put_table(n, weights, counts, left_w, left_c, w, c, MISSING_BIN if s == 0 else -1, all_w, all_c)

@@ -18,19 +18,24 @@ FEW = 256  # values up to which a comparison sort is faster than counters for ev
 
 
 @jit
-def sort_columns(values, bits, label, shift, gap, order):
-    """Fill ``order`` with the entries of every column, by value; equal values in the order of the table, missing ones last.
+def sort_columns(values, bits, rows, label, shift, gap, order, low):
+    """Fill ``order`` from position ``low`` on with the entries of some rows in every column, by value; equal
+    values in the order of ``rows``, missing ones last.
 
-    values : float32/64[columns, n].   bits : the same memory as uint32/64.   label : int[n], or empty.
-    shift : bits of a row.   gap : neighbours not further apart are not separated.   order : uint32/64[columns, n].
+    values : float32/64[columns, n].   bits : the same memory as uint32/64.   rows : int32[m].   label : int[n], or
+    empty.   shift : bits of a row.   gap : neighbours not further apart are not separated.   order : uint32/64[columns, n].
     """
-    n = values.shape[1]
+    m = len(rows)
+    own, own_bits = np.empty(m, values.dtype), np.empty(m, bits.dtype)
     for f in range(len(values)):
-        column, entries, rows = values[f], order[f], sorted_rows(values[f], bits[f])
-        for j in range(n):
-            i = rows[j]
+        for j in range(m):
+            own[j], own_bits[j] = values[f, rows[j]], bits[f, rows[j]]
+        entries, places = order[f, low : low + m], sorted_rows(own, own_bits)
+        for j in range(m):
+            at = places[j]
+            i = rows[at]
             entry = np.uint64(i)
-            if j + 1 < n and column[rows[j + 1]] > column[i] + gap:
+            if j + 1 < m and own[places[j + 1]] > own[at] + gap:
                 entry |= np.uint64(1) << np.uint64(shift)
             if len(label) > 0:
                 entry |= np.uint64(label[i]) << np.uint64(shift + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from arboretum.engine.search.raw import integers
 from arboretum.kernels.presort import partition_order, sort_columns
 
 SIZES = (1, 2, 7, 1000, 5000)
@@ -26,7 +27,8 @@ def columns(n: int, dtype: type) -> np.ndarray:
 def entries(x: np.ndarray, label: np.ndarray, gap: float, kind: type = np.uint32) -> tuple[np.ndarray, int]:
     shift = int(x.shape[1] - 1).bit_length()
     order = np.empty(x.shape, kind)
-    sort_columns(x, x.view(np.uint32 if x.itemsize == 4 else np.uint64), label, shift, x.dtype.type(gap), order)
+    rows = np.arange(x.shape[1], dtype=np.int32)
+    sort_columns(x, integers(x), rows, label, shift, x.dtype.type(gap), order, 0)
     return order, shift
 
 
@@ -42,6 +44,22 @@ def test_columns_are_sorted_stably_with_missing_rows_last(n, dtype, kind):
     order, shift = entries(x, np.zeros(0, np.int32), 0.0, kind)
     for f, column in enumerate(x):
         np.testing.assert_array_equal(rows_of(order[f], shift), np.argsort(column, kind="stable"), err_msg=str(f))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_rows_of_a_node_are_sorted_at_its_place(dtype):
+    x, gap = columns(1000, dtype), dtype(0.0)
+    label = np.random.default_rng(0).integers(0, 7, 1000).astype(np.uint8)
+    rows = np.flatnonzero(np.random.default_rng(1).random(1000) < 0.4).astype(np.int32)
+    order = np.zeros(x.shape, np.uint32)
+    sort_columns(x, integers(x), rows, label, 10, gap, order, 300)
+    here = slice(300, 300 + len(rows))
+    some, _ = entries(x[:, rows].copy(), label[rows], 0.0)
+    shift = int(len(rows) - 1).bit_length()
+    for run, own in zip(order, some, strict=True):
+        np.testing.assert_array_equal(rows_of(run[here], 10), rows[rows_of(own, shift)])
+        np.testing.assert_array_equal(run[here] >> 10, own >> shift)
+        assert not run[:300].any() and not run[here.stop :].any()
 
 
 @pytest.mark.parametrize("dtype, gap", [(np.float32, 1e-7), (np.float64, 0.0)])

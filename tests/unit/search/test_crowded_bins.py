@@ -58,7 +58,7 @@ def test_on_noise_the_tree_is_that_of_the_presorted_columns(criterion, impurity,
     raw, label = columns_of_every_kind(generator, dtype), generator.integers(0, classes, ROWS)
     weight = generator.integers(1, 5, ROWS) / 4 if weighted else None
     given = problem(raw, label, criterion, impurity, weight, min_leaf=20)
-    monkeypatch.setattr(bounded, "CROWD", 64)
+    monkeypatch.setattr(bounded, "CROWD", 0.04)
     quick = grow(given, Context(), compiled=False).tree
     monkeypatch.setattr(bounded, "MOST_CLASSES", 0)
     slow = grow(given, Context(), compiled=False).tree

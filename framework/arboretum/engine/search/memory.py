@@ -41,9 +41,9 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
         need += _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
-        need += n * columns * (4 + size) + n * (4 + 8)  # sorted columns; owners, and what sorting one returns
+        need += n * columns * (4 + size) + n * (4 + 8 + 2 * size)  # sorted columns; owners, and what sorting one reads and returns
         if BINNED in plan.engines:  # a code; scratch of a node; scores and bounds
-            need += n * columns + n * (4 + size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
+            need += n * columns + n * (16 + 5 * size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
         if compiled and plan.kernel:
             columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)

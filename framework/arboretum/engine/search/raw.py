@@ -24,6 +24,11 @@ def gap_of(objects: Encoded) -> np.floating:
     return objects.raw.dtype.type(objects.gap)
 
 
+def integers(values: np.ndarray) -> np.ndarray:
+    """The same memory, read as unsigned integers: what values are sorted by."""
+    return values.view(np.uint32 if values.itemsize == 4 else np.uint64)
+
+
 def entry_type(bits: int) -> type:
     return np.uint32 if bits <= 32 else np.uint64
 
@@ -89,15 +94,8 @@ class PresortedEngine(RawColumns):
         if cell.memo.get("sorted"):
             return
         cell.memo["sorted"], rows = True, self._space.rows[cell.low : cell.high]
-        values, label, order = self._values, self._space.statistics.short_label, self._order
-        if len(rows) < values.shape[1]:
-            values, label = np.ascontiguousarray(values[:, rows]), label[rows] if len(label) else label
-            order = np.empty(values.shape, order.dtype)
-        bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
-        presort.sort_columns(values, bits, label, self._shift, self._gap, order)
-        if order is not self._order:  # of places among the node's rows
-            place = order & order.dtype.type((1 << self._shift) - 1)
-            self._order[:, cell.low : cell.high] = order - place + rows[place].astype(order.dtype)
+        label = self._space.statistics.short_label
+        presort.sort_columns(self._values, integers(self._values), rows, label, self._shift, self._gap, self._order, cell.low)
 
     def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
         """int64[columns, high − low]: objects of sorted runs."""
