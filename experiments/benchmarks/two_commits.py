@@ -1,9 +1,10 @@
-"""Two commits in turns: what fits take in each, as minima of processor seconds and their ratio.
+"""Two commits in turns: what fits take in one as a multiple of what they take in the other, in processor seconds.
 
     python experiments/benchmarks/two_commits.py OLD [NEW] [--questions NAME…] [--turns 3] [--repeats 15]
 
 Each commit is laid out by ``git worktree`` in a temporary folder, with a cache of kernels of its own; a turn is a process per commit that
-fits once, which compiles, then times its repeats, so that both see the same neighbours on a busy machine.  NEW: HEAD where nothing is said.
+fits once, which compiles, then times its repeats, so that both see the same neighbours on a busy machine.  Told are the ratio of the least times
+of all turns, and of each turn, which says how far to trust it.  NEW: HEAD where nothing is said; what is not committed is not measured.
 """
 
 from __future__ import annotations
@@ -70,12 +71,13 @@ def main() -> None:
         try:
             for folder, commit in zip(folders, (asked.old, asked.new)):
                 subprocess.run(["git", "-C", str(HOME), "worktree", "add", "--detach", "--quiet", str(folder), commit], check=True)
-            print(f"| question | {asked.old} | {asked.new} | ratio | first fits |\n| --- | --- | --- | --- | --- |")
+            old, new = (subprocess.check_output(["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], text=True).strip() for folder in folders)
+            print(f"| question | {new} / {old} | turn by turn | with compilation |\n| --- | --: | --- | --: |")
             for question in asked.questions:
                 turns = [[measured(folder, question, asked.repeats) for folder in folders] for _ in range(asked.turns)]
-                old, new = (min(turn[k][0] for turn in turns) for k in range(2))
-                first = " and ".join(f"{turns[0][k][1]:.1f}" for k in range(2))
-                print(f"| {question} | {old:.3f} s | {new:.3f} s | {new / old:.2f} | {first} s |", flush=True)
+                least, first = (min(turn[1][0] for turn in turns) / min(turn[0][0] for turn in turns), turns[0][1][1] / turns[0][0][1])
+                each = ", ".join(f"{turn[1][0] / turn[0][0]:.2f}" for turn in turns)
+                print(f"| {question} | {least:.2f} | {each} | {first:.2f} |", flush=True)
         finally:
             for folder in folders:
                 subprocess.run(["git", "-C", str(HOME), "worktree", "remove", "--force", str(folder)], check=False)
