@@ -42,20 +42,19 @@ def fit():
     start = time.process_time()
     {model}.fit(x, y)
     return time.process_time() - start
-first = fit()
-print(min(fit() for _ in range({repeats})), first)
+fit()
+print(min(fit() for _ in range({repeats})))
 """
 
 
-def measured(folder: Path, question: str, repeats: int) -> tuple[float, float]:
-    """The least seconds of so many fits, and those of the first, in a process on one commit."""
+def measured(folder: Path, question: str, repeats: int) -> float:
+    """The least seconds of so many fits, after a first one, in a process on one commit."""
     table, model = QUESTIONS[question]
     paths = os.pathsep.join([str(folder / "framework"), str(folder / "plugins")])
     surroundings = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     code = CHILD.format(table=table, model=model, repeats=repeats)
     done = subprocess.run([sys.executable, "-c", code], env=surroundings, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
-    least, first = map(float, done.stdout.split()[-2:])
-    return least, first
+    return float(done.stdout.split()[-1])
 
 
 def main() -> None:
@@ -71,13 +70,13 @@ def main() -> None:
         try:
             for folder, commit in zip(folders, (asked.old, asked.new)):
                 subprocess.run(["git", "-C", str(HOME), "worktree", "add", "--detach", "--quiet", str(folder), commit], check=True)
-            old, new = (subprocess.check_output(["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], text=True).strip() for folder in folders)
-            print(f"| question | {new} / {old} | turn by turn | with compilation |\n| --- | --: | --- | --: |")
+            names = (subprocess.check_output(["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], text=True).strip() for folder in folders)
+            print(f"| question | {' ÷ '.join(reversed(list(names)))} | turn by turn |\n| --- | --: | --- |")
             for question in asked.questions:
                 turns = [[measured(folder, question, asked.repeats) for folder in folders] for _ in range(asked.turns)]
-                least, first = (min(turn[1][0] for turn in turns) / min(turn[0][0] for turn in turns), turns[0][1][1] / turns[0][0][1])
-                each = ", ".join(f"{turn[1][0] / turn[0][0]:.2f}" for turn in turns)
-                print(f"| {question} | {least:.2f} | {each} | {first:.2f} |", flush=True)
+                old, new = (min(turn[k] for turn in turns) for k in range(2))
+                each = ", ".join(f"{turn[1] / turn[0]:.2f}" for turn in turns)
+                print(f"| {question} | {new / old:.2f} | {each} |", flush=True)
         finally:
             for folder in folders:
                 subprocess.run(["git", "-C", str(HOME), "worktree", "remove", "--force", str(folder)], check=False)
