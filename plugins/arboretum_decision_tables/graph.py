@@ -118,7 +118,8 @@ class Builder:
 
         # the values per node that will be asked for count, too
         over = budget is not None and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES]) > budget
-        spent = "bytes" if over else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+        with self.arrays.moved_by(until):
+            spent = "bytes" if over else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
         return self.graph(spent if self.state[self.kernels.FRAMES] else "")
 
     def _slice(self) -> int:

@@ -225,9 +225,10 @@ class Search:
         from arboretum.kernels.solving.slices import run_slices
 
         self._start()
-        spent = run_slices(
-            lambda: self._slice(width, heuristic, False, low, other), self._enlarge, None if until == math.inf else until, self._tell
-        )
+        with self.arrays.moved_by(until):
+            spent = run_slices(
+                lambda: self._slice(width, heuristic, False, low, other), self._enlarge, None if until == math.inf else until, self._tell
+            )
         if spent:
             self.stopped = "bytes" if spent == "bytes" else self.stopped
             self._slice(width, heuristic, True, low, other)

@@ -95,7 +95,8 @@ class LimitedSearch:
             self._grow_cells(memory_bytes)
             return found
 
-        return run_slices(work, lambda: self._grow_sets(memory_bytes), until, lambda: tell(self.lower, self.upper), slices)
+        with self._arrays.moved_by(until):
+            return run_slices(work, lambda: self._grow_sets(memory_bytes), until, lambda: tell(self.lower, self.upper), slices)
 
     def _slice(self) -> int:
         from arboretum.kernels.solving.slices import FINISHED, PAUSED

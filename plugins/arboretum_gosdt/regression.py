@@ -182,7 +182,8 @@ class Search:
             known = int(self._state[self._kernels.KNOWN]) + len(self._levels.node) + 3
             return self._memo.make_room({"slots": 2 * known + 1, **dict.fromkeys(self._kernels.Memo._fields[1:], known)}, self._bytes)
 
-        return run_steps(work, make_room, until, lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])))
+        with self._memo.moved_by(until):
+            return run_steps(work, make_room, until, lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])))
 
     @property
     def lower(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from copy import copy
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError
+from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
@@ -195,7 +196,8 @@ class SparseSearch:
 
         ended = "interrupt"
         try:
-            ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
+            with self._memo.moved_by(until), self._levels.moved_by(until):
+                ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
         finally:  # also where Ctrl-C ends it
             self._look(finished=ended == "")
             if ended and self.subproblems:
@@ -208,12 +210,13 @@ class SparseSearch:
     def steps(self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how many."""
         found = PAUSED
-        while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
-            self._pace = SLICE / SLICE_SECONDS
-            found = self._work()
-            tell()
-            if found == NEED_ROOM:
-                self.make_room(None)
+        with suppress(OutOfTime), self._memo.moved_by(until), self._levels.moved_by(until):
+            while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
+                self._pace = SLICE / SLICE_SECONDS
+                found = self._work()
+                tell()
+                if found == NEED_ROOM:
+                    self.make_room(None)
         self._look(finished=found == FINISHED)
         return self._slices
 
@@ -223,7 +226,7 @@ class SparseSearch:
         levels, memo, state = self.arrays()
         found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:
-            self._pace = work / (time.perf_counter() - start)
+            self._pace = work / max(1e-9, time.perf_counter() - start)
         return found
 
     def slice(self, memory_bytes: int | None) -> int:
@@ -300,7 +303,8 @@ class SparseSearch:
         counted do not reach so far, more than a quarter of a leaf, it does not.
         """
         self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
-        run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
+        with self._memo.moved_by(until), self._levels.moved_by(until):
+            run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
         words, slots = self.remembered()[1:3]
         end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()
         n, stride = levels.node[0, [N_FEATURES, STRIDE]].tolist() if self.subproblems else (0, 0)

@@ -123,7 +123,8 @@ class Within:
             memo = self._kernels.Memo(*self._memo.values())
             return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, most)
 
-        return run_steps(work, self._make_room, until, tell)
+        with self._memo.moved_by(until), self._graph.moved_by(until):
+            return run_steps(work, self._make_room, until, tell)
 
     def _make_room(self) -> bool:
         kernels, tests = self._kernels, self._table.outcome.shape[1]
@@ -264,7 +265,8 @@ class Fronts:
             fits = self._own.make_room(dict.fromkeys(names, longer), self._bytes)
             return fits and self._kept.make_room(dict.fromkeys(names, int(self._state[1]) + longer), self._bytes)
 
-        return run_slices(work, make_room, until, tell)
+        with self._own.moved_by(until), self._kept.moved_by(until):
+            return run_slices(work, make_room, until, tell)
 
     def _marks(self) -> Any:
         return self._kernels.Marks(*self._kept.values())

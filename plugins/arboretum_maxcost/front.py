@@ -130,7 +130,8 @@ class Search:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
 
         try:
-            self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
+            with self.arrays.moved_by(until):
+                self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
         except KeyboardInterrupt as error:
             self.interrupt = {"interrupted": error.args[0] if error.args else True}
             if depth == 0:  # there is no tree yet, and this round is short; a second interruption ends it

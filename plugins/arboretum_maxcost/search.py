@@ -87,7 +87,8 @@ class Search:
         self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
         until = min(time.monotonic() + seconds, math.inf if self.context.deadline is None else self.context.deadline)
         try:
-            self.stopped = run_slices(self._slice, self._enlarge, None if until == math.inf else until, self._progress)
+            with arrays.moved_by(until):
+                self.stopped = run_slices(self._slice, self._enlarge, None if until == math.inf else until, self._progress)
         except KeyboardInterrupt as error:
             self.stopped, self.interrupt = "interrupt", {"interrupted": error.args[0] if error.args else True}
         return not self.stopped

@@ -9,6 +9,7 @@ import pytest
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import enter, find, random_words, rehash
 from arboretum.kernels.solving.rows import EQUALS, MIXED, MULTIWAY, NOBODY, THRESHOLDS, cheapest, goes, sort_few, take_rows, union
+from arboretum.errors import OutOfTime
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,6 +70,21 @@ def test_arrays_grow_within_their_budget_and_keep_what_they_hold():
     assert find(arrays["slots"], np.uint64(3), np.uint64(1 << 40)) == 0
     assert find(arrays["slots"], np.uint64(4), np.uint64(1 << 40)) == -1
     assert [len(array) for array in arrays.values()] == [16, 8]
+
+
+def test_no_array_is_moved_that_would_still_be_moving_when_the_time_is_up(monkeypatch):
+    monkeypatch.setattr("arboretum.kernels.solving.arrays.time.monotonic", lambda: 100.0)
+    monkeypatch.setattr("arboretum.kernels.solving.arrays.FRESH_BYTES", 64.0)
+    arrays = Arrays({"slots": np.zeros((4, 2), np.uint64), "value": np.arange(4.0)})  # 128 bytes are written anew for 8 slots, 32 for 8 values
+    with arrays.moved_by(101.9):
+        assert arrays.make_room({"value": 5}, None)
+        with pytest.raises(OutOfTime, match="ends before .* MB are moved"):
+            arrays.make_room({"slots": 5}, None)
+        assert run_slices(lambda: NEED_ROOM, lambda: arrays.make_room({"slots": 5}, None), None, lambda: None) == "seconds"
+        assert [len(array) for array in arrays.values()] == [4, 8]
+    with arrays.moved_by(None):
+        assert arrays.make_room({"slots": 5}, None)
+    assert [len(array) for array in arrays.values()] == [8, 8]
 
 
 @pytest.mark.parametrize(("found", "room", "until", "spent", "worked"), [

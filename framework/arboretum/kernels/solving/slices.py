@@ -4,6 +4,8 @@ import math
 import time
 from collections.abc import Callable
 
+from arboretum.errors import OutOfTime
+
 FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
 """What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough."""
 
@@ -21,6 +23,9 @@ def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: fl
         tell()
         if found == FINISHED:
             return ""
-        if found == NEED_ROOM and not make_room():
-            return "bytes"
+        try:
+            if found == NEED_ROOM and not make_room():
+                return "bytes"
+        except OutOfTime:
+            return "seconds"
     return "seconds"
