@@ -258,12 +258,12 @@ class FrontSolver:
             late = search.interrupt or (context.deadline is not None and time.monotonic() > context.deadline)
             if cut := bool(late and done >= FEW):
                 break
-            own, tree = trees.tree(known, points[kept[number]])  # of a round cut short, it may be better than what was known of it
-            found[own[:axes]] = found.get(own[:axes]) or tree
             try:
                 context.progress(done, len(wanted), "trees of the front")
             except KeyboardInterrupt as error:
                 search.interrupt = {"interrupted": (*error.args, True)[0]}
+            own, tree = trees.tree(known, points[kept[number]])  # of a round cut short, it may be better than what was known of it
+            found[own[:axes]] = found.get(own[:axes]) or tree
         return {**{values[:axes]: None for values in kept}, **found}, cut
 
     def solution(self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()) -> Solution:  # noqa: B008 - frozen

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,6 +14,8 @@ from arboretum.interfaces.method import Context
 
 PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 3.0
 """Until a signal interrupts wherever the work stands (a second one does so at once): a search, and what is done to keep what it has found."""
+BUSY = 2
+"""So many times as long at most, where the machine gives the process less than these seconds."""
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
@@ -34,8 +37,18 @@ class Held:
         if self.waiting:
             self.look()
         self.waiting.append((number, frame))
-        again = threading.main_thread().ident, number
-        self.timer = threading.Timer(FOUND_SECONDS if self.found else PATIENCE_SECONDS, signal.pthread_kill, again)
+        self._wait(number, FOUND_SECONDS if self.found else PATIENCE_SECONDS, time.process_time(), BUSY)
+
+    def _wait(self, number: int, patience: float, since: float, turns: int) -> None:
+        """Send the signal again after so many seconds, which a busy machine lengthens: as long as the process has not had them, some turns more."""
+
+        def act() -> None:
+            if time.process_time() - since < patience and turns > 1:
+                self._wait(number, patience, since, turns - 1)
+            elif self.waiting:
+                signal.pthread_kill(threading.main_thread().ident, number)
+
+        self.timer = threading.Timer(patience, act)
         self.timer.daemon = True
         self.timer.start()
 
