@@ -12,7 +12,7 @@ import attrs
 
 from arboretum.interfaces.method import Context
 
-PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 3.0
+PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 2.0
 """Until a signal interrupts wherever the work stands (a second one does so at once): a search, and what is done to keep what it has found."""
 BUSY = 2
 """So many times as long at most, where the machine gives the process less than these seconds."""
