@@ -122,13 +122,12 @@ def _best_of_depth(limited: Mapping[str, Any], method: str, others: Mapping[str,
 
 def _late(limited: Mapping[str, Any], others: Mapping[str, Any]) -> Claim:
     """BinOCT's trees when its time was out: still below the optimum, or the optimum without its proof."""
-    worse = better = 0
+    worse = ended = 0
     for name, fold, depth, (n, errors, proven, _), one in _each(limited, others["binoct"], others["depths"]):
         if proven and fold in others["binoct_out_of_time"][name][others["depths"].index(depth)]:
-            gap = 1 - one / 100 - errors / n
-            worse, better = worse + (gap > Cell.LIMIT * PLACES), better + (gap <= Cell.LIMIT * PLACES)
+            ended, worse = ended + 1, worse + (1 - one / 100 - errors / n > Cell.LIMIT * PLACES)
     words = "BinOCT's trees are not optimal after five minutes: released results that ran out of time are worse than the best tree of their depth"
-    return Claim.judged(words, worse > better if worse + better else None, f"{worse} of {worse + better} are worse; the others equal it, without a proof")
+    return Claim.judged(words, 2 * worse > ended if ended else None, f"{worse} of {ended} are worse; the others have no proof")
 
 
 def _cart(limited: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
@@ -138,5 +137,5 @@ def _cart(limited: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
     same = sum(abs(theirs - own) <= Cell.LIMIT * PLACES for theirs, _, own in found)
     worse = sum(theirs > best + Cell.LIMIT * PLACES for theirs, best, _ in found)
     verdict = None if len(found) < _number(printed) and above == len(found) else above == len(found) and worse > 0
-    told = f"none of {len(found)} is better, {worse} are worse; {same} err as often as this project's CART, which breaks ties by column"
+    told = f"{len(found) - above} of {len(found)} are better, {worse} are worse; {same} err as often as this project's CART, which breaks ties by column"
     return Claim.judged("CART's trees are not optimal: no released one is better than the best tree of its depth, and some are worse", verdict, told)

@@ -5,7 +5,6 @@ And what its runs are called: what the sweep varies, then method, data set and s
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import secrets
@@ -91,11 +90,8 @@ def read_sweep(folder: Path) -> Sweep | None:
 
 def runs_of(folder: Path) -> list[Path]:
     """The run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those of a sweep that lies within."""
-    return [run for run in run_folders(folder) if run != folder and not any((above / SWEEP).exists() for above in _between(folder, run))]
-
-
-def _between(folder: Path, run: Path) -> Iterator[Path]:
-    return itertools.takewhile(lambda above: above != folder, run.parents)
+    inner = [path.parent for path in folder.rglob(SWEEP) if path.parent != folder]
+    return [run for run in run_folders(folder) if run != folder and not any(run.is_relative_to(sweep) for sweep in inner)]
 
 
 def records_of(folder: Path) -> list[Record]:

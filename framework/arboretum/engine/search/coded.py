@@ -197,7 +197,7 @@ class CodedEngine(TableEngine):
             yield self._wide_view(cell, feature, free[feature : feature + 1])
 
     def _competing(self, cell: Cell, view: View) -> np.ndarray:
-        return self._space.competing(cell, [self._features[f] for f in view.feature_id])
+        return self._space.competing(cell, self._features)[view.feature_id]
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices

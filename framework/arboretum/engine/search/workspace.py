@@ -96,8 +96,9 @@ class Workspace:
 
     def competing(self, cell: Cell, features: Sequence[Any]) -> np.ndarray:
         """bool[k]: whether features compete at a node."""
-        positions = np.array([feature.position for feature in features], np.int64)
-        return np.ones(len(positions), np.bool_) if self.draw is None else self.draw.among(cell, positions)
+        if self.draw is None:
+            return np.ones(len(features), np.bool_)
+        return self.draw.among(cell, np.array([feature.position for feature in features], np.int64))
 
     def set_extra(self, rows: np.ndarray, columns: np.ndarray) -> None:
         """Keep a node's own columns, by object."""
