@@ -23,7 +23,9 @@ from warm.interpreter import warmed_up
 
 # Steady profiles say the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
 # `make test` is brief: fewer examples, and tables of one dtype where every other dtype is compiled for itself.
+# Loops over drawn tables go as far as the profile does (arboretum.testing.effort); `make test-thorough` goes all the way.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("thorough", max_examples=100, derandomize=True, **CALM)
 settings.register_profile("steady", max_examples=40, derandomize=True, **CALM)
 settings.register_profile("brief", max_examples=15, derandomize=True, **CALM)
 settings.register_profile("explore", derandomize=False, max_examples=300, print_blob=True, **CALM)

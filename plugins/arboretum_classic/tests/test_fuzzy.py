@@ -5,12 +5,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import arboretum
 from arboretum.api import ArboretumError, CapabilityError, Context, DataError, Limits, Parts, Problem, RawFeature, Task, TestRule, Tree, grow
 from arboretum.sklearn import TreeClassifier
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, row_of, toy_objects, toy_table
 from arboretum_classic.criteria import Reduction
@@ -53,7 +54,7 @@ KINDS = st.sampled_from([TreeParts(missing=missing, task=task, weighted=task is 
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(100)
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 50), task=st.sampled_from(Task), min_leaf=st.sampled_from([1, 3]))
 def test_width_0_is_the_crisp_tree_to_the_bit(seed, n, task, min_leaf):
     table = toy_table(seed, n, TreeParts(weighted=False, task=task))
@@ -67,7 +68,7 @@ def test_width_0_is_the_crisp_tree_to_the_bit(seed, n, task, min_leaf):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(seed=st.integers(0, 10_000), n=st.integers(6, 50), kind=KINDS, width=st.sampled_from([None, 0.0, 0.3, 2.0]), shape=st.sampled_from(Shape))
 def test_every_tree_is_verified_and_the_shares_of_a_row_sum_to_one(seed, n, kind, width, shape):
     table = toy_table(seed, n, kind)
@@ -112,7 +113,7 @@ def test_a_fuzzy_table_never_scores_higher_than_the_best_crisp_one():
             assert fuzzy.n_leaves == 1 or fuzzy.score[0] <= crisp.score[0] + 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(t=st.floats(-5, 5), width=st.sampled_from([0.0, 0.1, 1.0, 7.0]), shape=st.sampled_from(["linear", "logistic"]))
 def test_a_rule_says_the_same_of_many_rows_of_one_row_and_in_the_kernel(t, width, shape):
     from arboretum_classic.kernels_fuzzy import share_above

@@ -5,12 +5,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Parts, Problem, RawFeature, Task, Threshold
 from arboretum.sklearn import TreeClassifier
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
 from arboretum_classic.criteria import GainRatio, Reduction
@@ -123,7 +124,7 @@ CASES = [(Reduction(), Gini(), gini, False), (GainRatio(), Entropy(), entropy, T
 
 
 @pytest.mark.slow
-@settings(max_examples=15, deadline=None)
+@examples(38)
 @given(
     seed=st.integers(0, 10_000), n=st.integers(8, 30), case=st.sampled_from(CASES), raw=st.booleans(), multiway=st.booleans(),
     kind=st.builds(TreeParts, missing=st.booleans(), task=st.sampled_from(Task)),

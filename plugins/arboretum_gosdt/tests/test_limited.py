@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from arboretum.testing.effort import tries
 
 from arboretum_gosdt import limited
 from arboretum_gosdt.limited import LimitedSearch
@@ -97,7 +98,7 @@ def test_every_setting_of_the_switches_finds_the_same_loss():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 def test_thousands_of_tables_under_drawn_switches(part):
-    for seed in range(1000 * part, 1000 * part + 300):
+    for seed in range(1000 * part, 1000 * part + tries(300)):
         rng = np.random.default_rng([seed, 79])
         check(seed, int(rng.integers(1, 6)), word=(None, 32, 64)[rng.integers(0, 3)], **drawn(seed))
 

@@ -11,6 +11,7 @@ import pytest
 
 from arboretum.api import BudgetError, CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
+from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
 from arboretum_gosdt.constrained import Constrained
@@ -109,7 +110,7 @@ def test_bounds_may_be_left_out_without_another_optimum(which):
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited, Which.intervals])
 def test_every_search_finds_what_brute_force_finds_on_thousands_of_tables(which, part):
     solver = Gosdt(search=which)
-    for seed in range(5000 + 170 * part, 5170 + 170 * part):
+    for seed in range(5000 + 170 * part, 5000 + 170 * part + tries(170)):
         depth = seed % 4 if which is not Which.sparse or seed % 3 else None
         for objective in objectives(seed):
             objective = attrs.evolve(objective, **known_to(which, objective))

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from arboretum.testing.effort import tries
 from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.prepared import MOST
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
@@ -130,18 +131,18 @@ def test_numbers_as_large_as_units_may_be(seed):
 
 
 @pytest.mark.slow
-def test_five_thousand_tables():
-    for seed in range(3_000):
+def test_thousands_of_tables():
+    for seed in range(tries(3_000)):
         check(seed, (), priced=seed % 3 == 0)
-    for seed in range(3_000, 5_000):
+    for seed in range(3_000, 3_000 + tries(2_000)):
         check(seed, SETTINGS[seed % len(SETTINGS)], priced=seed % 2 == 0)
 
 
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-6)
-    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(400), *TELLING)]
-    assert sum(many > 2 for many in slices) > 20, "of most tables the search is over before anything is told"
+    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(tries(400)), *TELLING)]
+    assert sum(many > 2 for many in slices) > len(slices) / 20, "of most tables the search is over before anything is told"
 
 
 def test_prices_on_a_table_of_several_vectors_and_many_levels():

@@ -12,6 +12,7 @@ import pytest
 import arboretum
 from arboretum.api import BudgetError, CapabilityError, Column, ColumnKind, Context, Parts, Problem, Status, Table, Target, Task
 from arboretum.testing import SolverSuite
+from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_basics.stopping import Standard
@@ -34,7 +35,7 @@ class TestConformance(SolverSuite):
         return Parts(method=None, solver=component, objective=Accuracy(lam=0.0), stopping=(Standard(max_depth=2),))
 
 
-@pytest.mark.parametrize("seeds", [range(45), pytest.param(range(100, 300), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("seeds", [range(45), pytest.param(range(100, 100 + tries(200)), marks=pytest.mark.slow)], ids=["few", "many"])
 @pytest.mark.parametrize("solver", [BinOct(), BinOct(tight=True)], ids=["printed", "tight"])
 def test_error_is_that_of_brute_force(solver, seeds):
     for seed in seeds:

@@ -10,6 +10,7 @@ import pytest
 
 from arboretum.api import BudgetError, ConfigError, Context, Parts, Status, StoreError
 from arboretum.testing import SolverSuite
+from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.solver import Gosdt
@@ -58,7 +59,7 @@ def cost_of(found, nodes, at=0, held=None):
     return cost_of(found, nodes, zero, held & ~found.outcome[test]) + cost_of(found, nodes, one, held & found.outcome[test])
 
 
-@pytest.mark.parametrize("seeds", [range(100), *(pytest.param(range(k, k + 500), marks=pytest.mark.slow) for k in range(1000, 6000, 500))], ids=str)
+@pytest.mark.parametrize("seeds", [range(100), *(pytest.param(range(k, k + tries(500)), marks=pytest.mark.slow) for k in range(1000, 6000, 500))], ids=str)
 def test_every_schedule_ends_with_brute_forces_optimum_and_a_tree_of_it(seeds):
     for seed in seeds:
         problem = rival_problem(seed, objective_of(seed))

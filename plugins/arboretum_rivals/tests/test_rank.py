@@ -12,6 +12,7 @@ import pytest
 
 from arboretum.api import CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
+from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_gosdt.fronts import NonDominated
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
@@ -113,7 +114,7 @@ def tiny(seed, kind, **limits):
     return problem
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(1000, 1150), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(1000, 1000 + tries(150)), marks=pytest.mark.slow)], ids=["few", "many"])
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
 def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds):
     tried = 0

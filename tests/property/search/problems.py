@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import attrs
@@ -109,11 +108,6 @@ def encode(
 def problem_of(objects: Encoded, criterion: Any, impurity: Any, prices: Prices | None = None, **limits: Any) -> Problem:
     prices = prices or Prices(np.ones(int(objects.test_offset[-1])), np.ones(len(objects.raw_features)))
     return Problem(objects, prices, Parts(method=None, criterion=criterion, impurity=impurity, stopping=(Rules(**limits),)))
-
-
-def examples(steady: int) -> settings:
-    """So many examples in the steady profile, and as many times more or fewer as another profile has."""
-    return settings(max_examples=math.ceil(steady * settings().max_examples / settings.get_profile("steady").max_examples))
 
 
 BRIEF = settings.get_current_profile_name() == "brief"

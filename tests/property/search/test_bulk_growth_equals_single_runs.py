@@ -16,12 +16,13 @@ from arboretum.engine.search import bulk
 from arboretum.errors import VerificationError
 from arboretum.kernels import criterion_kernel
 from arboretum.measure.complexity import complexities
+from arboretum.testing.effort import examples
 from arboretum_basics.stopping import Pure, Standard
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, examples, problem_of  # noqa: E402
+from problems import encode, problem_of  # noqa: E402
 from test_coded_subtrees_equal_the_loop import ByObjects, coded  # noqa: E402
 
 PAIRS = [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), None)]
@@ -32,7 +33,7 @@ def grown(objects, prices, pairs=PAIRS, stopping=()):
     return light, bulk.grow_many(light, bulk.Judges.of(pairs, light.n_classes), stopping)
 
 
-@examples(60)
+@examples(150)
 @given(objects=coded(), once=st.booleans(), seed=st.integers(0, 99), min_leaf=st.integers(1, 3))
 def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(objects, once, seed, min_leaf):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))
@@ -92,7 +93,7 @@ def walked(forest, k, objects):
     }, set(rests)  # fmt: skip
 
 
-@examples(60)
+@examples(150)
 @given(objects=coded(), once=st.booleans(), seed=st.integers(0, 99))
 def test_the_measures_are_what_a_walk_of_every_object_finds(objects, once, seed):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))

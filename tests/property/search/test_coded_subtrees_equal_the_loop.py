@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Encoded, Family, LeafRule, Limits, Node, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.kernels import criterion_kernel
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 
-EXAMPLES = examples(60)
+EXAMPLES = examples(150)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])
 """Largest node that goes to the kernel: with little of them the loop grows the top of the tree."""
 LIMITS = st.fixed_dictionaries(

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search import bounded
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree  # noqa: E402
-from problems import BRIEF, encode, encodeds, examples, problem_of  # noqa: E402
+from problems import BRIEF, encode, encodeds, problem_of  # noqa: E402
 
 ORDERS = ("depth", "breadth", "best")
-EXAMPLES = examples(150)
+EXAMPLES = examples(375)
 
 
 @attrs.frozen

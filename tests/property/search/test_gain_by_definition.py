@@ -16,16 +16,17 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
 from arboretum.engine.search.growth import Growth
+from arboretum.testing.effort import examples
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
 from toy_coverage import ToyExcluded  # noqa: E402
 from cover import ToyCover  # noqa: E402
 from naive import check_tree  # noqa: E402
-from problems import encode, encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 from test_own_columns_and_coverage import drawn_prices, with_coverage  # noqa: E402
 
-EXAMPLES = examples(40)
+EXAMPLES = examples(100)
 
 
 @attrs.frozen

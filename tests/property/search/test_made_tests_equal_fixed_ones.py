@@ -15,14 +15,15 @@ from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.verify import check_prices
 from arboretum.engine.verify import check_tree as replay
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encodeds, examples, problem_of  # noqa: E402
+from problems import encodeds, problem_of  # noqa: E402
 from test_engines_equal_their_naive_twins import NumpyOnly  # noqa: E402
 
-EXAMPLES = examples(100)
+EXAMPLES = examples(250)
 
 
 @attrs.frozen

@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from arboretum.api import CapabilityError, Context, Family, Limits, Prices, Task, VerificationError, grow
 from arboretum.engine.certificate import beyond
 from arboretum.engine.search.bulk import Judges, Objects, grow_many
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree  # noqa: E402
-from problems import Rules, encode, encodeds, examples, problem_of  # noqa: E402
+from problems import Rules, encode, encodeds, problem_of  # noqa: E402
 
 DECIMALS = [0.0, 0.1, 0.2, 0.3, 0.7, 1.1]
 BUDGETS = st.sampled_from([0.0, 0.1, 0.3, 0.4, 0.6, 0.8, 1.1, 1.2, 3.0])
@@ -64,19 +65,19 @@ def check(objects, criterion, impurity, prices, budget, **more):
 
 
 @pytest.mark.parametrize("criterion", [Reduction(), NumpyOnly(), GainRatio()], ids=["kernel", "numpy", "settled"])
-@examples(150)
+@examples(375)
 @given(objects=encodeds(), budget=BUDGETS, data=st.data(), order=st.sampled_from(["depth", "best"]))
 def test_paths_keep_the_budget_and_ask_the_best_of_the_tests_that_they_can_pay(criterion, objects, budget, data, order):
     check(objects, criterion, Entropy(), data.draw(price_lists(objects)), budget, order=order)
 
 
-@examples(60)
+@examples(150)
 @given(objects=encodeds(task=Task.regression), budget=BUDGETS, data=st.data())
 def test_so_do_trees_of_numbers(objects, budget, data):
     check(objects, Reduction(), Variance(), data.draw(price_lists(objects)), budget)
 
 
-@examples(60)
+@examples(150)
 @given(objects=encodeds(), data=st.data())
 def test_a_budget_that_suffices_changes_nothing(objects, data):
     prices = data.draw(price_lists(objects))
@@ -95,7 +96,7 @@ class Majority:
         return [int(np.argmax(known))]
 
 
-@examples(60)
+@examples(150)
 @given(objects=encodeds(missing=False), budget=BUDGETS, data=st.data())
 def test_growth_by_shares_keeps_the_same_budget(objects, budget, data):
     problem = problem_of(objects, Reduction(), Gini(), prices=data.draw(price_lists(objects)), max_cost=budget)

@@ -27,6 +27,7 @@ from arboretum.api import (
 )
 from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
+from arboretum.testing.effort import examples
 from arboretum.testing.oracles import coverage_of
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
@@ -35,10 +36,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 from toy_coverage import ToyExcluded  # noqa: E402
 from cover import ToyCover  # noqa: E402
 from naive import check_tree  # noqa: E402
-from problems import encode, encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 from test_coded_subtrees_equal_the_loop import ByObjects, assert_same, both, coded, unit  # noqa: E402
 
-EXAMPLES = examples(40)
+EXAMPLES = examples(100)
 ENTRIES = st.sampled_from([4, 20, 1 << 22])
 
 

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from arboretum.api import Context, ContractError, Prices, Task, grow
 from arboretum.engine.search import raw
 from arboretum.kernels import criterion_kernel
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree  # noqa: E402
-from problems import BRIEF, NUMBERS as DTYPES, encode, examples, problem_of  # noqa: E402
+from problems import BRIEF, NUMBERS as DTYPES, encode, problem_of  # noqa: E402
 
-EXAMPLES = examples(120)
+EXAMPLES = examples(300)
 NUMBERS = (-2.0, -0.0, 0.0, 0.1, 0.30000001, 0.30000004, 1.0, 5.0, 1e6, float("nan"))
 MASSES = st.sampled_from([0.0, 0.0, 0.05, 0.25])
 

@@ -16,15 +16,16 @@ from arboretum.api import Context, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.shares import SharesGrowth
+from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 
-EXAMPLES = examples(60)
+EXAMPLES = examples(150)
 RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops()]
 LIMITS = st.fixed_dictionaries(
     {

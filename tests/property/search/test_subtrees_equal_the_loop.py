@@ -16,13 +16,14 @@ from arboretum.api import Context, ContractError, Family, Prices, Task, grow
 from arboretum.engine.search import subtree
 from arboretum.engine.search.growth import Growth
 from arboretum.kernels import criterion_kernel
+from arboretum.testing.effort import examples
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, examples, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of  # noqa: E402
 
-EXAMPLES = examples(150)
+EXAMPLES = examples(375)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])
 """Largest node that goes to the kernel: with little of them the loop grows the top of the tree."""
 LIMITS = st.fixed_dictionaries(

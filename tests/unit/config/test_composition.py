@@ -277,11 +277,11 @@ INSTEAD = {"criterion": ("gain_ratio", "random"), "impurity": ("entropy", "gini"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", INSTEAD)
+@pytest.mark.parametrize("kinds", [("criterion", "stopping"), ("impurity", "encoder")], ids="-".join)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_what_was_chosen_instead_of_a_presets_selection_is_repeated(preset, kind, registry):
-    option = next(one for one in INSTEAD[kind] if one != SELECTED[preset].get(kind))
-    found = built(registry, f"method={preset}", f"{kind}={option}", "seed=1")
+def test_what_was_chosen_instead_of_a_presets_selection_is_repeated(preset, kinds, registry):
+    options = [f"{kind}={next(one for one in INSTEAD[kind] if one != SELECTED[preset].get(kind))}" for kind in kinds]
+    found = built(registry, f"method={preset}", *options, "seed=1")
     record = Record(found.config, 1, {}, {"name": "odd"}, {}, {}, None, True, None)
     again = compose_and_resolve([], registry, start=start_from(record, [], registry))[1]
     assert again.config == found.config
