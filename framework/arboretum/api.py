@@ -42,6 +42,7 @@ _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
     for module, names in {
         "arboretum.engine.axioms": "not_admissible",
+        "arboretum.engine.layout": "laid_out, Level",
         "arboretum.engine.lint": "lint",
         "arboretum.engine.search": "bulk",
         "arboretum.engine.search.assemble": "to_tree",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+
 import attrs
 import numpy as np
 
-from arboretum.api import Context
+from arboretum.api import Context, Level
 from arboretum_decision_tables.space import Space
 
 SLICE = 4_000_000
@@ -56,8 +57,13 @@ class Graph:
         """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
         from arboretum.kernels.solving.fingerprints import find
 
-        one, two = self.space.words[rows].sum(axis=0, dtype=np.uint64)
-        return int(find(self.slots, one, two))
+        return int(find(self.slots, *self.space.words[rows].sum(axis=0, dtype=np.uint64)))
+
+    def nodes_of(self, level: Level) -> list[int]:
+        """The node of each set of objects, as :meth:`node_of`."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]
 
 
 def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008

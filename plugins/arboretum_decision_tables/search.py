@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Context, Family, Form, OutOfTime, Tree
+from arboretum.api import Context, Family, Form, Level, OutOfTime, Tree, laid_out
 from arboretum_decision_tables.space import FAMILIES, Space
-from arboretum_decision_tables.trees import greedy_test, grown, parts_of
+from arboretum_decision_tables.trees import greedy_test, nothing
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
@@ -102,15 +102,16 @@ class Search:
 
         space, slots, best = self.space, self.arrays["slots"], self.arrays["best"]
 
-        def choose(rows: np.ndarray, token: Any) -> tuple[int, list[Any]] | None:
-            if space.is_leaf(rows):
-                return None
-            node = int(find(slots, *space.words[rows].sum(axis=0, dtype=np.uint64)))
-            # two objects of which no record is kept: any test that divides them is as good
-            test = int(best[node]) if node >= 0 else greedy_test(space, rows)
-            return None if test < 0 else (test, [None] * len(parts_of(space, rows, test)))
+        def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+            test = np.full(len(level), -1)
+            inner = np.flatnonzero(~space.leaves(level))
+            for k, words in zip(inner.tolist(), level.sums(space.words)[inner], strict=True):
+                node = int(find(slots, *words))
+                # two objects of which no record is kept: any test that divides them is as good
+                test[k] = best[node] if node >= 0 else greedy_test(space, level.of(k))
+            return test, nothing
 
-        return grown(space, choose, None)
+        return laid_out(space, space.price, None, choose)
 
     def run(self, context: Context, *, widths: bool = True) -> Search:
         """Minimise within the context's seconds and bytes; what an earlier run found of subtables is known."""

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, DataError, Encoded, Family, LeafRule, Problem, refuse_unfit
+from arboretum.api import Context, DataError, Encoded, Family, LeafRule, Level, Problem, refuse_unfit
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
@@ -138,6 +138,14 @@ class Space:
         impurity = self.node_impurity(weights) if self.rule.delta is not None else math.nan
         count, members = int(self.count[rows].sum()), int(self.members[rows].sum())
         return self.rule.holds(float(weights.sum()), self.total_mass, count, impurity, members)
+
+    def leaves(self, level: Level) -> np.ndarray:
+        """bool[sets]: :meth:`is_leaf` of each."""
+        found, (rows, light, mixed, objects) = level.one_class.copy(), self.rule_array.tolist()
+        if rows or light or objects or not math.isnan(mixed):
+            for k in np.flatnonzero(~found).tolist():
+                found[k] = self.is_leaf(level.of(k))
+        return found
 
 
 PER_ROW, PER_CODE = 600, 5

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Choice, Family, Tree, assemble
+from arboretum.api import Family, Level, Tree, laid_out
 from arboretum_decision_tables.graph import Graph
 from arboretum_decision_tables.space import FAMILIES, Space
 from arboretum_decision_tables.values import Cost, bundle_in_python, bundles_of
-
-Token = Any
-"""What a chooser hands down to itself."""
-Chooser = Callable[[np.ndarray, Token], "tuple[int, list[Token]] | None"]
-"""(objects, token) → the test asked there and a token per part, or None for a leaf."""
 
 
 def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
@@ -25,19 +20,8 @@ def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.nd
     return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
 
 
-def grown(space: Space, choose: Chooser, token: Token) -> Tree:
-    """Ask the chooser from the root down and freeze the tree."""
-
-    def choice(place: tuple[np.ndarray, Token]) -> Choice:
-        rows, here = place
-        weights, count, chosen = space.class_weights(rows), int(space.count[rows].sum()), choose(rows, here)
-        if chosen is None:
-            return Choice(weights, count)
-        test, tokens = chosen
-        below = [(outcome, (part, below)) for (outcome, part), below in zip(parts_of(space, rows, test), tokens, strict=True)]
-        return Choice(weights, count, space.objects.rule(test), float(space.price[test]), below)
-
-    return assemble(space.objects, space.impurity, (np.arange(space.n_objects), token), choice)
+def nothing(below: Level) -> None:
+    """What is handed down where nothing is."""
 
 
 def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:
@@ -47,10 +31,8 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
     last branch changing fastest (branches of a multiway test by the first object that they hold, else by outcome).
     """
 
-    def choose(rows: np.ndarray, token: Token) -> tuple[int, list[Token]] | None:
-        if token is None:
-            return None
-        node, k = token
+    def chosen(node: int, k: int) -> tuple[int, dict[int, int]]:
+        """The test of tree k of a node, and the numbers of the trees below it by their nodes."""
         for at, _, below in bundles_of(graph, node):
             total = 1 if count is None else math.prod(count[child] for child in below)
             if k >= total:
@@ -59,12 +41,19 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
             digits = {}
             for child in reversed(below):
                 k, digits[child] = (0, 0) if count is None else divmod(k, count[child])
-            test = int(graph.stream[at])
-            found = [graph.node_of(part) for _, part in parts_of(graph.space, rows, test)]
-            return test, [None if child < 0 else (child, digits[child]) for child in found]
-        return None  # objects that no test tells apart
+            return int(graph.stream[at]), digits
+        return -1, {}  # objects that no test tells apart
 
-    return grown(graph.space, choose, (0, number) if graph.n_nodes else None)
+    def choose(level: Level, token: list[tuple[int, int]]) -> tuple[np.ndarray, Any]:
+        found = [chosen(node, k) if node >= 0 else (-1, {}) for node, k in token]
+
+        def hand_down(below: Level) -> list[tuple[int, int]]:
+            nodes = graph.nodes_of(below)
+            return [(node, found[above][1].get(node, 0)) for node, above in zip(nodes, below.parent.tolist(), strict=True)]
+
+        return np.array([test for test, _ in found]), hand_down
+
+    return laid_out(graph.space, graph.space.price, [(0 if graph.n_nodes else -1, number)], choose)
 
 
 def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
@@ -74,25 +63,28 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
     """
     space = graph.space
 
-    def choose(rows: np.ndarray, token: Token) -> tuple[int, list[Token]] | None:
-        node = graph.node_of(rows)
-        if node >= 0 and math.isfinite(value[node]):
-            bundles = bundles_of(graph, node)
-            if not bundles:
-                return None
-            best = min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))
-            test = int(graph.stream[best[0]])
-        else:
-            test = -1 if space.is_leaf(rows) else greedy_test(space, rows)
-            if test < 0:
-                return None
-        return test, [None] * len(parts_of(space, rows, test))
+    def test_of(rows: np.ndarray, node: int, is_leaf: bool) -> int:
+        if node < 0 or not math.isfinite(value[node]):
+            return -1 if is_leaf else greedy_test(space, rows)
+        bundles = bundles_of(graph, node)
+        if not bundles:
+            return -1
+        return int(graph.stream[min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))[0]])
 
-    return grown(space, choose, None)
+    def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+        known = zip(graph.nodes_of(level), space.leaves(level).tolist(), strict=True)
+        return np.array([test_of(level.of(k), *each) for k, each in enumerate(known)]), nothing
+
+    return laid_out(space, space.price, None, choose)
 
 
 def greedy_test(space: Space, rows: np.ndarray) -> int:
     """The test that separates most pairs of objects of different classes per price; −1 when none divides the objects."""
+    others = rows[(space.codes[:, rows] != space.codes[:, rows[:1]]).any(axis=0)]
+    if not len(others):
+        return -1
+    if (space.codes[:, others] == space.codes[:, others[:1]]).all():
+        return cheapest_test(space, int(rows[0]), int(others[0]))
     label, weight, n_classes = space.label[rows].astype(np.int64), space.weight[rows], space.objects.n_classes
     best, best_score = -1, -math.inf
     whole = _pairs(np.bincount(label, weight, n_classes))
@@ -113,6 +105,21 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
         score = np.where(divides, np.divide(gain, price, out=np.full(len(gain), math.inf), where=price > 0), -math.inf)
         if score.max() > best_score:
             best, best_score = first + int(score.argmax()), float(score.max())
+    return best
+
+
+def cheapest_test(space: Space, one: int, other: int) -> int:
+    """The cheapest test that tells two objects apart."""
+    best, least = -1, math.inf
+    for f in np.flatnonzero(space.codes[:, one] != space.codes[:, other]).tolist():
+        low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))
+        family, first = space.family[f], int(space.first_test[f])
+        if family == FAMILIES[Family.multiway]:
+            low = high = 0
+        step = 1 if family == FAMILIES[Family.thresholds] else max(1, high - low)
+        price = space.price[first + low : first + high + (family != FAMILIES[Family.thresholds]) : step]
+        if price.min() < least:
+            best, least = first + low + step * int(price.argmin()), float(price.min())
     return best
 
 

@@ -2,122 +2,107 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import attrs
 import numpy as np
 
-from arboretum.api import Choice, Tree, assemble
+from arboretum.api import Level, Tree, laid_out
 
 GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
 """What one more test below a subtable adds to its fingerprint where trees are held to a depth; as in kernels_front."""
 
 
-@attrs.define(eq=False)
-class Subtable:
-    """rows : of a subtable.   points : int64[., 4], as in the search.   weights : int64[classes].   held : float64[classes], the same in
-    the unit of the data.   count : rows of the data.
+class Wanted(NamedTuple):
+    """Of a subtable.   points : int64[., 4], as in the search.   target : error, cost and leaves that its tree must not exceed.
 
-    parts : test → (outcomes, subtables, sums of the points of each subtable and all after it; nothing for the first).   chosen : what is
-    wanted → the choice, its own cost and error.
+    test : of the first such point, −1 for a leaf.   own : what asking it costs, without the branches; of a leaf, its cost.   error : 0 above leaves.
     """
 
-    rows: np.ndarray
     points: np.ndarray
-    weights: np.ndarray
-    held: np.ndarray
-    count: int
-    parts: dict[int, Any] = attrs.field(factory=dict)
-    chosen: dict[Any, tuple[Choice, int, int]] = attrs.field(factory=dict)
+    target: tuple[int, int, int]
+    test: int
+    own: int
+    error: int
 
 
 class Trees:
     """Finds trees for points; what it has found of subtables is kept, since trees share most of them."""
 
     def __init__(self, search: Any) -> None:
-        self.search, self.space, self.table = search, search.space, search.table
-        self.limited = search.max_depth is not None
-        self.known: dict[tuple[int, int], Subtable] = {}
-        self.largest, self.counts = bool(search.form.largest), search.form.counts
+        self.search, self.space, self.form, self.table = search, search.space, search.form, search.table
+        self.known: dict[tuple[int, int], np.ndarray] = {}
+        self.shared: dict[Any, list[tuple[int, int, int]]] = {}
 
     def tree(self, points: np.ndarray, target: tuple[int, int, int]) -> tuple[tuple[int, int, int], Tree]:
         """A tree whose error, cost and leaves are at most those of ``target``, and its own.   points : of the whole table, one of them that."""
-        space, depth, asked = self.space, self.search.max_depth or 0, []
-        root = attrs.evolve(self._subtable(np.arange(space.n_objects), depth), points=points, parts={}, chosen={})
+        space, form, left, errors, paid = self.space, self.form, self.search.max_depth or 0, 0, [np.zeros(1, np.int64)]
 
-        def choose(place: tuple[Subtable, Any, int]) -> Choice:
-            here, wanted, left = place
-            if wanted not in here.chosen:
-                here.chosen[wanted] = self._choice(here, wanted, left)
-            choice, *own = here.chosen[wanted]
-            asked.append(own)
-            return choice
+        def choose(level: Level, token: tuple[list[np.ndarray], list[tuple[int, int, int]], int]) -> tuple[np.ndarray, Any]:
+            nonlocal errors
+            masses = level.by_class(space.mass)
+            here = list(map(self._wanted, *token[:2], masses.sum(axis=1).astype(int).tolist(), masses.max(axis=1).astype(int).tolist()))
+            test, own, error = np.array([one[2:] for one in here]).T
+            errors += int(error.sum())
+            paid.append(own + paid[-1][level.parent] if form.largest else own)
+            return test, lambda below: self._handed_down(here, below, token[2] - 1)
 
-        tree = assemble(space.objects, space.impurity, (root, target, depth), choose)
-        cost, error = (list(each) for each in zip(*asked, strict=True))
-        if self.largest:  # what is paid on the way to each node; a parent comes before its children
-            for number, above in enumerate(tree.parent.tolist()[1:], start=1):
-                cost[number] += cost[above]
-        return (sum(error), max(cost) if self.largest else sum(cost), tree.n_leaves * self.counts), tree
+        tree = laid_out(space, space.prices.tests, ([points], [target], left), choose)
+        cost = np.concatenate(paid)
+        return (errors, int(cost.max() if form.largest else cost.sum()), tree.n_leaves * form.counts), tree
 
-    def _choice(self, here: Subtable, wanted: Any, left: int) -> tuple[Choice, int, int]:
-        """What stands at a subtable of which a point is wanted, what it costs without its branches, and its error, 0 above leaves."""
-        test, targets = self._chosen(here, wanted, left)
+    def _wanted(self, points: np.ndarray, target: tuple[int, int, int], mass: int, heaviest: int) -> Wanted:
+        from arboretum_maxcost.kernels_lists import first_within
+
+        test, form = int(points[first_within(points, *target), 3]), self.form
         if test < 0:
-            return Choice(here.held, here.count), self.search.form.leaf, int(here.weights.sum() - here.weights.max())
-        outcomes, kids, _ = here.parts[test]
-        below = [(outcome, (kid, of_kid, left - 1)) for outcome, kid, of_kid in zip(outcomes, kids, targets, strict=True)]
-        rule, price = self.space.objects.rule(test), float(self.space.prices.tests[test])
-        return Choice(here.held, here.count, rule, price, below), self._own(here, test), 0
+            return Wanted(points, target, test, form.leaf, mass - heaviest)
+        return Wanted(points, target, test, (form.per_node + form.per_mass * mass) * int(self.table.price[test]), 0)
 
-    def _own(self, here: Subtable, test: int) -> int:
-        """What asking a test costs a subtable, without its branches."""
-        form = self.search.form
-        return (form.per_node + form.per_mass * int(here.weights.sum())) * int(self.table.price[test])
+    def _handed_down(self, here: list[Wanted], below: Level, left: int) -> tuple[list[np.ndarray], list[tuple[int, int, int]], int]:
+        """The points of the subtables below, and what is wanted of each."""
+        if not len(below):
+            return [], [], left
+        words = below.sums(self.table.words)
+        if self.search.max_depth is not None:
+            words = words + np.uint64(left) * GOLDEN
+        keys, masses, targets = list(map(tuple, words.tolist())), below.by_class(self.space.mass), []
+        losses = (masses.sum(axis=1) - masses.max(axis=1)).astype(int).tolist()
+        points = [self._points(*each) for each in zip(keys, words, losses, strict=True)]
+        first = np.flatnonzero(np.diff(below.parent, prepend=-1)).tolist()
+        for start, end in zip(first, [*first[1:], len(below)], strict=True):
+            one = here[below.parent[start]]
+            wanted = (*keys[start:end], one.target)
+            if wanted not in self.shared:
+                self.shared[wanted] = self._targets(one, points[start:end])
+            targets += self.shared[wanted]
+        return points, targets, left
 
-    def _subtable(self, rows: np.ndarray, left: int) -> Subtable:
+    def _points(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
         from arboretum.kernels.solving.fingerprints import find
 
-        words = self.table.words[rows].sum(axis=0, dtype=np.uint64)
-        if self.limited:
-            words = words + np.uint64(left) * GOLDEN
-        key = (int(words[0]), int(words[1]))
         if key not in self.known:
-            weights = np.bincount(self.table.label[rows], self.table.mass[rows], self.table.n_classes).astype(np.int64)
-            node, unit = int(find(self.search.arrays["slots"], *words)), self.space.unit
-            loss = int(weights.sum() - weights.max())
-            points = self.search.points(node) if node >= 0 else np.array([[loss, self.search.form.leaf, self.counts, -1]], np.int64)
-            self.known[key] = Subtable(rows, points, weights, weights * unit.numerator / unit.denominator, int(self.table.count[rows].sum()))
+            node = int(find(self.search.arrays["slots"], *words))
+            self.known[key] = self.search.points(node) if node >= 0 else np.array([[loss, self.form.leaf, self.form.counts, -1]], np.int64)
         return self.known[key]
 
-    def _chosen(self, here: Subtable, wanted: Any, left: int) -> tuple[int, list[Any]]:
-        """The test of a point at or below ``wanted``, −1 for a leaf, and what is wanted of its branches."""
-        point = here.points[(here.points[:, :3] <= wanted).all(axis=1)][0]
-        test = int(point[3])
-        if test < 0:
-            return -1, []
-        if test not in here.parts:
-            here.parts[test] = self._parts(here, test, left)
-        _, kids, sums = here.parts[test]
-        rest = point[:3] - [0, self._own(here, test), 0]
-        targets = []
-        for kid, suffix in zip(kids[:-1], sums[1:], strict=True):
-            ones, others = (all_[(all_[:, :3] <= rest).all(axis=1), :3] for all_ in (kid.points, suffix))
-            fits = np.add.outer(ones[:, 0], others[:, 0]) <= rest[0]
-            if not self.largest:
-                fits &= np.add.outer(ones[:, 1], others[:, 1]) <= rest[1]
-            if self.counts:
-                fits &= np.add.outer(ones[:, 2], others[:, 2]) <= rest[2]
-            i, j = divmod(int(fits.argmax()), len(others))
-            targets.append(tuple(ones[i].tolist()))
-            rest = others[j]
-        return test, [*targets, tuple(rest.tolist())]
+    def _targets(self, one: Wanted, kids: list[np.ndarray]) -> list[tuple[int, int, int]]:
+        """A point of each branch, which add up to a point at or below what is wanted."""
+        from arboretum_maxcost.kernels_lists import first_pair, first_within
 
-    def _parts(self, here: Subtable, test: int, left: int) -> tuple[list[int], list[Subtable], list[np.ndarray]]:
-        """Outcomes of a test, the subtables that have them, and per outcome the sums of the points from there on."""
-        leaf, parts = int(here.weights.sum() - here.weights.max()), self.space.parts(here.rows, test)
-        kids = [self._subtable(rows, left - 1) for _, rows in parts]
-        sums = [kids[-1].points]
+        point, targets = one.points[first_within(one.points, *one.target), :3], []
+        rest = point - [0, one.own, 0]
+        most = np.array([kid[0, :3] for kid in kids])  # of least error, often those of the most accurate point
+        total = most.sum(axis=0)
+        if self.form.largest:
+            total[1] = most[:, 1].max()
+        if (total <= rest).all():
+            return list(map(tuple, most.tolist()))
+        within = lambda points: points[(points[:, :3] <= rest).all(axis=1)]  # noqa: E731
+        sums = [within(kids[-1])]  # of the points of each branch and all after it
         for kid in kids[-2:0:-1]:
-            sums.append(self.search.sums(kid.points, sums[-1], leaf))
-        return [outcome for outcome, _ in parts], kids, [np.zeros((0, 4), np.int64), *sums[::-1]]
+            sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))
+        for kid, others in zip(kids[:-1], sums[::-1], strict=True):
+            i, j = first_pair(kid, others, *rest.tolist(), self.form)
+            targets.append(tuple(kid[i, :3].tolist()))
+            rest = others[j, :3]
+        return [*targets, tuple(rest.tolist())]

@@ -181,3 +181,24 @@ def beaten(a, i, end, error, cost, leaves):
 def sums(a, b, cap, form, buffers):
     """:func:`add` of two whole lists, into ``buffers.one``."""
     return add(a, np.int64(0), len(a), b, np.int64(0), len(b), cap, form, buffers, buffers.one)
+
+
+@jit
+def first_within(a, error, cost, leaves):
+    """The first point of a list that is at or below these values, −1 where there is none."""
+    for k in range(len(a)):
+        if a[k, LEAVES] <= leaves and a[k, ERROR] <= error and a[k, COST] <= cost:
+            return k
+    return -1
+
+
+@jit
+def first_pair(a, b, error, cost, leaves, form):
+    """The first point of a, and the first of b beside it, whose sum is at or below these values."""
+    for i in range(len(a)):
+        left = cost if form.largest else cost - a[i, COST]
+        if a[i, COST] <= cost:
+            j = first_within(b, error - a[i, ERROR], left, leaves - a[i, LEAVES])
+            if j >= 0:
+                return i, j
+    return -1, -1

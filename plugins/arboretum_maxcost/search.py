@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Capability, Choice, Context, OutOfTime, Tree, assemble
+from arboretum.api import Capability, Context, Level, OutOfTime, Tree, laid_out
 from arboretum_maxcost.space import Space, compiled
 
 SLICE = 2_000_000
@@ -54,7 +54,7 @@ class Search:
         enter(self.arrays["slots"], *self.task.table.words.sum(axis=0, dtype=np.uint64), 0)
         self.arrays["head"][0], self.state[kernels_search.NODES] = -1, 1
         self.sure = 0 if space.without_error else int(space.sure.sum())
-        self.leaf = self._loss(np.arange(n))
+        self.leaf = int(self._losses(Level.root(space))[0])
         """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""
 
     @property
@@ -115,7 +115,21 @@ class Search:
     def greedy(self, budget: int) -> None:
         """Take the most promising test everywhere, and keep what this tree loses."""
         self._latest = self.context.latest
-        self._greedy(np.arange(self.space.n_objects), budget)
+        below = None
+        for level, node, test, losses, lost, spent in reversed(self._grow(budget)):
+            if below is not None:
+                sets, lost_below, spent_below = below
+                asks = test >= 0
+                lost[asks], spent[asks] = 0, 0
+                np.add.at(lost, sets.parent, lost_below)
+                np.maximum.at(spent, sets.parent, spent_below)
+                spent[asks] += self.space.price[test[asks]]
+                useless = asks & (lost >= losses)
+                lost[useless], spent[useless] = losses[useless], 0
+                for k in np.flatnonzero(asks & ~useless).tolist():
+                    self._room_for_a_step()
+                    self.kernels.keep_found(self._memory(), node[k], spent[k], lost[k], test[k], self.state)
+            below = level, lost, spent
 
     def found(self, most: int = EVER) -> list[tuple[int, int]]:
         """(price, loss) of trees that were found, by rising price, none dearer than ``most``; each loses less than those before."""
@@ -139,17 +153,15 @@ class Search:
 
         space, memory = self.space, self._memory()
 
-        def choose(place: tuple[np.ndarray, int]) -> Choice:
-            rows, left = place
-            node = int(find(memory.slots, *self.task.table.words[rows].sum(axis=0, dtype=np.uint64)))
-            test = int(self.kernels.bounds_of(memory, node, left, 0, self._loss(rows))[4]) if left >= 0 else -1
-            weights, count = space.class_weights(rows), int(space.count[rows].sum())
-            if test < 0:
-                return Choice(weights, count)
-            below = [(outcome, (part, left - int(space.price[test]))) for outcome, part in space.parts(rows, test)]
-            return Choice(weights, count, space.objects.rule(test), float(space.prices.tests[test]), below)
+        def choose(level: Level, left: np.ndarray) -> tuple[np.ndarray, Any]:
+            test, loss = np.full(len(level), -1), self._losses(level)
+            asked = zip(level.sums(self.task.table.words), left.tolist(), loss.tolist(), strict=True)
+            for k, (words, budget, errs) in enumerate(asked):
+                if budget >= 0:
+                    test[k] = self.kernels.bounds_of(memory, int(find(memory.slots, *words)), budget, 0, errs)[4]
+            return test, lambda below: (left - np.append(space.price, 0)[test])[below.parent]
 
-        return assemble(space.objects, space.impurity, (np.arange(space.n_objects), budget), choose)
+        return laid_out(space, space.prices.tests, np.array([budget]), choose)
 
     def bound_loss(self, budget: int) -> tuple[int, int]:
         """(errors that no tree within the budget avoids, next budget worth a look), without a search."""
@@ -194,45 +206,47 @@ class Search:
             most = max(most, (weights.sum() ** 2 - (weights**2).sum()) / 2 if impurity is None else float(impurity.value(weights)))
         return most
 
-    def _loss(self, rows: np.ndarray) -> int:
-        """Of a leaf."""
+    def _losses(self, level: Level) -> np.ndarray:
+        """int64[sets]: of leaves."""
         space = self.space
         if not space.without_error:
-            masses = np.zeros(space.objects.n_classes, np.int64)
-            np.add.at(masses, space.label[rows], space.mass[rows])
-            return int(masses.sum() - masses.max())
-        if len(np.unique(self.task.table.purity[rows])) == 1:
-            return 0
-        return int(math.isnan(space.delta) or float(space.impurity.value(space.class_weights(rows))) > space.delta)
+            masses = level.by_class(space.mass)
+            return (masses.sum(axis=1) - masses.max(axis=1)).astype(np.int64)
+        purity = self.task.table.purity[level.rows]
+        mixed = np.minimum.reduceat(purity, level.start) != np.maximum.reduceat(purity, level.start)
+        for k in np.flatnonzero(mixed).tolist() if not math.isnan(space.delta) else ():
+            mixed[k] = float(space.impurity.value(level.weights[k])) > space.delta
+        return mixed.astype(np.int64)
 
-    def _greedy(self, rows: np.ndarray, left: int) -> tuple[int, int]:
-        """(loss, price) of the tree it grows below."""
+    def _grow(self, budget: int) -> list[tuple[Level, np.ndarray, ...]]:
+        """The greedy tree, level by level: the sets, and per set its node, its test (−1: none), and what is lost and spent without it."""
+        found, level, left = [], Level.root(self.space), np.array([budget])
+        while len(level):
+            losses, words = self._losses(level), level.sums(self.task.table.words)
+            (node, test), lost, spent = np.full((2, len(level)), -1), losses.copy(), np.zeros(len(level), np.int64)
+            for k in np.flatnonzero((losses > 0) & (left >= self.task.setting[3])).tolist():
+                node[k], test[k], lost[k], spent[k] = self._first(level.of(k), words[k], int(left[k]), int(losses[k]))
+            found.append((level, node, test, losses, lost, spent))
+            above, level = level, level.below(test)
+            left = (left - np.append(self.space.price, 0)[test])[level.parent]
+        return found
+
+    def _first(self, rows: np.ndarray, words: np.ndarray, left: int, loss: int) -> tuple[int, int, int, int]:
+        """(node, most promising test or −1, what is lost and spent there as far as is known) of a set of objects."""
         from arboretum.kernels.solving.fingerprints import enter
 
         if self._latest is not None and time.monotonic() > self._latest:
             raise OutOfTime("the budget of seconds ran out before there was any tree; raise budget.seconds")
-        kernels, loss = self.kernels, self._loss(rows)
-        if loss == 0 or left < self.task.setting[3]:
-            return loss, 0
-        fresh = self.subproblems
+        kernels, fresh = self.kernels, self.subproblems
         self._room_for_a_step()
-        node = int(enter(self.arrays["slots"], *self.task.table.words[rows].sum(axis=0, dtype=np.uint64), fresh))
+        node = int(enter(self.arrays["slots"], *words, fresh))
         if node == fresh:
             self.arrays["head"][node] = -1
             self.state[kernels.NODES] += 1
         self.arrays["rows"][: len(rows)] = rows
         test = int(kernels.first_choice(self.task._replace(memory=self._memory()), 0, len(rows), node, left, self._stacks()))
         low, _, most, spent, _ = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
-        if test < 0 or low >= most:
-            return most, spent
-        price = int(self.space.price[test])
-        below = [self._greedy(part, left - price) for _, part in self.space.parts(rows, test)]
-        found, spent = sum(one for one, _ in below), price + max(paid for _, paid in below)
-        if found >= loss:
-            return loss, 0
-        self._room_for_a_step()
-        kernels.keep_found(self._memory(), node, spent, found, test, self.state)
-        return found, spent
+        return node, -1 if low >= most else test, most, spent
 
     def _memory(self) -> Any:
         from arboretum_maxcost.kernels_parts import Memory

@@ -77,23 +77,6 @@ class Space:
         mixed = np.isin(self.cell, self.cell[self.sure > 0])
         return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
 
-    def outcome(self, rows: np.ndarray, test: int) -> np.ndarray:
-        """int64[len(rows)]: outcome of each object under a test, by its global index."""
-        f = int(np.searchsorted(self.first_test, test, side="right")) - 1
-        code, k = self.codes[f, rows].astype(np.int64), test - int(self.first_test[f])
-        if self.family[f] == FAMILIES[Family.multiway]:
-            return code
-        return ((code > k) if self.family[f] == FAMILIES[Family.thresholds] else (code != k)).astype(np.int64)
-
-    def parts(self, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
-        """(outcome, its objects) of a test, by outcome; those without objects are left out."""
-        outcome = self.outcome(rows, test)
-        return [(k, rows[outcome == k]) for k in np.unique(outcome).tolist()]
-
-    def class_weights(self, rows: np.ndarray) -> np.ndarray:
-        """float64[classes]."""
-        return np.bincount(self.label[rows], self.weight[rows], self.objects.n_classes)
-
     def paid(self, budget: float) -> int:
         """The most that whole prices may add up to within a budget as the user says it."""
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))

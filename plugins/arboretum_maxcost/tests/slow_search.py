@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from arboretum.api import Family
 from arboretum_maxcost.space import Space
 
 
@@ -46,7 +47,11 @@ def least_price(space: Space, limit: int) -> int:
 
 
 def parts_of(space: Space, rows: tuple[int, ...], test: int) -> list[tuple[int, ...]]:
-    return [tuple(part.tolist()) for _, part in space.parts(np.array(rows), test)]
+    """The rows of each outcome, by outcome; test by test as a rule of the table has it."""
+    f = max(f for f, first in enumerate(space.first_test) if first <= test)
+    codes, k, family = space.codes[f].tolist(), test - int(space.first_test[f]), space.objects.features[f].family
+    outcome = {row: codes[row] if family is Family.multiway else codes[row] > k if family is Family.thresholds else codes[row] != k for row in rows}
+    return [tuple(row for row in rows if outcome[row] == one) for one in sorted(set(outcome.values()))]
 
 
 def leaf_loss(space: Space, rows: np.ndarray) -> int:
@@ -57,4 +62,4 @@ def leaf_loss(space: Space, rows: np.ndarray) -> int:
     pure, divisible = len(set(space.label[rows].tolist())) == 1, len(set(space.cell[rows].tolist())) > 1
     if pure or not divisible:
         return 0
-    return int(math.isnan(space.delta) or float(space.impurity.value(space.class_weights(rows))) > space.delta)
+    return int(math.isnan(space.delta) or float(space.impurity.value(np.bincount(space.label[rows], space.weight[rows], space.objects.n_classes))) > space.delta)
