@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, Tree, param
+from arboretum.api import CapabilityError, Choice, ConfigError, Context, Front, FrontPoint, OutOfTime, Problem, Solution, Status, Tree
+from arboretum.api import assemble, param, pareto_front
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 from arboretum_maxcost.space import WHOLE, Space, space_of, whole
@@ -21,8 +22,10 @@ AXES = {"expected_cost": (False, 0, 0, 1), "max_cost": (True, 0, 1, 0), "n_leave
 UNLIMITED = -(1 << 40)
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
-FEW = 20
-"""Points that get their tree though the time is up: each is laid out, and verified, in some tens of milliseconds."""
+SEARCH_SHARE = 0.8
+"""Of the seconds that are left; the rest is for points and trees."""
+MOMENT = 0.1
+"""Seconds in which further trees are laid out though the time is up."""
 DEFAULT_BYTES = 2_000_000_000
 """Where the run sets no budget.memory_mb."""
 
@@ -103,9 +106,10 @@ class Search:
 
     def run(self, context: Context) -> Search:
         """Work round after round, within the context's seconds and bytes; raises OutOfTime where the first, which leaves trees, takes longer."""
-        depth = 0
+        depth, now = 0, time.monotonic()
+        until = None if context.deadline is None else now + SEARCH_SHARE * (context.deadline - now)
         while self.max_depth is None or depth <= self.max_depth:
-            self._round(depth, context)
+            self._round(depth, context, until if depth else context.latest)
             if self.stopped == "seconds" and depth == 0:
                 raise OutOfTime("the budget of seconds ran out before there was any tree; raise budget.seconds")
             if self.stopped and depth:
@@ -118,13 +122,12 @@ class Search:
             depth += 1
         return self
 
-    def _round(self, depth: int, context: Context) -> None:
+    def _round(self, depth: int, context: Context, until: float | None) -> None:
         from arboretum.kernels.solving.slices import run_slices
 
         form = self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
         self._make_room()
         self.root = int(self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth))
-        until = context.latest if depth == 0 else context.deadline
 
         def tell() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
@@ -171,9 +174,19 @@ def spread(n: int, most: int, first: int) -> list[int]:
 
 def unbeaten(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Those that no other is at or below, ascending in the values after the first."""
-    listed = sorted(points, key=lambda values: values[1:])
-    table = np.array(listed)
-    return [values for values in listed if (table <= values).all(axis=1).sum() == 1]
+    listed = list(points)
+    kept = pareto_front(np.array(listed), (False,) * len(listed[0]))
+    return sorted((listed[number] for number in kept.tolist()), key=lambda values: values[1:])
+
+
+def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
+    """What is known without any work: the best leaf, and that no tree has fewer leaves, or costs or errs less than nothing."""
+    objects = problem.objects
+    weights = np.bincount(objects.label, objects.weight, objects.n_classes)
+    tree = assemble(objects, problem.parts.impurity, None, lambda _: Choice(weights, float(objects.count.sum())))
+    error, others = float(1 - weights.max() / weights.sum()), tuple(float(name == "n_leaves") for name in names[1:])
+    front = Front(names, [FrontPoint((error, *others), tree)], [(0.0, *others)])
+    return Solution(tree, error, 0.0, Status.feasible, 0, finished=False, notes=(why,), front=front)
 
 
 @attrs.frozen
@@ -212,8 +225,11 @@ class FrontSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """The whole front.  Raises CapabilityError or DataError with the way out."""
-        search, units = self._search(problem, context)
-        found = self.solution(search.run(context), units, context)
+        try:
+            search, units = self._search(problem, context)
+            found = self.solution(search.run(context), units, context)
+        except OutOfTime as why:
+            return leaf_alone(problem, self.names, f"{why}; the front is the best leaf")
         if not self.curves or found.interrupted:
             return found
         curves = {**found.front.curves, **dict(greedy_curves(problem, self.names))}
@@ -225,7 +241,7 @@ class FrontSolver:
 
         context.progress(0, None, "loading the kernels of front")
         search, _ = self._search(attrs.evolve(problem, objects=sample(problem.objects)), context)
-        search.run(attrs.evolve(context, deadline=time.monotonic()))
+        self._trees(search.run(attrs.evolve(context, deadline=time.monotonic())), len(self.names), context)
         if self.curves:
             list(greedy_curves(problem, self.names))
 
@@ -251,12 +267,13 @@ class FrontSolver:
 
     def _trees(self, search: Search, axes: int, context: Context) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
         """The tree of each point, None for those that get none, and whether these are more than asked for: only few are laid out once the time is up."""
-        trees, known, found, cut = Trees(search), search.best(), {}, False
+        trees, known, found, cut, ends = Trees(search), search.best(), {}, False, context.deadline or math.inf
         points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
         kept = unbeaten(points)
         for done, number in enumerate(wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))):
-            late = search.interrupt or (context.deadline is not None and time.monotonic() > context.deadline)
-            if cut := bool(late and done >= FEW):
+            now = time.monotonic()
+            ends = min(ends, now) if search.interrupt else ends
+            if cut := done > 0 and now > ends + MOMENT:
                 break
             try:
                 context.progress(done, len(wanted), "trees of the front")
@@ -271,7 +288,7 @@ class FrontSolver:
         axes, found, cut = len(units), *self._trees(search, len(units), context)
         shown, kept, exact = sum(tree is not None for tree in found.values()), unbeaten(found), not search.stopped
         corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
-        scaled = lambda values: tuple(float(value / unit) for value, unit in zip(values, units, strict=True))  # noqa: E731
+        scaled = lambda values: tuple(value * unit.denominator / unit.numerator for value, unit in zip(values, units, strict=True))  # noqa: E731
         greedy = tuple(sorted((scaled(one[:axes]) for one in search.greedy.tolist()), key=lambda values: values[1:]))
         front = Front(self.names, [FrontPoint(scaled(one), found[one]) for one in kept], [*map(scaled, corners)], {"greedy, cut back": greedy})
         best = front.most_accurate

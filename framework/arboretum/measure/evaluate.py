@@ -212,6 +212,6 @@ def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.n
         beaten = toward[:-1, 1] <= np.maximum.accumulate(toward[:0:-1, 1])[::-1]
         beaten = np.append(beaten, np.zeros(min(len(toward), 1), bool))
     else:
-        beaten = (toward[:, None] >= toward[None, :]).all(axis=2).sum(axis=0) > 1  # by another than itself
+        beaten = np.array([(toward >= one).all(axis=1).sum() > 1 for one in toward], bool)  # by another than itself
     front = whole[~beaten[place.ravel()]]
     return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]

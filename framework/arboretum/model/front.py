@@ -52,19 +52,20 @@ class Front:
         for one in (*values, *self.bound, *(one for curve in self.curves.values() for one in curve)):
             if len(one) != len(self.axes) or not all(map(math.isfinite, one)):
                 raise ContractError(f"a front on {', '.join(self.axes)} has a finite number for each; got {one}")
-        corners, table = np.array(self.bound, ndmin=2), self._values
-        for number, one in enumerate(values):
-            if number and one[1:] <= values[number - 1][1:]:
-                raise ContractError(f"points of a front ascend in {', '.join(self.axes[1:])}; got {one} after {values[number - 1]}")
-            if len(better := np.flatnonzero((table <= one).all(axis=1))) > 1:
-                raise ContractError(f"no point of a front beats another; {values[better[better != number][0]]} beats {one}")
-            if not (self.bound and (corners <= one).all(axis=1).any()):
+        for one, before in zip(values[1:], values, strict=False):
+            if one[1:] <= before[1:]:
+                raise ContractError(f"points of a front ascend in {', '.join(self.axes[1:])}; got {one} after {before}")
+        for number, cheaper in enumerate(least_before(self._values).tolist()):
+            if cheaper <= values[number][0]:
+                better = next(one for one in values if one[0] == cheaper and all(np.less_equal(one, values[number])))
+                raise ContractError(f"no point of a front beats another; {better} beats {values[number]}")
+        for one, least in zip(values, least_within(np.array(self.bound), self._values[:, 1:]).tolist(), strict=True):
+            if not least <= one[0]:
                 raise ContractError(f"every tree lies at or above a corner of the bound; {one} does not")
 
     def error_within(self, budget: Sequence[float]) -> float:
         """The least error among the points whose other values are at most ``budget``; ∞ where there is none."""
-        values = self._values
-        return float(values[(values[:, 1:] <= budget).all(axis=1), 0].min(initial=math.inf))
+        return float(least_within(self._values, np.array([budget]))[0])
 
     @cached_property
     def _values(self) -> np.ndarray:
@@ -74,7 +75,8 @@ class Front:
     @cached_property
     def gap(self) -> float:
         """The most by which the front's error may lie above the truth at any budget; 0 where the front is exact."""
-        return max(0.0, *(self.error_within(corner[1:]) - corner[0] for corner in self.bound))
+        corners = np.array(self.bound)
+        return max(0.0, float((least_within(self._values, corners[:, 1:]) - corners[:, 0]).max()))
 
     @property
     def most_accurate(self) -> Point:
@@ -103,3 +105,21 @@ class Front:
         trees = [one and Tree.from_json(json.dumps(one)) for one in data.get("trees") or [None] * len(data["points"])]
         points = [Point(values, tree) for values, tree in zip(data["points"], trees, strict=True)]
         return Front(data["axes"], points, data["bound"], {name: tuple(map(tuple, c)) for name, c in data.get("curves", {}).items()})
+
+
+def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:
+    """float64[k]: the least first value of the points float64[n, axes] whose others are at most float64[k, axes − 1]; ∞ where there is none."""
+    if not len(points):
+        return np.full(len(budgets), math.inf)
+    if points.shape[1] > 2:
+        return np.array([points[(points[:, 1:] <= one).all(axis=1), 0].min(initial=math.inf) for one in budgets])
+    points = points[np.argsort(points[:, 1])]
+    least = np.append(np.minimum.accumulate(points[:, 0]), math.inf)
+    return least[np.searchsorted(points[:, 1], budgets[:, 0], side="right") - 1]
+
+
+def least_before(points: np.ndarray) -> np.ndarray:
+    """float64[n]: of each of these points, which ascend in the others, the least first value of those before it within its other values."""
+    if points.shape[1] > 2:
+        return np.array([least_within(points[:number], points[number : number + 1, 1:])[0] for number in range(len(points))])
+    return np.append(math.inf, np.minimum.accumulate(points[:-1, 0]))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from front_truth import Held, random_problem, true_front
 
-from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Parts, Status
+from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, OutOfTime, Parts, Status
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
 from arboretum_maxcost.budgeted import staircase
@@ -27,8 +27,9 @@ def solved(problem, axes, context=Context()):  # noqa: B008 - frozen
 
 
 def check_points(problem, front):
-    """Every tree is one, and has the values of its point."""
-    for point in front.points:
+    """Every tree is one, and has the values of its point; once the time is up some points have none, but never the most accurate."""
+    assert front.most_accurate.tree is not None
+    for point in (point for point in front.points if point.tree is not None):
         tree, arrived, _ = check_tree(point.tree, problem.objects, problem.objects.table)
         known = {**complexities(tree, problem.objects, arrived), **errors(tree, problem.objects.table, arrived.places)}
         np.testing.assert_allclose(point.values, [known[axis] for axis in front.axes], atol=1e-12)
@@ -150,7 +151,7 @@ def unbeaten_steps(problem, steps):
 
 @pytest.mark.parametrize("ended", ["signal", "deadline"])
 def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monkeypatch):
-    monkeypatch.setattr("arboretum_maxcost.front.FEW", 2)
+    monkeypatch.setattr("arboretum_maxcost.front.MOMENT", -1.0)
     problem = random_problem(10)
     whole = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context())
     assert len(whole.front.points) == 5 and whole.finished
@@ -162,9 +163,25 @@ def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monk
             monkeypatch.setattr("arboretum_maxcost.front.time.monotonic", lambda: float("inf"))
 
     found = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context(deadline=time.monotonic() + 600, progress=progress))
-    assert sum(point.tree is not None for point in found.front.points) == 2 and not found.finished
+    assert [point.tree is not None for point in found.front.points].count(True) == 1 and not found.finished
     assert [point.values for point in found.front.points] == [point.values for point in whole.front.points]
     assert found.value == whole.value and found.tree is not None and (found.interrupted is not None) == (ended == "signal")
+
+
+@pytest.mark.parametrize("axes", AXES)
+def test_without_time_for_a_tree_the_front_is_the_best_leaf(axes, monkeypatch):
+    problem = random_problem(12)
+    whole = FrontSolver(axes=axes).solve(problem, Context())
+
+    def out_of_time(*_):
+        raise OutOfTime("the budget of seconds ran out before there was any tree")
+
+    monkeypatch.setattr("arboretum_maxcost.front.Search.run", out_of_time)
+    found = FrontSolver(axes=axes).solve(problem, Context())
+    leaf = found.front.points[0]
+    assert len(found.front.points) == leaf.tree.n_leaves == 1 and not found.finished and "the best leaf" in found.notes[0]
+    assert leaf.values == pytest.approx(min(whole.front.points, key=lambda point: point.values[1:]).values)
+    assert all(any(np.less_equal(corner, point.values).all() for corner in found.front.bound) for point in whole.front.points)
 
 
 def test_numbers_are_spread_in_every_beginning():
