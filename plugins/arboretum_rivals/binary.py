@@ -116,7 +116,8 @@ def read(
             ways = "encoder=onehot (a test per value), or encoder=midpoints"
             raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {feature.n_bins} branches; use {ways}")
     outcome, tests = _tests(objects, context)
-    keys = list(map(bytes, np.packbits(outcome.T, axis=1)))
+    context.look(PER_OUTCOME * outcome.size)
+    keys = list(map(bytes, np.packbits(np.ascontiguousarray(outcome.T), axis=1)))
     place = {key: k for k, key in enumerate(sorted(set(keys)))}
     group = np.array([place[key] for key in keys], np.int64)
     first = np.unique(group, return_index=True)[1]
@@ -124,7 +125,15 @@ def read(
     cost = np.zeros((len(first), objects.n_classes), np.int64)
     np.add.at(cost, group, loss)
     rows = np.bincount(group, objects.count, len(first)).astype(np.int64)
-    return Binary(problem, np.ascontiguousarray(outcome[:, first]), tests, group, cost, leaf, rows, unit)
+    return Binary(problem, columns_of(outcome, first), tests, group, cost, leaf, rows, unit)
+
+
+def columns_of(outcome: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """``outcome[:, which]`` of bool[tests, groups], row by row, since one row fits into a cache."""
+    found = np.empty((len(outcome), len(which)), bool)
+    for row, into in zip(outcome, found, strict=True):
+        into[:] = row[which]
+    return found
 
 
 def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:

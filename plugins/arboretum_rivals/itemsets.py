@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, param
-from arboretum_rivals.binary import Binary, Pace, few, read, room_of, run
+from arboretum_rivals.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
 
 
 @attrs.frozen
@@ -37,6 +37,7 @@ class Dl85:
         depth, least = problem.parts.limits().max_depth, problem.parts.limits().min_leaf
         found = read(problem, self.name, self.limits, context=context)
         n_tests, n_groups = found.outcome.shape  # no path asks more
+        context.look(PER_OUTCOME * found.outcome.size)
         search = self._search(found, min(n_tests, n_groups - 1, n_tests if depth is None else depth), least)
         room = room_of(context, search.fixed_bytes, f"{n_tests:,} tests of {n_groups:,} groups of rows")
         stopped, details = run(search.work, lambda: search.make_room(room), context, lambda: self._tell(found, search, context))

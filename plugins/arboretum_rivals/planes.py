@@ -33,9 +33,11 @@ def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
                 shift.append(digit)
                 words.append(len(held) // 64)
     place, held = (np.concatenate([*found, np.zeros(0, kind)]).astype(kind) for found, kind in ((places, np.int64), (full, bool)))
-    bits = np.ascontiguousarray(np.packbits(outcome[:, place] & held, axis=1, bitorder="little")).view(np.uint64)
+    bits = np.empty((len(outcome), len(held) // 8), np.uint8)
+    for row, into in zip(outcome, bits, strict=True):
+        into[:] = np.packbits(row[place] & held, bitorder="little")
     whole = np.packbits(held, bitorder="little").view(np.uint64)
-    return Planes(whole, bits, np.array(lane, np.int64), np.array(shift, np.int64), np.cumsum([0, *words]))
+    return Planes(whole, bits.view(np.uint64), np.array(lane, np.int64), np.array(shift, np.int64), np.cumsum([0, *words]))
 
 
 @jit(inline=True, borrow=True)

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, Tree, param
-from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, columns_of, few, read, room_of, run
 from arboretum_rivals.losses import ENTRIES, Loss, class_weights, loss_of
 from arboretum_rivals.printed import Rule
 
@@ -56,7 +56,9 @@ class Rank:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        found = in_order(read(problem, self.name, self.limits, class_weights, context))
+        found = read(problem, self.name, self.limits, class_weights, context)
+        context.look(PER_OUTCOME * found.outcome.size)
+        found = in_order(found)
         context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(float(np.prod(found.cost.sum(axis=0) + 1.0)), ENTRIES))
         loss = loss_of(found, self.name)
         what = f"{len(found.tests):,} tests and the losses of {loss.table.size:,} (FP, FN)"
@@ -106,11 +108,11 @@ class Osdt(Rank):
 def in_order(found: Binary) -> Binary:
     """The same, tests by what they lower Gini's index of all rows, the most first, and groups by falling share of positives."""
     (p, n), whole = found.cost.T, found.cost.sum(axis=0)
-    one = found.outcome @ found.cost
+    one = np.array([found.cost[row].sum(axis=0) for row in found.outcome]).reshape(-1, 2)
     sides = np.stack([one, whole - one])
     left = (sides.prod(axis=2) / np.maximum(sides.sum(axis=2), 1)).sum(axis=0)
     tests, groups = np.argsort(left, kind="stable"), np.argsort(-p / np.maximum(p + n, 1), kind="stable")
-    outcome, group = np.ascontiguousarray(found.outcome[tests][:, groups]), np.argsort(groups)[found.group]
+    outcome, group = columns_of(found.outcome[tests], groups), np.argsort(groups)[found.group]
     return attrs.evolve(found, outcome=outcome, tests=found.tests[tests], group=group, cost=found.cost[groups], rows=found.rows[groups])
 
 
