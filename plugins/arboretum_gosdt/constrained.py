@@ -34,6 +34,8 @@ MOST_WEIGHT = 1 << 30
 """Products of two weights fit into 62 bits."""
 EVERY = 256
 """Trees between looks at the clock."""
+PER_OUTCOME = 5
+"""Steps for each outcome of a test while the tests are laid out."""
 ROUNDING = 1e-9
 """Rates that are about as close as the limit are compared in whole numbers."""
 
@@ -188,12 +190,21 @@ def rates_of(asked: Constrained, problem: Problem, group: np.ndarray, objects: i
 def with_all_tests(found: TreeSet, first: np.ndarray) -> Merged:
     """The objects with every test that divides them: those that divide training rows alike may divide cells in other ways.   first : an object of each."""
     tests, merged = found.tests, found.merged
-    outcome = np.array([tests.outcome(test, first) for test in range(len(tests.column))], np.uint8).reshape(-1, len(first))
+    outcome = np.empty((len(tests.column), len(first)), np.bool_)
+    for test, row in enumerate(outcome):
+        row[:] = tests.outcome(test, first)
     kept = np.flatnonzero(outcome.any(axis=1) & ~outcome.all(axis=1))
-    padded = np.zeros((len(first), 32 * max(1, -(-len(kept) // 32))), np.uint8)
-    padded[:, : len(kept)] = outcome[kept].T
-    price = np.array([int(found.units.price_value * decimal(one)) for one in tests.price[kept].tolist()], np.int64)
-    return attrs.evolve(merged, bits=np.packbits(padded, axis=1, bitorder="little").view("<u4"), tests=kept, price=price)
+    bits = np.zeros((4 * max(1, -(-len(kept) // 32)), len(first)), np.uint8)
+    bits[: -(-len(kept) // 8)] = np.packbits(outcome[kept], axis=0, bitorder="little")
+    price = np.zeros(len(kept), np.int64)
+    if found.units.price_value:
+        price[:] = [int(found.units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
+    return attrs.evolve(merged, bits=np.ascontiguousarray(bits.T).view("<u4"), tests=kept, price=price)
+
+
+def number_of(bits: np.ndarray) -> int:
+    """bool[n] as the bits of a number, the first one lowest."""
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
 
 
 class Space:
@@ -219,7 +230,7 @@ class Space:
             for f in mine:
                 code, k = codes[:, coded.index(int(tests.column[kept[f]]))], tests.index[kept[f]]
                 one = code > k if tests.family[tests.column[kept[f]]] == THRESHOLDS else code != k
-                self.sides[f] = tuple(sum(1 << (first + int(at)) for at in np.flatnonzero(side)) for side in (one, ~one))
+                self.sides[f] = tuple(number_of(side) << first for side in (one, ~one))
             self.whole |= mask
             self.columns.append(mask)
         self.sides = [tuple(side | (self.whole & ~self.columns[self._column(side)]) for side in sides) for sides in self.sides]
@@ -255,6 +266,7 @@ class Attempt:
         group, self.first = alike(pack(found.tests, attrs.evolve(context, memory_bytes=None), order)[0])
         self.rates = rates_of(asked, problem, group, len(self.first))
         self.monotone = bool(asked.increasing or asked.decreasing)
+        context.look(PER_OUTCOME * len(found.tests.column) * len(self.first))
         if self.monotone:
             found.merged = with_all_tests(found, self.first)
         merged = found.merged
@@ -264,7 +276,7 @@ class Attempt:
         self.outcome, self.leaves = outcomes_of(merged), {}
         total = self.cost.sum(axis=0)  # a leaf keeps every promise
         self.upper, self.best = int(total.min()) + found.units.p, [(-1, int(total.argmin()))]
-        self.planes = [int.from_bytes(column.tobytes(), "little") for column in np.packbits(self.outcome.T, axis=1, bitorder="little")]
+        self.planes = [int.from_bytes(column.tobytes(), "little") for column in np.packbits(np.ascontiguousarray(self.outcome.T), axis=1, bitorder="little")]
 
     def solution(self) -> Solution:
         """Search until the optimum is proven, or a budget ends it."""

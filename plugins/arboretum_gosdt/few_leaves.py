@@ -9,6 +9,7 @@ import numpy as np
 
 from arboretum_gosdt.trees import laid
 
+BLOCK = 1 << 9
 PAIRS = 1 << 28
 """Of tests, times objects, up to which there are trees of three leaves."""
 
@@ -39,12 +40,14 @@ def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[S
     """All trees of two leaves, and of three if ``most`` is.   outcome : uint8[objects, tests].   planes : int64[objects, planes], what is counted, below 2⁵³."""
     if most < 2:
         return
-    outcome, planes = outcome.astype(float), planes.T.astype(float)
-    one = planes @ outcome
+    planes, one = planes.T.astype(float), 0.0
+    for start in range(0, len(outcome), BLOCK):  # some at a time: all of them, as floats, do not fit a cache
+        one = one + planes[:, start : start + BLOCK] @ outcome[start : start + BLOCK].astype(float)
     rest = planes.sum(axis=1)[:, None] - one
     yield Shape((0, -1, -1), (one, rest), 0)
     if most < 3:
         return
+    outcome = outcome.astype(float)
     both = np.stack([outcome.T @ (outcome * plane[:, None]) for plane in planes])
     wide = both.shape
     yield Shape((0, 1, -1, -1, -1), (both, one[:, :, None] - both, np.broadcast_to(rest[:, :, None], wide)), 0)

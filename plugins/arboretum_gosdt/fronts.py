@@ -32,8 +32,8 @@ NEAR = 1.0
 """Leaves: all trees that cost so little more than the cheapest are gone through at once."""
 WEIGHTS = 1 << 31
 """All weights in their common unit stay below."""
-PER_PAIR = 300
-"""Steps of the trees of three leaves that ask two tests."""
+PER_PAIR, PER_OUTCOME = 300, 5
+"""Steps of the trees of three leaves that ask two tests; of an outcome that is laid out and counted."""
 PATIENCE = 1000
 """Slices of the search for the least additive cost; a slice takes some 30 ms."""
 
@@ -103,6 +103,7 @@ class Attempt:
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
         self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, asked.leaves or n))
+        context.look(PER_OUTCOME * n * len(self.merged.tests))
         ones = np.zeros(len(self.merged.tests), np.int64)
         self.table = Rows(outcomes_of(self.merged), np.zeros((n, 2), np.int64), self.merged.rows, self.merged.mass, ones)
         total = self.merged.class_loss.sum(axis=0)[None]

@@ -244,17 +244,25 @@ class Search:
 
 def costs_of(weight: np.ndarray, total: np.ndarray, group: np.ndarray, absolute: bool, bits: int) -> tuple[np.ndarray, np.ndarray, Fraction, Any]:
     """(square, worst, scale) as in :class:`arboretum_gosdt.regression_pairs.Table`, all below 2^bits, and what rounding up adds to the cost of all trees."""
-    y, square, each = total / weight, np.zeros(len(total), np.int64), [Fraction(s * s, w) for s, w in zip(total.tolist(), weight.tolist(), strict=True)]
-    scale = Fraction(2) ** (bits - math.ceil(deviation_of(total, weight) if absolute else sum(each)).bit_length())
+    y, square = total / weight, np.zeros(len(total), np.int64)
+    each, of, squares = squares_of(total, weight)
+    scale = Fraction(2) ** (bits - math.ceil(deviation_of(total, weight) if absolute else squares).bit_length())
     far = np.maximum(y - y[0], y[-1] - y)
     worst = np.minimum(np.ceil(float(scale) * weight * (far if absolute else far**2)) + 2, 2.0**bits).astype(np.int64)
     if not absolute:
-        square[:] = [math.ceil(scale * one) + 1 for one in each]
-        return square, worst, scale, int(square.sum()) - scale * sum(each)
+        square[:] = np.array([math.ceil(scale * one) + 1 for one in each])[of]
+        return square, worst, scale, int(square.sum()) - scale * squares
     for one in np.unique(group):
         mine = np.flatnonzero(group == one)
         square[mine[0]] = math.floor(scale * deviation_of(total[mine], weight[mine]))
     return square, worst, scale, 0
+
+
+def squares_of(total: np.ndarray, weight: np.ndarray) -> tuple[list[Fraction], np.ndarray, Fraction]:
+    """The distinct total² / weight of int64[n] each, which of them each is, and the sum of all n."""
+    kinds, of, many = np.unique(np.column_stack([total, weight]), axis=0, return_inverse=True, return_counts=True)
+    each = [Fraction(s * s, w) for s, w in kinds.tolist()]
+    return each, of.ravel(), sum((one * n for one, n in zip(each, many.tolist(), strict=True)), Fraction(0))
 
 
 def keyed(one: int, depth: int, leaves: int) -> np.uint64:
@@ -307,9 +315,9 @@ class Attempt:
         if absolute:
             self.all, self.apart = Fraction(deviation_of((mass * target)[order], mass[order])), Fraction(0)
         else:
-            squares = sum(w * y * y for w, y in zip(mass.tolist(), target.tolist(), strict=True))
+            squares = squares_of(mass * target, mass)[2]
             self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
-            self.apart = squares - sum(Fraction(s * s, w) for s, w in zip(total.tolist(), weight.tolist(), strict=True))  # within equal rows
+            self.apart = squares - squares_of(total, weight)[2]  # within equal rows
         limits = {"depth": asked.depth, "leaves": asked.leaves, "least": asked.least, "memory_bytes": context.memory_bytes}
         outcome = bits[:, : len(self.kept)]
         self.search = Search(outcome, weight, total, rows, group, absolute, decimal(objective.lam) * self.all, **limits)
