@@ -59,6 +59,10 @@ class OptimalSubtree:
         """Cut.  Where no pruned subtree is as cheap as asked, to the cheapest; where none of those errs as little, to the least error."""
         leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
         own_price, inner_price = prices(tree, train, self.price)
+        bits_alone = self.price == "mdl" and self.alpha == 0.0
+        if self.max_price is None and self.max_error is None:
+            wanted = lambda price, error: price if bits_alone else error / mass + self.alpha * price  # noqa: E731
+            return tree.cut(least_sum(tree, wanted(own_price, leaf), wanted(inner_price, rest), rounding(tree, 1.0)))
         fronts = Fronts.of(tree, (own_price, leaf), (inner_price, rest), rounding(tree, mass), self.max_price)
         if not fronts.of_root().size:
             fronts = Fronts.of(tree, (own_price, leaf), (inner_price, rest), rounding(tree, mass), None)
@@ -66,14 +70,13 @@ class OptimalSubtree:
         price, error = fronts.of_root()
         slack = rounding(tree, 1.0)
         fits = error <= max((math.inf if self.max_error is None else self.max_error + slack) * mass, error.min())
-        if self.max_error is not None or (self.price == "mdl" and self.alpha == 0.0 and self.max_price is None):
-            wanted = price
-        else:
-            wanted = error / mass + self.alpha * price
+        wanted = price if self.max_error is not None else error / mass + self.alpha * price
         return tree.cut(fronts.cuts(int(np.flatnonzero(fits)[np.argmin(wanted[fits])])))
 
     def notes(self, tree: Tree, train: Table, valid: Table | None) -> list[str]:
         """The limit that no pruned subtree keeps."""
+        if self.max_price is None and self.max_error is None:
+            return []
         leaf, rest, mass = validation_costs(tree, valid if self.needs_validation else train)
         of_leaf, of_test = prices(tree, train, self.price)
         price, error = (float(np.where(tree.is_leaf, *both).sum()) for both in ((of_leaf, of_test), (leaf / mass, rest / mass)))
@@ -115,6 +118,24 @@ def prices(tree: Tree, train: Table, name: str) -> tuple[np.ndarray, np.ndarray]
             ways = [math.log2(kinds[0]) if isinstance(rule, Equals) else float(kind) for kind in kinds]
         of_rule[number] = math.log2(len(columns)) * len(rule.columns) + sum(ways)
     return 1.0 + bits, 1.0 + of_rule[tree.test]
+
+
+def least_sum(tree: Tree, leaf: np.ndarray, inner: np.ndarray, slack: float) -> list[int]:
+    """The nodes that become leaves so that a sum over leaves and tests is least; of sums no further apart than ``slack`` that of fewer tests.
+
+    leaf, inner : float64[n_nodes], what each node adds as a leaf, and what its test adds.
+    """
+    best, below, parent = leaf.tolist(), inner.tolist(), tree.parent.tolist()
+    ends = [True] * tree.n_nodes
+    for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parent
+        if not tree.is_leaf[node] and below[node] < best[node] - slack:
+            best[node], ends[node] = below[node], False
+        if node:
+            below[parent[node]] += best[node]
+    for node in range(1, tree.n_nodes):  # none below a leaf
+        if ends[parent[node]]:
+            ends[node], parent[node] = True, -1
+    return [node for node in range(tree.n_nodes) if ends[node] and (node == 0 or parent[node] >= 0)]
 
 
 @attrs.frozen(eq=False)

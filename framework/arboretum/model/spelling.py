@@ -7,6 +7,7 @@ Text is taken for one of the three where all values of its column are: "007" kee
 
 import datetime
 import decimal
+import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -55,6 +56,7 @@ def _spell_date(text: str) -> str:
     return text if (found := moment(text)) is None else spell_moment(found)
 
 
+@functools.lru_cache(maxsize=1 << 14)  # thousands of tests of one column ask for the same spellings
 def spell_number(text: str) -> str:
     """A number in full where it is whole, else the shortest that reads back; digits that no double holds, and what is no number, stay."""
     if not _NUMBER.fullmatch(text):
