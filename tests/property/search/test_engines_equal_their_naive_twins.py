@@ -22,7 +22,7 @@ from naive import check_tree  # noqa: E402
 from problems import BRIEF, encode, encodeds, problem_of  # noqa: E402
 
 ORDERS = ("depth", "breadth", "best")
-EXAMPLES = examples(375)
+EXAMPLES = examples(150)
 
 
 @attrs.frozen

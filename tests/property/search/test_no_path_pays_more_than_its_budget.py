@@ -65,7 +65,7 @@ def check(objects, criterion, impurity, prices, budget, **more):
 
 
 @pytest.mark.parametrize("criterion", [Reduction(), NumpyOnly(), GainRatio()], ids=["kernel", "numpy", "settled"])
-@examples(375)
+@examples(150)
 @given(objects=encodeds(), budget=BUDGETS, data=st.data(), order=st.sampled_from(["depth", "best"]))
 def test_paths_keep_the_budget_and_ask_the_best_of_the_tests_that_they_can_pay(criterion, objects, budget, data, order):
     check(objects, criterion, Entropy(), data.draw(price_lists(objects)), budget, order=order)

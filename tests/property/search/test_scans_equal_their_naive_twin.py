@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree  # noqa: E402
 from problems import BRIEF, NUMBERS as DTYPES, encode, problem_of  # noqa: E402
 
-EXAMPLES = examples(300)
+EXAMPLES = examples(120)
 NUMBERS = (-2.0, -0.0, 0.0, 0.1, 0.30000001, 0.30000004, 1.0, 5.0, 1e6, float("nan"))
 MASSES = st.sampled_from([0.0, 0.0, 0.05, 0.25])
 

@@ -25,7 +25,7 @@ from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory,
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, encodeds, problem_of  # noqa: E402
 
-EXAMPLES = examples(150)
+EXAMPLES = examples(100)
 RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops()]
 LIMITS = st.fixed_dictionaries(
     {

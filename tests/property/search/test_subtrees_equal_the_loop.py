@@ -23,7 +23,7 @@ from arboretum_classic.impurities import Entropy, Gini, Misclassification, Varia
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, encodeds, problem_of  # noqa: E402
 
-EXAMPLES = examples(375)
+EXAMPLES = examples(150)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])
 """Largest node that goes to the kernel: with little of them the loop grows the top of the tree."""
 LIMITS = st.fixed_dictionaries(
