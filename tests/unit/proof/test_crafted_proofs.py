@@ -26,6 +26,7 @@ from arboretum.proof.check import check
 from arboretum.proof.counting import MOST_KEPT
 from arboretum.proof.format import DIGEST, MAGIC, is_proof, read
 from arboretum.proof.writing import ProofWriter
+from arboretum.testing.effort import tries
 
 REGISTRY = load_registry()
 SAID = ["dataset=file", "dataset.target=y", "split=none", "tracker=none", "method=exact"]
@@ -191,7 +192,7 @@ def with_odd(data, draw: random.Random):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(int(os.environ.get("CRAFTED", 4))))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("CRAFTED", tries(4)))))
 def test_a_proof_with_odd_values_ends_in_one_line(logs, ends, tmp_path, kind, seed):
     draw = random.Random(f"{kind} {seed}")
     for part in ("header", "end") * 6:
@@ -202,7 +203,7 @@ def test_a_proof_with_odd_values_ends_in_one_line(logs, ends, tmp_path, kind, se
 def test_a_proof_with_odd_words_ends_in_one_line(logs, ends, tmp_path, kind):
     draw = random.Random(kind)
     length = len(read(logs / kind).words)
-    for _ in range(24):
+    for _ in range(tries(24)):
 
         def change(words, start):
             for _ in range(draw.randint(1, 3)):
