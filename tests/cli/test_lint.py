@@ -43,7 +43,7 @@ def test_fields_are_given_as_words_and_presets_stand_for_their_component(call):
     assert "impurity.order must be > 0" in call("lint", "impurity.tsallis", "order=-1").error
 
 
-def test_without_a_name_all_are_compared(call):
+def test_without_a_name_all_are_compared(call, examined_once):
     text = call("lint").out
     assert "rt (classification)                 ●  ●  ●  ●  ●  ●  ●  ●  ●  ✗" in text
     assert "auto (regression)                   ●  ●  –  –  ●  –  ✗  ✗  ●  ●" in text

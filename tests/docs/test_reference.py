@@ -20,7 +20,7 @@ def _generator():
     return module
 
 
-def test_the_reference_of_components_is_up_to_date():
+def test_the_reference_of_components_is_up_to_date(examined_once):
     generator = _generator()
     expected = generator.render(generator.first_party(load_registry()))
     assert generator.PAGE.read_text(encoding="utf-8") == expected, "run: make docs"
