@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    BudgetError, CapabilityError, Context, Problem, Shape, Solution, Status, file_for, legible, legible_tree, param, put_text, shape_of,
+    BudgetError, CapabilityError, Context, OutOfTime, Problem, Shape, Solution, Status, file_for, legible, legible_tree, param, put_text, shape_of,
 )  # fmt: skip
 from arboretum_gosdt.objectives import decimal
 from arboretum_gosdt.prepared import Merged, Tests, Units, all_tests, merge, units_of
@@ -185,8 +185,11 @@ class TreeSet:
         """The same, and how many there are of each cost."""
         if ended := self.search(more):
             return ended
-        self.counted = self.within.counted()
-        costs, self.counts = self.within.costs(self.counted)
+        try:
+            self.counted = self.within.counted()
+            costs, self.counts = self.within.costs(self.counted)
+        except OutOfTime:
+            return "seconds"
         self.costs = costs + self.own
         return ""
 

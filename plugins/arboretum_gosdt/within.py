@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError
+from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
-from arboretum.kernels.solving.slices import FINISHED, run_slices
+from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.prepared import run_steps
 
-SLICE = 20_000_000
+SLICE, PAIRS = 20_000_000, 2_000_000
 """Work between looks at the clock."""
 DEFAULT_BYTES = 4_000_000_000
 """Where the run sets no budget.memory_mb."""
@@ -112,6 +112,7 @@ class Within:
             self._state[kernels.KNOWN] = len(lower)
             upper = upper if least <= 1 else np.full(len(upper), kernels.NEVER)  # that search knows no least leaf
             self._memo = Arrays({"slots": slots, "lower": lower, "upper": upper, "place": np.full(len(lower), -1)})
+        self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
         self._graph["waiting"][n] = 0
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(np.uint64)
         self._graph["set"][0] = budget, kernels.NEVER, most, -1, *keys.sum(axis=0), 0, 0
@@ -123,6 +124,7 @@ class Within:
             memo = self._kernels.Memo(*self._memo.values())
             return self._kernels.search(self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, most)
 
+        self._clock = until, tell
         with self._memo.moved_by(until), self._graph.moved_by(until):
             return run_steps(work, self._make_room, until, tell)
 
@@ -146,24 +148,33 @@ class Within:
         return int(self._state[self._kernels.TAKEN])
 
     def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
-        """How many trees of each cost every set has (:class:`arboretum_gosdt.within_count.Counted`).
+        """How many trees of each cost every set has (:class:`arboretum_gosdt.within_count.Counted`).  In the seconds of :meth:`run`.
 
-        without : bool[tests], only trees that ask none of these.   modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
+        Raises BudgetError for too few bytes, OutOfTime for seconds.   without : bool[tests], only trees that ask none of these.   modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
         """
         from arboretum_gosdt import within_count as kernels
 
-        sets, room, kind = len(self._graph["set"]), 1 << 12, np.int64 if modulus else np.float64
+        sets, kind = len(self._graph["set"]), np.int64 if modulus else np.float64
         kept = Arrays({"cost": np.empty(4 * sets, np.int64), "count": np.empty(4 * sets, kind)}, ())
         first, last, state = np.empty(sets, np.int64), np.empty(sets, np.int64), np.array([self.taken, 0])
         without = np.zeros(self._table.outcome.shape[1], bool) if without is None else without
-        while True:
+        bag = kernels.Bag(np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64))
+
+        def make_room() -> bool:
+            nonlocal bag
+            room = 2 * len(bag.slots)
             bag = kernels.Bag(np.full(room, kernels.FREE), np.zeros(room, kind), np.empty(room, np.int64))
-            counted = kernels.Counted(first, last, *kept.values())
-            if kernels.count_trees(self.graph, counted, bag, state, without, modulus) == FINISHED:
-                return counted
-            room *= 2
-            if not kept.make_room(dict.fromkeys(("cost", "count"), int(state[1]) + room), self._bytes):
-                raise BudgetError(f"the costs of the trees of {sets:,} sets take more than {self._bytes / 1e6:,.0f} MB; lower the budget of cost, as solver.epsilon")
+            return kept.make_room(dict.fromkeys(("cost", "count"), int(state[1]) + room), self._bytes)
+
+        def work() -> int:
+            return kernels.count_trees(self.graph, kernels.Counted(first, last, *kept.values()), bag, state, without, modulus, PAIRS)
+
+        ended = run_slices(work, make_room, *self._clock)
+        if ended == "seconds":
+            raise OutOfTime("the budget of seconds ran out while trees were counted; lower the budget of cost, as solver.epsilon, or raise budget.seconds")
+        if ended:
+            raise BudgetError(f"the costs of the trees of {sets:,} sets take more than {self._bytes / 1e6:,.0f} MB; lower the budget of cost, as solver.epsilon")
+        return kernels.Counted(first, last, *kept.values())
 
     def costs(self, counted: Any) -> tuple[np.ndarray, list[int]]:
         """(costs, ascending, with what every tree has; how many trees of each), of the whole; numbers that floats do not hold by remainders."""

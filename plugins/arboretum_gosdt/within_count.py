@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.within_kernels import ALONE, FROM, MOST, TO
 
 FREE = np.int64(-1)
@@ -34,13 +34,15 @@ class Bag(NamedTuple):
 
 
 @jit
-def count_trees(graph, counted, bag, state, without, modulus):
-    """Count from the smallest set up; returns FINISHED or NEED_ROOM.
+def count_trees(graph, counted, bag, state, without, modulus, steps):
+    """Count from the smallest set up; returns FINISHED, NEED_ROOM, or PAUSED once ``steps`` pairs of costs were added.
 
     state : int64[2], sets left, places taken.   without : bool[tests], tests whose trees do not count.   modulus : counts are taken mod this; 0: none.
     """
     mask = np.int64(bag.slots.shape[0] - 1)
     while state[0] > 0:
+        if steps <= 0:
+            return PAUSED
         s = graph.order[state[0] - 1]
         most, n = graph.set[s, MOST], np.int64(0)
         if graph.set[s, ALONE] <= most:
@@ -50,10 +52,12 @@ def count_trees(graph, counted, bag, state, without, modulus):
             if without[graph.edge[e, 0]]:
                 continue
             for a in range(counted.first[one], counted.last[one]):
+                steps -= 1
                 for b in range(counted.first[rest], counted.last[rest]):
                     cost = counted.cost[a] + counted.cost[b] + paid
                     if cost > most:
                         break
+                    steps -= 1
                     if 2 * n > mask:
                         clear(bag, n, mask)
                         return NEED_ROOM

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections import Counter
 
 import attrs
 import numpy as np
 import pytest
 
+from arboretum.api import OutOfTime
 from arboretum.kernels.solving.fingerprints import find
 from arboretum_gosdt.sparse import SparseSearch
 from arboretum_gosdt.sparse_kernel import DEPTH_KEY
@@ -97,6 +99,19 @@ def test_large_counts_are_exact_by_remainders(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.within.EXACT", 1.0)
     monkeypatch.setattr("arboretum_gosdt.within.PRIMES", (101, 103, 107, 109))
     assert within.costs(counted)[1] == whole
+
+
+def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
+    rng, looks = np.random.default_rng(6), []
+    within = Within(random_table(rng, priced=False), 2, 1, 30)
+    assert within.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
+    whole, before = within.costs(within.counted()), len(looks)
+    monkeypatch.setattr("arboretum_gosdt.within.PAIRS", 1)
+    counted = within.counted()
+    assert within.costs(counted)[1] == whole[1] and (within.costs(counted)[0] == whole[0]).all() and len(looks) >= before + 3
+    monkeypatch.setattr("arboretum.kernels.solving.slices.time.monotonic", lambda: float("inf"))
+    with pytest.raises(OutOfTime, match="while trees were counted"):
+        within.counted()
 
 
 def test_what_the_trees_have_in_common_is_counted_without_listing_them():
