@@ -34,7 +34,7 @@ MOST_WEIGHT = 1 << 30
 """Products of two weights fit into 62 bits."""
 EVERY = 256
 """Trees between looks at the clock."""
-PER_OUTCOME = 5
+PER_OUTCOME = 8
 """Steps for each outcome of a test while the tests are laid out."""
 ROUNDING = 1e-9
 """Rates that are about as close as the limit are compared in whole numbers."""

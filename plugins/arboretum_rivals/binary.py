@@ -197,7 +197,7 @@ class Pace:
         start = time.perf_counter()
         found = work(self._amount)
         if found == PAUSED:
-            self._amount = max(1, int(self._amount * min(16.0, self.SECONDS / max(1e-9, time.perf_counter() - start))))
+            self._amount = max(1, int(self._amount * min(4.0, self.SECONDS / max(1e-9, time.perf_counter() - start))))
         return found
 
 
