@@ -115,11 +115,12 @@ def cheapest_test(space: Space, one: int, other: int) -> int:
         low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))
         family, first = space.family[f], int(space.first_test[f])
         if family == FAMILIES[Family.multiway]:
-            low = high = 0
-        step = 1 if family == FAMILIES[Family.thresholds] else max(1, high - low)
-        price = space.price[first + low : first + high + (family != FAMILIES[Family.thresholds]) : step]
-        if price.min() < least:
-            best, least = first + low + step * int(price.argmin()), float(price.min())
+            low, tests = 0, range(1)
+        else:
+            tests = range(low, high) if family == FAMILIES[Family.thresholds] else (low, high)
+        test = first + (low if space.even[f] else min(tests, key=lambda k: space.price[first + k]))  # noqa: B023
+        if space.price[test] < least:
+            best, least = test, float(space.price[test])
     return best
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from copy import copy
 from functools import partial
 from typing import Any
@@ -196,7 +196,7 @@ class SparseSearch:
 
         ended = "interrupt"
         try:
-            with self._memo.moved_by(until), self._levels.moved_by(until):
+            with self.moved_by(until):
                 ended = run_slices(self._work, lambda: self.make_room(memory_bytes), until, told, slices)
         finally:  # also where Ctrl-C ends it
             self._look(finished=ended == "")
@@ -210,7 +210,7 @@ class SparseSearch:
     def steps(self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how many."""
         found = PAUSED
-        with suppress(OutOfTime), self._memo.moved_by(until), self._levels.moved_by(until):
+        with suppress(OutOfTime), self.moved_by(until):
             while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
                 self._pace = SLICE / SLICE_SECONDS
                 found = self._work()
@@ -228,6 +228,12 @@ class SparseSearch:
         if found == PAUSED:
             self._pace = work / max(1e-9, time.perf_counter() - start)
         return found
+
+    @contextmanager
+    def moved_by(self, until: float | None) -> Iterator[None]:
+        """Inside, no array is moved that would still be moving at this ``time.monotonic()`` value (:class:`arboretum.kernels.solving.arrays.Arrays`)."""
+        with self._memo.moved_by(until), self._levels.moved_by(until):
+            yield
 
     def slice(self, memory_bytes: int | None) -> int:
         """Work for a slice, and make room; returns how it ended (:mod:`arboretum.kernels.solving.slices`)."""
@@ -303,7 +309,7 @@ class SparseSearch:
         counted do not reach so far, more than a quarter of a leaf, it does not.
         """
         self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
-        with self._memo.moved_by(until), self._levels.moved_by(until):
+        with self.moved_by(until):
             run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
         words, slots = self.remembered()[1:3]
         end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()

@@ -7,11 +7,13 @@ a set, or of the nodes that both are in, the others need not find again.  No mem
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import numpy as np
 
+from arboretum.api import OutOfTime
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
 from arboretum_gosdt.sparse import SparseSearch
@@ -76,18 +78,23 @@ class SparseTeam(SparseSearch):
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """As of one search; memory is shared out."""
         self._share = None if memory_bytes is None else memory_bytes // len(self._all)
-        with ThreadPoolExecutor(len(self._others)) as self._pool:
+        with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
+            for search in self._others:
+                moved.enter_context(search.moved_by(until))
             return super().run(until, self._share, tell)
 
     def _work(self) -> int:
         if self._slices == 0 or self._pool is None:  # most problems are solved by one slice
             return super()._work()
         helped = [self._pool.submit(search.slice, self._share) for search in self._others]
-        ended = [super()._work(), *(each.result() for each in helped)]
-        for search in self._all:
-            for other in self._all:
-                if other is not search and other.make_room(self._share, LOG):
-                    hand_over(*search.arrays(), *other.arrays())
+        ended = [super()._work()]
+        wait(helped)
+        with suppress(OutOfTime):  # of one that has no time left for more room
+            ended += [each.result() for each in helped]
+            for search in self._all:
+                for other in self._all:
+                    if other is not search and other.make_room(self._share, LOG):
+                        hand_over(*search.arrays(), *other.arrays())
         for search in self._all:
             search.log_up_to(LOG)
         return FINISHED if FINISHED in ended else ended[0]

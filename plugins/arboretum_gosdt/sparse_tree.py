@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from arboretum.api import ContractError
+from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
@@ -119,11 +120,17 @@ def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
             weight = weights[r, k]
             if weight != 0:
                 counts[k, features] += weight
-                for f in range(features):
-                    counts[k, f] += weight * np.int64(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1))
+                for w in range(bits.shape[1]):
+                    word = np.uint64(bits[r, w] ^ bits[order[0], w])
+                    while word != 0:  # rows differ in few tests of many categories
+                        counts[k, 32 * w + lowest(word)] += weight
+                        word &= word - np.uint64(1)
     total, best = np.int64(0), np.int64(0)
     for k in range(classes):
         total, best = total + counts[k, features], max(best, counts[k, features])
+        for f in range(features):  # counted were those that differ from the first row
+            if bits[order[0], f >> 5] >> np.uint32(f & 31) & np.uint32(1):
+                counts[k, f] = counts[k, features] - counts[k, f]
     best = q * (total - best) + p
     for f in range(features):
         with_f, without_f = np.int64(0), np.int64(0)
