@@ -15,6 +15,7 @@ import pytest
 from arboretum.api import Form, Limits, Parts, Prices, Selection, Solution, Status, param
 from arboretum.kernels import criterion_kernel
 from arboretum.testing import suite_of
+from arboretum.testing.effort import tries
 from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.tables import ToyGini, ToyReduction
 
@@ -837,7 +838,8 @@ def test_the_suites_find_a_procedure_that(kind, broken, found_by):
 
 
 @pytest.mark.slow
-def test_the_suites_accept_sound_procedures():
+def test_the_suites_accept_sound_procedures(monkeypatch):
+    monkeypatch.setattr(suite_of("solver"), "tables", tries(30))
     assert failures("solver", BruteForce(), parts=solver_parts(BruteForce())) == []
     assert failures("pruner", NoPruning()) == []
     assert failures("pruner", Stump()) == failures("pruner", Stump(2)) == []
