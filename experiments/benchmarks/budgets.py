@@ -123,7 +123,7 @@ def measure(solver: str, table: str, memory: bool) -> Line:
     from arboretum.plugin.discovery import load_registry
 
     asked = float(MEGABYTES if memory else SECONDS)
-    budget = Budget(memory_mb=MEGABYTES, seconds=20 * SECONDS) if memory else Budget(seconds=SECONDS)
+    budget = Budget(memory_mb=MEGABYTES, seconds=4 * SECONDS) if memory else Budget(seconds=SECONDS)
     values = {"split": None, **SOLVERS[solver], **dataset_of(tables()[table])}
     taken = float("inf")
     try:

@@ -56,7 +56,6 @@ def _spell_date(text: str) -> str:
     return text if (found := moment(text)) is None else spell_moment(found)
 
 
-@functools.lru_cache(maxsize=1 << 14)  # thousands of tests of one column ask for the same spellings
 def spell_number(text: str) -> str:
     """A number in full where it is whole, else the shortest that reads back; digits that no double holds, and what is no number, stay."""
     if not _NUMBER.fullmatch(text):
@@ -83,7 +82,21 @@ def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[i
     by_spelling = {text: i for i, text in enumerate(spelt)}
     if spell is _spell_truth:
         by_spelling |= {digit: by_spelling[word] for digit, word in (("0", "false"), ("1", "true")) if word in by_spelling}
-    return [place[text] if text in place else by_spelling.get(spell(text), unseen) for text in found]
+    where = [unseen] * len(found)
+    for named, spelt_found in ((by_spelling, _places(tuple(found), spell)), (place, _places(tuple(found), str))):
+        for text, i in named.items():
+            for at in spelt_found.get(text, ()):
+                where[at] = i
+    return where
+
+
+@functools.lru_cache(maxsize=64)  # thousands of tests of one column ask for few categories each
+def _places(found: tuple[str, ...], spell: Callable[[str], str]) -> dict[str, list[int]]:
+    """Where each canonical spelling comes."""
+    places: dict[str, list[int]] = {}
+    for at, text in enumerate(found):
+        places.setdefault(spell(text), []).append(at)
+    return places
 
 
 def refuse_merged(name: str, whole: Any, numbers: np.ndarray) -> None:

@@ -32,7 +32,8 @@ def fast_places(tree: Tree, table: Table) -> Places:
     if table.n_rows < LARGE or tree.n_nodes == 1:
         return places(tree, table)
     columns = {name: table.column(name) for rule in tree.rules for name in rule.columns}
-    answers = [_answers(rule, columns) for rule in tree.rules]
+    codes = {name: _alone(one, range(UNSEEN_CODE, len(one.categories))) for name, one in columns.items() if one.kind is not ColumnKind.continuous}
+    answers = [_answers(rule, columns, codes) for rule in tree.rules]
     if answers[tree.test[0]] is None:
         return places(tree, table)
     values = {name: one.values if one.values.dtype in FORMS else one.values.astype(np.float64) for name, one in columns.items()}
@@ -43,17 +44,21 @@ def fast_places(tree: Tree, table: Table) -> Places:
     return Places(whole, others.node, left[others.row], others.share)
 
 
-def _answers(rule: TestRule, columns: Mapping[str, Column]) -> Answers | None:
-    """What a test says to every value of its column; None where the kernel does not know it."""
+def _alone(column: Column, values: Sequence[float]) -> Table:
+    """A table of one column, of these values."""
+    return Table("", (attrs.evolve(column, values=np.array(values)),), Target("", Task.regression, values=np.zeros(len(values))))
+
+
+def _answers(rule: TestRule, columns: Mapping[str, Column], codes: Mapping[str, Table]) -> Answers | None:
+    """What a test says to every value of its column; None where the kernel does not know it.   codes : tables of all codes of a column."""
     column = columns[rule.columns[0]]
     numeric = column.kind is ColumnKind.continuous
     if type(rule) is Threshold and numeric:
         return (rule.threshold,), HALVES
     if len(rule.columns) > 1 or rule.fuzzy or (numeric and rule.cuts is None):
         return None
-    values = [*rule.cuts, np.inf, np.nan] if numeric else range(UNSEEN_CODE, len(column.categories))
-    each = Table("", (attrs.evolve(column, values=np.array(values)),), Target("", Task.regression, values=np.zeros(len(values))))
-    return rule.cuts if numeric else (), rule.outcomes(each, np.arange(len(values))).tolist()
+    each = _alone(column, [*rule.cuts, np.inf, np.nan]) if numeric else codes[column.name]
+    return rule.cuts if numeric else (), rule.outcomes(each, np.arange(each.n_rows)).tolist()
 
 
 def _steps(tree: Tree, values: Mapping[str, np.ndarray], answers: Sequence[Answers | None]) -> tuple[np.ndarray, ...]:
