@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import BudgetError, CapabilityError, DataError
+from arboretum.errors import CapabilityError, DataError
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded, Prices
@@ -47,8 +47,8 @@ def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
         raise CapabilityError(f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)")
 
 
-def best_leaf(problem: Problem, why: BudgetError) -> Solution:
-    """The leaf of least value, where a budget ended before a search began; raises ``why`` where the objective allows no leaf.
+def best_leaf(problem: Problem, why: BaseException) -> Solution:
+    """The leaf of least value, where a budget, or somebody, ended a search before it began; raises ``why`` where the objective allows no leaf.
 
     What is known of all trees is that none costs less than λ.
     """

@@ -50,7 +50,26 @@ def test_a_table_that_cannot_be_prepared_in_time_gives_the_best_leaf_and_a_bound
     assert any("budget of seconds" in note and "best leaf" in note for note in record.notes)
 
 
-@pytest.mark.parametrize("method", ["subtable_dp", "max_cost", "front"])
+def test_a_front_that_cannot_be_prepared_in_time_is_the_best_leaf(slow):
+    record = arboretum.run(["dataset=monk1-full", "method=front", "split=none", "budget.seconds=1"])
+    assert record.verified and record.tree.n_leaves == len(record.solution.front.points) == 1 and not record.solution.finished
+    assert any("budget of seconds" in note and "best leaf" in note for note in record.notes)
+
+
+@pytest.mark.parametrize("asked", ["gosdt", "constrained", "fronts, F", "dl85", "binoct"])
+def test_interrupted_while_it_is_prepared_a_search_keeps_the_best_leaf(asked, monkeypatch):
+    def interrupt(context, steps):
+        raise KeyboardInterrupt(15)
+
+    monkeypatch.setattr("arboretum_basics.methods.Exact.warm_up", lambda *_: None)  # which prepares a few rows
+    monkeypatch.setattr(Context, "look", interrupt)
+    record = arboretum.run(["dataset=monk1-full", *ASKED[asked], "split=none"])
+    found = record.solution
+    assert record.verified and record.tree.n_leaves == 1 and found.interrupted.args == (15,) and not found.finished
+    assert found.lower_bound <= found.value and any("interrupted before the search began" in note for note in record.notes)
+
+
+@pytest.mark.parametrize("method", ["subtable_dp", "max_cost"])
 def test_where_no_leaf_is_allowed_the_budget_is_named(method, slow):
     with pytest.raises(BudgetError, match=r"raise budget\.seconds"):
         arboretum.run(["dataset=monk1-full", f"method={method}", "split=none", "budget.seconds=1"])
