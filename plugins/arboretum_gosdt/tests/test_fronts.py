@@ -121,8 +121,8 @@ def test_the_optimum_is_that_of_all_trees(kind, seeds):
 
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
 def test_trees_below_a_value_cost_no_more_than_is_said(kind):
-    tried = 0
-    for seed in range(tries(40)):
+    tried, seeds = 0, range(max(16, tries(40)))  # of a dozen few have two classes
+    for seed in seeds:
         objective = OBJECTIVES[kind](lam=0.02)
         problem = limited(tiny_problem(seed), objective=objective)
         if len(np.unique(problem.objects.label)) != 2 or problem.objects.n_classes != 2:
@@ -145,7 +145,7 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
                 assert max(cheaper) <= most
                 tried += 1
         assert searched
-    assert tried > tries(300)
+    assert tried > 7.5 * len(seeds)
 
 
 @pytest.mark.parametrize("kind", [0, 1, 5, 6])
