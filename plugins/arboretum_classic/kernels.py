@@ -59,13 +59,13 @@ def variance(weights):
     return max(weights[2] / w - mean * mean, 0.0)
 
 
-@criterion_kernel
+@criterion_kernel(by_sums=True)
 def reduction_gini(weights, counts, price, extra, node):
     """Impurity reduction with gini."""
     return (node.mass * node.impurity - gini_after(weights)) / node.total_mass
 
 
-@criterion_kernel
+@criterion_kernel(by_sums=True)
 def reduction_entropy(weights, counts, price, extra, node):
     """Impurity reduction with entropy."""
     return (node.mass * node.impurity - entropy_after(weights)) / node.total_mass

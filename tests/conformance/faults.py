@@ -11,6 +11,7 @@ from arboretum.api import (
     MISSING_SPLITS, CodedTests, Family, Form, LeafRule, Limits, Prices, Solution, Status, param,
 )  # fmt: skip
 from arboretum.kernels import complexity_kernel, criterion_kernel, kernel_part, prefix_kernel
+from arboretum.kernels.impurity_sums import gini_after
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.suites.solving import tiny_table
 from arboretum.testing.tables import KernelReduction, ToyFeature, ToyGini, ToyReduction, toy_objects
@@ -96,6 +97,33 @@ class EvenOfThreeInBins(EvenInBins):
     """The same where three classes are there; of two it keeps its promise."""
 
     score = staticmethod(even_of_three)
+
+
+@criterion_kernel(by_sums=True)
+def more_is_better(weights, counts, price, extra, node):
+    return gini_after(weights) / node.mass
+
+
+@criterion_kernel(by_sums=True)
+def sum_and_rows(weights, counts, price, extra, node):
+    rows = 0
+    for k in range(counts.shape[1]):
+        rows += counts[0, k]
+    return node.impurity - gini_after(weights) / node.mass - (0.125 if rows == 1 else 0.0)
+
+
+@attrs.frozen
+class RisesWithItsSum(KernelReduction):
+    """Higher where more is left, and said to be scored by sums."""
+
+    score = staticmethod(more_is_better)
+
+
+@attrs.frozen
+class SumsAndRows(KernelReduction):
+    """The sum, and how many rows the first branch has, which sums do not tell."""
+
+    score = staticmethod(sum_and_rows)
 
 
 @attrs.frozen

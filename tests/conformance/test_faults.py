@@ -13,6 +13,7 @@ from arboretum.api import ColumnKind, Context, ContractError, Parts, Prices, Pro
 from arboretum.engine.check import check_prices
 from arboretum.engine.promises import check_complexity
 from arboretum.engine.select import grow_or_tune
+from arboretum.testing.suites.criterion import raw_objects as raw_objects_of
 from arboretum.testing.tables import (
     KernelReduction, ToyGini, ToyReduction, ToyVariance, TreeParts, bare_objects, problem_of, prices_of, toy_objects, toy_table,
 )  # fmt: skip
@@ -26,6 +27,7 @@ CORNERS = "test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_b
 COPIES = "test_weight_two_is_two_copies_and_a_part_of_a_weight_counts"
 SLOW = "test_its_compiled_kernel_answers_what_the_slow_form_answers"
 TRIED = "test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes"
+SUMS = "test_sums_find_the_tests_that_tables_find_where_its_kernel_promises_by_sums"
 LEAVES = "test_its_leaf_rule_and_its_kernel_say_what_it_says"
 MISSING = "test_it_is_the_rule_of_the_kernel_that_it_names"
 FORM = "test_its_closed_form_says_the_same"
@@ -37,6 +39,8 @@ VERIFIED = "test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verific
 BY_SUITE = [
     (faults.EvenInBins, CORNERS),
     (faults.EvenOfThreeInBins, CORNERS),
+    (faults.SumsAndRows, SUMS),
+    (faults.RisesWithItsSum, SUMS),
     (faults.RoundsWeights, COPIES),
     (faults.CountsRows, COPIES),
     (faults.ReadsPrices, "test_it_reads_prices_where_it_says_so"),
@@ -110,6 +114,13 @@ def growth(seed: int = 0, *, task: Task = Task.classification, raw: bool = False
     return Problem(objects, prices, Parts(method=Greedy(), **given))
 
 
+def of_nine_classes(criterion) -> Problem:
+    draw = np.random.default_rng(0)
+    objects = raw_objects_of(draw.normal(size=(40, 2)), draw.integers(0, 9, 40).astype(np.int32), tuple("abcdefghi"))
+    parts = Parts(method=Greedy(), criterion=criterion, impurity=ToyGini())
+    return Problem(objects, Prices(np.zeros(0), np.array([1.0, 20.0])), parts)
+
+
 def solved(objective) -> Problem:
     return problem_of(toy_table(0, n_rows=40), Parts(method=Exact(), solver=faults.Lists(), objective=objective), multiway=False)
 
@@ -117,6 +128,8 @@ def solved(objective) -> Problem:
 BEFORE_GROWTH = [
     (lambda: growth(raw=True, criterion=faults.EvenInBins()), "criterion kernel_reduction promises bounded_by_corners with impurity toy_gini, but of a bin"),
     (lambda: growth(raw=True, criterion=faults.EvenOfThreeInBins()), "promises bounded_by_corners with impurity toy_gini, but of a bin"),
+    (lambda: of_nine_classes(faults.SumsAndRows()), r"kernel_reduction: its kernel promises by_sums, but a table of the class weights \("),
+    (lambda: of_nine_classes(faults.RisesWithItsSum()), "promises by_sums, but with gini_after from .* its score rises from"),
     (lambda: growth(criterion=faults.KernelRoundsWeights()), r"criterion 'toy_reduction': its kernel .* by score, in NumPy form"),
     (lambda: growth(criterion=faults.KernelForgetsDearPrices()), r"criterion 'toy_reduction': its kernel .* by score, in NumPy form"),
     (lambda: growth(impurity=faults.PairsButOfThree()), r"impurity pairs_but_of_three declares admissible, but is not supermodular: F\(1, 1, 1\)"),

@@ -5,8 +5,9 @@ an argument each cost some percent of such a kernel's time.
 """
 
 import math
+from functools import lru_cache
 
-from arboretum.kernels.kernel_decorators import kernel_part
+from arboretum.kernels.kernel_decorators import baked, kernel_part, scores_sums
 
 
 @kernel_part
@@ -38,3 +39,33 @@ def gini_after(weights):
         if mass > 0.0:
             found += mass - squares / mass
     return found
+
+
+@kernel_part
+def given_sum(weights):
+    """In place of one of them: it is known, and the table holds nothing else."""
+    return weights[0, 0]
+
+
+SUMS = (gini_after, entropy_after)
+"""Those that rows keep up to date (:mod:`arboretum.kernels.class_sums`, which counts from 1)."""
+
+
+def form_of(kernel):
+    """Which of SUMS a kernel calls that says ``by_sums``, from 1 on; 0 for any other kernel."""
+    called = set(_sums_called(kernel).values()) if scores_sums(kernel) else ()
+    return 1 + SUMS.index(*called) if len(called) == 1 else 0
+
+
+@lru_cache(maxsize=None)
+def of_sum(kernel):
+    """The same kernel as a function of its sum, which ``weights[0, 0]`` holds."""
+    own = getattr(kernel, "py_func", kernel)
+    return baked(own, f"{own.__qualname__}_of_sum", **dict.fromkeys(_sums_called(kernel), given_sum))
+
+
+def _sums_called(kernel):
+    """What a kernel calls them → which it is."""
+    own = getattr(kernel, "py_func", kernel)
+    found = {name: own.__globals__.get(name) for name in own.__code__.co_names}
+    return {name: part for name, part in found.items() if any(part is one for one in SUMS)}

@@ -8,6 +8,7 @@ import numpy as np
 
 MARK = "__arboretum_kernel__"
 BY_CLASS = "__arboretum_column_by_class__"
+BY_SUMS = "__arboretum_by_sums__"
 F = TypeVar("F", bound=Callable)
 
 
@@ -29,7 +30,7 @@ class KernelNode(NamedTuple):
     impurity_of: Callable[[np.ndarray], float]
 
 
-def criterion_kernel(function: F | None = None, *, column_by_class: bool = False) -> Any:
+def criterion_kernel(function: F | None = None, *, column_by_class: bool = False, by_sums: bool = False) -> Any:
     """Mark ``score(weights, counts, price, extra, node) -> float64`` for one test as compilable.
 
     weights : float64[outcomes, classes] (or moments).   counts : int64[outcomes, classes] (or [outcomes, 1]).
@@ -38,12 +39,16 @@ def criterion_kernel(function: F | None = None, *, column_by_class: bool = False
 
     column_by_class : the criterion's ``column`` is summed per class: ``extra`` is float64[outcomes, classes].  Such trees are
     grown by the loop alone, node by node, never as a whole subtree.
+    by_sums : of the table it reads nothing but ``gini_after(weights)`` or ``entropy_after(weights)`` (:mod:`arboretum.kernels.impurity_sums`),
+    and scores no higher where that is more; then a cut costs the same whatever the number of classes.
     """
     if function is None:
-        return lambda f: criterion_kernel(f, column_by_class=column_by_class)
+        return lambda f: criterion_kernel(f, column_by_class=column_by_class, by_sums=by_sums)
     setattr(function, MARK, "criterion")
     if column_by_class:
         setattr(function, BY_CLASS, True)
+    if by_sums:
+        setattr(function, BY_SUMS, True)
     return function
 
 
@@ -102,6 +107,11 @@ def baked(kernel: F, name: str, **names: Any) -> F:
 def adds_by_class(kernel: object) -> bool:
     """Whether a criterion kernel wants the criterion's ``column`` summed per class."""
     return bool(getattr(kernel, BY_CLASS, False))
+
+
+def scores_sums(kernel: object) -> bool:
+    """Whether a criterion kernel says ``by_sums``."""
+    return bool(getattr(kernel, BY_SUMS, False))
 
 
 def mark_of(function: object) -> str | None:

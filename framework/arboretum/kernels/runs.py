@@ -7,11 +7,12 @@ without a value has the rank :data:`MISSING`; such entries come last.  A *cut* a
 
 import numpy as np
 
-from arboretum.kernels.block import ARITY, USED, flush, named, score
+from arboretum.kernels.block import ARITY, BROKEN, FEATURE, INDEX, SIDE, USED, flush, named, score
+from arboretum.kernels.class_sums import Keys, Moved, best_cut
 from arboretum.kernels.jit import jit
 from arboretum.kernels.presort import sorted_rows
 from arboretum.kernels.sorting import split_many, split_two, take_back
-from arboretum.kernels.tables import BLOCK, NO_SIDE
+from arboretum.kernels.tables import BLOCK, NO_SIDE, Least
 
 OBJECT_BITS = 22
 TO_CLASS, TO_RANK = np.uint64(OBJECT_BITS), np.uint64(42)
@@ -212,6 +213,40 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                     flush(block, ask)
                 put(s == 0, all_w, all_c, left_w, left_c, lost_w, lost_c, unit and not moments, moments, block)
                 named(block.state[USED], f, j, s if missing > 0 else NO_SIDE, price, block)
+    return True
+
+
+@jit(inner=True, borrow=True)
+def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, ask):
+    """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts that may be best.
+
+    whole : the node's table, its number of rows and its mass.   Returns whether the run can be cut.
+    """
+    r = features.column[f]
+    run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
+    known, missing, total = high - low, np.int64(0), whole[2]
+    if run[0] >> TO_RANK == run[known - 1] >> TO_RANK:
+        return False
+    while run[known - 1] >> TO_RANK == MISSING:
+        known -= 1
+        missing += 1 if objects.unit else objects.count[run[known] & OBJECT]
+    inner, least, left = rules.corners and rules.min_weight == 0.0 and not close, rules.min_leaf, np.int64(0)
+    for j in range(known if missing > 0 else known - 1):
+        entry, after = run[j], run[j + 1]
+        here = np.int64(1) if objects.unit else objects.count[entry & OBJECT]
+        left += here
+        cut = separated(entry, after, reach, close)
+        if cut and inner and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS and alone(run, j, known):
+            then = np.int64(1) if objects.unit else objects.count[after & OBJECT]
+            cut = left - here < least or total - missing - left - then < least
+        sums.cut[j] = cut
+    keys, moved = Keys(TO_CLASS, CLASS, OBJECT), Moved(objects.weight, objects.count, objects.unit)
+    flush(block, ask)
+    at, side, score = best_cut(run, known, keys, moved, whole, Least(least, rules.min_weight), price, ask, block.best[0], sums)
+    if at >= 0:
+        block.state[FEATURE], block.state[INDEX], block.state[SIDE] = f, at, side
+        block.state[BROKEN] |= score != score
+        block.best[0] = score if score == score else np.inf
     return True
 
 

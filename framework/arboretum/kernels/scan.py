@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arboretum.kernels.class_sums import Keys, Moved, best_cut
 from arboretum.kernels.function_pointers import compiled, call_prefix
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
@@ -211,6 +212,39 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
                     return at, at_side, score
                 bar = bar_of(best, ties)
     return take_best(used, block, ask, at, at_side, best) if OWN else (at, at_side, best)
+
+
+@jit
+def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
+    """What :func:`search` finds, for a kernel that says ``by_sums``; compiled once for all of them.   sums : of ``class_sums``."""
+    ask, (all_w, all_c), (_, _, weight, count, unit) = ask_of(scorer), whole, objects
+    table, moved = (all_w, all_c, all_c.sum(), all_w.sum()), Moved(weight, count, unit)
+    object_mask = (np.uint64(1) << np.uint64(runs.shift)) - np.uint64(1)
+    keys = Keys(np.uint64(runs.shift + 1), ~np.uint64(0), object_mask)
+    best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+    for f in range(len(runs.order)):
+        if price[f] == np.inf:
+            continue
+        run = runs.order[f, runs.low : runs.high]
+        known = mark_room(run, runs.shift, object_mask, runs.values[f], rules.gap, sums.cut)
+        at, side, score = best_cut(run, known, keys, moved, table, rules.least, price[f], ask, best, sums)
+        if at >= 0:
+            best_f, best_at, best_side, best = np.int64(f), at, side, score
+            if score != score:
+                break
+    return best_f, best_at, best_side, best
+
+
+@jit(inner=True)
+def mark_room(run, shift, mask, values, gap, cut):
+    """Say behind which entries there is room for a threshold; return how many have a value."""
+    separated, known = np.uint64(1) << np.uint64(shift), len(run)
+    while known > 0 and np.isnan(values[np.uint64(run[known - 1]) & mask]):
+        known -= 1
+    for j in range(known):
+        entry = np.uint64(run[j])
+        cut[j] = entry & separated != 0 or j == known - 1 or values[np.uint64(run[j + 1]) & mask] > values[entry & mask] + gap
+    return known
 
 
 @jit(inner=True)

@@ -15,13 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, SKIPPED, block_for, flush
+from arboretum.kernels.class_sums import NO_SUMS, Sums, sums_for
 from arboretum.kernels.coded import (
     MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, outcome, scan_binary, scan_multiway,
 )  # fmt: skip
 from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run
+from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run, scan_sums
 from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
@@ -96,16 +97,18 @@ n_rows : empty without ``Members.n_rows``.   segment : int64[·, 5], where the n
 worth looking at.   stack : int32[·], the nodes that are open.
 """
 
-Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare")
-"""Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them."""
+Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare sums")
+"""Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them; Sums."""
 
 Scratch = namedtuple("Scratch", "bins block runs lists free spare goes start")
 """Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.   lists : features worth looking at: a node's lie in lists[first : stop]."""
 
 
-def scratch_for(features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int, shared: bool = False) -> Scratch:
+def scratch_for(
+    features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int, shared: bool = False, sums: Sums | None = None
+) -> Scratch:
     """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1.
-    shared : with shares, which have their own sums.
+    shared : with shares, which have their own sums.   sums : of ``class_sums``, for a criterion that scores them.
 
     Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and takes longer to compile than some
     that grow.
@@ -119,6 +122,7 @@ def scratch_for(features: Features, n_rows: int, width: int, count_width: int, b
     runs = Runs(
         np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.empty(count_width, np.int64),
         np.empty((n_columns, pieces)), np.empty((n_columns, pieces, count_width), np.int32), np.empty((n_rows + 1) * (n_columns > 0), np.uint64),
+        sums or sums_for(NO_SUMS, 0, 0, 0),
     )  # fmt: skip
     lists = np.empty(min(n_features * (n_features + 3) // 2, LEVELS * n_features) + 1, np.int32)
     return Scratch(
@@ -254,13 +258,21 @@ def score_all(features, lists, segment, allowed, objects, whole, rules, bar, bin
     block.state[:] = 0
     block.state[FEATURE], block.best[0] = -1, -np.inf
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
+    (all_w, all_c), total, mass, by_sums = whole, np.int64(0), 0.0, runs.sums.form != NO_SUMS and ask.batch != rules.worth
+    if by_sums:
+        for k in range(len(all_c)):
+            total += all_c[k]
+            mass += all_w[k]
     for at in range(first, stop):
         f = lists[at]
         if features.family[f] == MULTIWAY:
             alive = scan_multiway(f, features, bins, allowed, block, ask)
         elif features.family[f] == SORTED:
             price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]  # ∞: it may be free further down
-            alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
+            if by_sums:
+                alive = price == np.inf or scan_sums(f, features, low, high, objects, (all_w, all_c, total, mass), rules, price, runs.sums, block, ask)
+            else:
+                alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
         else:
             alive = scan_binary(f, features, bins, allowed, block, ask)
         if alive and room:

@@ -16,7 +16,9 @@ import numpy as np
 from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.method import Problem
+from arboretum.kernels import class_sums
 from arboretum.kernels.function_pointers import address_of, undefined_impurity
+from arboretum.kernels.impurity_sums import form_of, of_sum
 from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
@@ -41,6 +43,7 @@ class CompiledCriterion:
         there is none.
     listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with ``settle``).
     by_class : the compiled column is summed per class.
+    sum_form, sum_at : which sum the kernel scores (:mod:`arboretum.kernels.class_sums`), and its address as a function of it; 0 where tables are as cheap.
     wants_gain : the criterion reads ``tables.gain`` when it is asked in NumPy form, and the run has coverages.
     """
 
@@ -52,6 +55,8 @@ class CompiledCriterion:
     prefix: int
     column_at: int
     by_class: bool
+    sum_form: int
+    sum_at: int
     params: np.ndarray
     listing: bool
     wants_gain: bool
@@ -85,6 +90,8 @@ class CompiledCriterion:
         if by_class and statistics.moments:
             msg = f"criterion {component_name(criterion)!r}: its kernel wants a column per class, and the target is a number"
             raise CapabilityError(msg)
+        many = statistics.n_classes > class_sums.FEW_CLASSES and not (statistics.moments or hasattr(criterion, "settle"))
+        form = form_of(kernel) if many and column is None and not hasattr(criterion, "columns") else class_sums.NO_SUMS
         prefix = getattr(impurity, "prefix", None)
         marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
         return CompiledCriterion(
@@ -96,6 +103,8 @@ class CompiledCriterion:
             prefix=compiled_kernel(prefix, "prefix", impurity),
             column_at=compiled_kernel(column, "column", criterion),
             by_class=by_class,
+            sum_form=form,
+            sum_at=compiled_kernel(of_sum(kernel) if form else None, "criterion", criterion),
             params=numeric_fields(criterion),
             listing=kernel is None or hasattr(criterion, "settle"),
             wants_gain=gains,
@@ -159,6 +168,10 @@ class CompiledCriterion:
     def floor(self) -> float:
         """The same per impurity of a node."""
         return 0.0 if getattr(self.criterion, "own_unit", False) else TIE_TOLERANCE
+
+    def sums(self, n: int) -> class_sums.Sums:
+        """What kernels score n rows by sums with."""
+        return class_sums.sums_for(self.sum_form, self.sum_at, self.width, n)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises ContractError."""

@@ -24,6 +24,7 @@ from arboretum.engine.search.bounded import MOST_CLASSES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name, numeric_fields
 from arboretum.engine.search.corners import check_corners
 from arboretum.engine.search.statistics import Statistics
+from arboretum.engine.search.sums import check_sums
 from arboretum.errors import ContractError
 from arboretum.kernels.kernel_decorators import KernelNode, mark_of
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
@@ -88,7 +89,8 @@ class Trial:
 
 @np.errstate(all="ignore")
 def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()) -> None:  # noqa: B008 - frozen
-    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; or a bin that is not bounded by its corners."""
+    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; a bin that is not bounded by its corners, or a
+    table that scores otherwise than its sum."""
     criterion, impurity = scorer.criterion, scorer.impurity
     slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
     trial = Trial(
@@ -110,6 +112,8 @@ def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Stati
         check(criterion, impurity, slow_impurity, scorer.kernel, scorer.batch, trial, numpy_form)
     if scorer.concave and not statistics.moments and statistics.width <= MOST_CLASSES and not trial.extra:
         check_corners(scorer, ground.weights, ground.prices)
+    if scorer.sum_form:
+        check_sums(scorer, ground.weights, ground.prices)
 
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from arboretum.errors import BudgetError
 
 OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so large that fewer are kept
 BINS = 256  # bins of a raw column
+SUMS = 89  # bytes by which a row is scored by sums
 TESTS = 1024  # tests that predicates are taken to make at a node
 
 
@@ -42,12 +43,14 @@ def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compil
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
         need += n * columns * (4 + size) + n * (4 + 8 + 2 * size)  # sorted columns; owners, and what sorting one reads and returns
+        sums = SUMS * (scorer.sum_form > 0)
+        need += n * sums
         if BINNED in plan.engines:  # a code; scratch of a node; scores and bounds
             need += n * columns + n * (16 + 5 * size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
         if compiled and plan.kernel:
             columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)
-            need += entries * (2 * size + 24) + 2 * min(n, entries // columns) * (200 + entry)
+            need += entries * (2 * size + 24) + min(n, entries // columns) * (2 * (200 + entry) + sums)
     if scorer.listing:
         need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
     return int(need)

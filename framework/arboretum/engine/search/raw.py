@@ -1,6 +1,7 @@
 """The exact engine: every threshold between neighbouring values of raw columns, presorted, no binning."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -109,7 +110,9 @@ class PresortedEngine(RawColumns):
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         self._sort(cell)
         if self._search is None:
-            if scorer.prefix or space.extra.shape[1]:
+            if scorer.sum_form:
+                self._search = partial(scan.search_by_sums, scorer.sums(len(space.rows)))
+            elif scorer.prefix or space.extra.shape[1]:
                 self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
             else:
                 self._search = scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)

@@ -26,6 +26,7 @@ from arboretum.interfaces.missing import SHARED
 from arboretum.interfaces.stopping import Limits
 from arboretum.kernels import runs, shares
 from arboretum.kernels import subtree as kernels
+from arboretum.kernels.class_sums import Sums
 from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule, midpoints
@@ -48,6 +49,10 @@ value and level of raw columns, and of coded ones.  They decide which way is tak
 MOST_CODES = 32
 """Raw columns of at most so many values are counted, not sorted; moments are always summed along sorted columns, as the loop does it, since
 the last digits of a small variance depend on the order."""
+
+MOST_COUNTS = 128
+"""Entries of a column's counts up to which it is counted where cuts are scored by sums, which takes a row of a sorted column a dozen nanoseconds
+whatever the number of classes."""
 
 NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)  # in place of the target that there is not
 
@@ -113,8 +118,11 @@ class Tests:
         owner = np.array([numbers[name] for name in column], np.int64)
         return Tests(objects, *arrays, np.concatenate([prices.tests, prices.raw]).astype(np.float64), column, owner)
 
-    def at(self, rows: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, Features, np.ndarray]:
-        """For some objects: the features that are not constant (raw ones), how the kernel gets them, and the values of raw ones by rank."""
+    def at(self, rows: np.ndarray, label: np.ndarray, most_codes: int) -> tuple[np.ndarray, Features, np.ndarray]:
+        """For some objects: the features that are not constant (raw ones), how the kernel gets them, and the values of raw ones by rank.
+
+        most_codes : values up to which a raw column is counted.
+        """
         objects, n = self.objects, len(rows)
         codes = np.asarray(objects.codes.T[:, rows], np.uint16, order="C")
         if not objects.raw_features:
@@ -125,7 +133,7 @@ class Tests:
         bits = values.view(np.uint32 if values.itemsize == 4 else np.uint64)
         runs.rank_columns(values, bits, label, gap_of(objects), order, distinct, reach, found)
         n_values, close = found[:, 0], found[:, 1] > 0
-        few, n_coded = (n_values <= MOST_CODES) & ~close & (len(label) > 0), len(codes)
+        few, n_coded = (n_values <= most_codes) & ~close & (len(label) > 0), len(codes)
         missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
         divides = np.where(missing & (n_values > 0), 2, n_values) > 1  # known and missing are two values
         counted = np.flatnonzero(few & divides)
@@ -182,6 +190,8 @@ class Subtrees:
     most_work: int
     tests: Tests
     missing: Any
+    sums: Callable[[int], Sums]
+    most_codes: int
 
     @staticmethod
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
@@ -192,8 +202,10 @@ class Subtrees:
             allow_constant=space.allow_constant, corners=scorer.concave and not stats.moments,
         )  # fmt: skip
         most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
+        codes = min(MOST_CODES, MOST_COUNTS // stats.width) if scorer.sum_form and not parts.by_shares else MOST_CODES
         one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE, scorer.floor)
-        return Subtrees(space, one, limits, rules, most, work, Tests.of(problem.objects, space.prices), parts.missing if parts.by_shares else None)
+        tests, missing = Tests.of(problem.objects, space.prices), parts.missing if parts.by_shares else None
+        return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
 
     def takes(self, cell: Cell, node: Node) -> bool:
         """Whether the kernel is allowed, and expected to be faster; by shares it grows whole trees, and where tests have surrogates none."""
@@ -227,7 +239,7 @@ class Subtrees:
         stats, limits, shared = self.space.statistics, self.limits, self.missing is not None
         rows = cell.who if shared else self.space.rows[cell.low : cell.high]
         members, n = members_of(stats, rows), len(rows)
-        chosen, features, distinct = self.tests.at(rows, members.label)
+        chosen, features, distinct = self.tests.at(rows, members.label, self.most_codes)
         asked = np.zeros(len(features.prices) if rules.allow_constant else 0, np.bool_)
         if len(asked):
             asked[list(cell.used)] = True
@@ -244,7 +256,8 @@ class Subtrees:
             np.empty((room, 5), np.int64), np.empty(room, np.int32),
         )  # fmt: skip
         by_units = stats.unit and not stats.moments
-        scratch = kernels.scratch_for(features, n, stats.width, stats.count_width, by_units, int(self.scorer.column != 0), shared)
+        sums = None if shared else self.sums(n)
+        scratch = kernels.scratch_for(features, n, stats.width, stats.count_width, by_units, int(self.scorer.column != 0), shared, sums)
         here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
         if shared and self.missing.kernel == "splits":
             features, here, parts, scratch = _roomier(features, here, parts, scratch, 3 * n)
@@ -287,9 +300,11 @@ class Subtrees:
             apart = (feature >= 0) & (side == arity)
             feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)
             rule_of = lambda f, x: tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()  # noqa: E731
+        weights = nodes.weights[:n]
+        weights = weights if 2 * n > len(nodes.weights) else weights.copy()  # a view keeps the room that is left
         return Subtree(
             feature, number, side, nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
-            nodes.weights[:n].copy(), nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
+            weights, nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
             self.space.statistics.shift if self.space.statistics.moments else math.nan, rule_of, kernel in ("", "heaviest", "left_out"),
         )  # fmt: skip
 

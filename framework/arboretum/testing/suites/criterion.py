@@ -12,11 +12,13 @@ from arboretum.api import (
     Capability, Column, ColumnKind, Context, Encoded, Limits, Node, Parts, Prices, Problem, RawFeature, Table, Tables, Target, Task, grow,
 )  # fmt: skip
 from arboretum.engine.search.assemble import to_tree
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, asked_columns, kernel_of
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.statistics import Statistics
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
+from arboretum.kernels.impurity_sums import form_of
+from arboretum.kernels.kernel_decorators import scores_sums
 from arboretum.kernels.scoring import score_tables
 from arboretum.testing.oracles import contingency, is_kernel, node_of, own_columns, reference_of, scores
 from arboretum.testing.suites.base import ComponentSuite, claims, grow_and_verify, kind_of_table, skip_if, tasks_of
@@ -242,10 +244,7 @@ class CriterionSuite(ComponentSuite):
             generator = np.random.default_rng(n_classes)
             x, noise = generator.normal(size=(400, 2)), generator.integers(0, n_classes, 400)
             codes = np.where(generator.random(400) < 0.3, noise, np.minimum((x[:, 0] > 0.5) + (x[:, 1] > 0.0), n_classes - 1)).astype(np.int32)
-            columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in zip("ab", x.T, strict=True))
-            table = Table("bins", columns, Target("y", Task.classification, codes, ("red", "green", "blue")[:n_classes]))
-            raw = tuple(RawFeature(name, i) for i, name in enumerate("ab"))
-            objects = bare_objects(table, raw_features=raw, raw=x)
+            objects = raw_objects(x, codes, ("red", "green", "blue")[:n_classes])
             parts = Parts(method=None, criterion=component, impurity=impurity, stopping=(Within(Limits(max_depth=3)),))
             problem = Problem(objects, Prices(np.zeros(0), np.array([1.0, 2.0])), parts)
             skip_if(not CompiledCriterion.of(component, impurity, Statistics.of(objects), 1).concave, "promises nothing of bins for this impurity")
@@ -254,6 +253,22 @@ class CriterionSuite(ComponentSuite):
             trees = [to_tree(growth.run("depth"), objects, Statistics.of(objects)) for growth in (in_bins, along)]
             assert in_bins.plan != along.plan and close(trees[0].score[trees[0].test >= 0], trees[1].score[trees[1].test >= 0])
 
+    def test_sums_find_the_tests_that_tables_find_where_its_kernel_promises_by_sums(self, component, impurity):
+        """A growth takes the way that it opens, and the other."""
+        kernel = kernel_of(component, impurity) if Task.classification in tasks_of(component) else None
+        skip_if(not scores_sums(kernel), "promises nothing of sums")
+        assert form_of(kernel), "its kernel says by_sums and calls neither gini_after nor entropy_after, or both"
+        generator = np.random.default_rng(0)
+        x, noise = generator.normal(size=(400, 2)), generator.integers(0, 9, 400)
+        codes = np.where(generator.random(400) < 0.3, noise, (x[:, 0] > 0.5) + 2 * (x[:, 1] > 0.0)).astype(np.int32)
+        objects = raw_objects(x, codes, tuple("abcdefghi"))
+        parts = Parts(method=None, criterion=component, impurity=impurity, stopping=(Within(Limits(max_depth=4)),))
+        by_sums, by_tables = (Growth.of(Problem(objects, Prices(np.zeros(0), np.array([1.0, 2.0])), parts), Context(), False) for _ in range(2))
+        assert by_sums.scorer.sum_form
+        by_tables.scorer = attrs.evolve(by_tables.scorer, sum_form=0, sum_at=0)
+        trees = [to_tree(growth.run("depth"), objects, Statistics.of(objects)) for growth in (by_sums, by_tables)]
+        assert trees[0].to_json() == trees[1].to_json()
+
     def test_it_grows_a_tree_that_verification_accepts(self, component, impurity, coverage):
         for task, seed in itertools.product(tasks_of(component), (0, 1)):
             kind = kind_of_table(component, task)
@@ -261,6 +276,13 @@ class CriterionSuite(ComponentSuite):
             parts = Parts(method=None, criterion=component, impurity=used, coverage=coverage)
             tree = grow_and_verify(toy_table(seed, n_rows=40, kind=kind), parts, multiway=kind.multiway)
             assert tree.n_leaves > 1, "no test was good enough on a table that has something to learn"
+
+
+def raw_objects(x: np.ndarray, codes: np.ndarray, classes: tuple[str, ...]) -> Encoded:
+    """Two raw columns, a and b."""
+    columns = tuple(Column(name, ColumnKind.continuous, values) for name, values in zip("ab", x.T, strict=True))
+    table = Table("raw", columns, Target("y", Task.classification, codes, classes))
+    return bare_objects(table, raw_features=tuple(RawFeature(name, i) for i, name in enumerate("ab")), raw=x)
 
 
 def altered(tables: Tables, change: Callable[[np.ndarray], np.ndarray], *more: str) -> Tables:
