@@ -13,8 +13,8 @@ from arboretum.api import CapabilityError, Choice, Context, Problem, Solution, S
 WORK = 1 << 22  # groups of rows looked at between two looks at the clock, some 20 ms
 MOST_CELLS = 1 << 27
 """Tests times groups of rows that are kept."""
-PER_ROW, PER_CODE, PER_OUTCOME = 600, 5, 60
-"""Steps for each row and each code while equal rows are found, and for each outcome of a test of them while equal tests are."""
+PER_ROW, PER_CODE, PER_OUTCOME, BYTES = 600, 5, 60, 14
+"""Steps for each row and each code while equal rows are found, and for each outcome of a test of them while equal tests are; bytes of that."""
 
 
 @attrs.frozen
@@ -68,6 +68,7 @@ class _Sets:
         weights = np.zeros((len(rows), objects.n_classes))
         np.add.at(weights, (self.group, objects.label), objects.weight)
         self.costs = np.ascontiguousarray(objective.label_costs(weights, problem))
+        context.room(BYTES * len(rows) * objects.n_tests, f"the outcomes of {objects.n_tests:,} tests of {len(rows):,} different rows")
         self._tests(rows)
         n, k = len(rows), min(depth, len(self.outcomes))
         if (len(self.outcomes) + 1) * n > MOST_CELLS:

@@ -34,8 +34,8 @@ MOST_WEIGHT = 1 << 30
 """Products of two weights fit into 62 bits."""
 EVERY = 256
 """Trees between looks at the clock."""
-PER_OUTCOME = 8
-"""Steps for each outcome of a test while the tests are laid out."""
+PER_OUTCOME, BYTES = 8, 4
+"""Steps and bytes for each outcome of a test while the tests are laid out."""
 ROUNDING = 1e-9
 """Rates that are about as close as the limit are compared in whole numbers."""
 
@@ -266,7 +266,9 @@ class Attempt:
         group, self.first = alike(pack(found.tests, attrs.evolve(context, memory_bytes=None), order)[0])
         self.rates = rates_of(asked, problem, group, len(self.first))
         self.monotone = bool(asked.increasing or asked.decreasing)
-        context.look(PER_OUTCOME * len(found.tests.column) * len(self.first))
+        outcomes = len(found.tests.column) * len(self.first)
+        context.look(PER_OUTCOME * outcomes)
+        context.room(BYTES * outcomes, f"the outcomes of {len(found.tests.column):,} tests of {len(self.first):,} objects")
         if self.monotone:
             found.merged = with_all_tests(found, self.first)
         merged = found.merged
@@ -358,7 +360,7 @@ class Attempt:
             kept = saves.any(axis=1)
             if saves.sum() > WEIGHTS:
                 break
-            search = SparseSearch(merged.bits[kept], saves[kept], len(merged.tests), tilt.p, tilt.q, found.asked.depth)
+            search = SparseSearch(merged.bits[kept], saves[kept], len(merged.tests), tilt.p, tilt.q, found.asked.depth, memory_bytes=self.context.memory_bytes)
             tell = lambda low, up: self.context.progress(0, None, f"{search.subproblems:,} sets of objects")  # noqa: B023, E731
             search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]

@@ -32,8 +32,8 @@ NEAR = 1.0
 """Leaves: all trees that cost so little more than the cheapest are gone through at once."""
 WEIGHTS = 1 << 31
 """All weights in their common unit stay below."""
-PER_PAIR, PER_OUTCOME = 300, 5
-"""Steps of the trees of three leaves that ask two tests; of an outcome that is laid out and counted."""
+PER_PAIR, PER_OUTCOME, BYTES = 300, 5, 4
+"""Steps of the trees of three leaves that ask two tests; steps and bytes of an outcome that is laid out and counted."""
 PATIENCE = 1000
 """Slices of the search for the least additive cost; a slice takes some 30 ms."""
 
@@ -104,6 +104,7 @@ class Attempt:
         n = len(self.merged.class_loss)
         self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, asked.leaves or n))
         context.look(PER_OUTCOME * n * len(self.merged.tests))
+        context.room(BYTES * n * len(self.merged.tests), f"the outcomes of {len(self.merged.tests):,} tests of {n:,} objects")
         ones = np.zeros(len(self.merged.tests), np.int64)
         self.table = Rows(outcomes_of(self.merged), np.zeros((n, 2), np.int64), self.merged.rows, self.merged.mass, ones)
         total = self.merged.class_loss.sum(axis=0)[None]
@@ -172,7 +173,7 @@ class Attempt:
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
         refuse_pairs(saves, len(self.merged.tests), self.context.memory_bytes or DEFAULT_BYTES)
-        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth)
+        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=self.context.memory_bytes)
         tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
         search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
         self.sets += search.subproblems

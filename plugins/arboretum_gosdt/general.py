@@ -124,6 +124,7 @@ class GeneralSearch:
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""
         self._until, self._bytes, self._tell = until, memory_bytes, tell
+        self._relaxed.memory_bytes = None if memory_bytes is None else max(0, memory_bytes - self.bytes_used)
         try:
             return self._go_on(until, memory_bytes)
         except OutOfTime:  # the next step would take longer

@@ -85,8 +85,8 @@ class Asked:
         depth, rows = min(depth, node.left), node.rows
         if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
             return 0
-        mass = None if self.mass is None else self.mass[rows]
-        small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, mass=mass, price=self.price)
+        paid = None if self.mass is None else (self.mass[rows], self.price)
+        small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, paid=paid)
         slices = small.steps(most, until, tell)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.settle() < node.cost:

@@ -175,7 +175,7 @@ class _Search:
             return self.leaf, ""
         if self.search is None:
             refuse_pairs(prepared.weights, len(prepared.tests), self.context.memory_bytes or DEFAULT_BYTES)
-            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth)
+            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth, memory_bytes=self.context.memory_bytes)
         else:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search = self.search.again(p, q)
             search.below(q * known.loss + p * known.leaves)

@@ -19,7 +19,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Context, DataError, Encoded, Family, Problem, Task, TestRule, midpoints, refuse_prices
+from arboretum.api import CapabilityError, Context, DataError, Encoded, Family, Problem, Task, TestRule, midpoints, refuse_prices
 from arboretum_gosdt.objectives import WHOLE, Price, class_weights, decimal, exact_weights
 
 MOST = 1 << 58
@@ -269,11 +269,8 @@ def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray,
 
     n, n_tests = tests.codes.shape[1], len(tests.column)
     width = max(1, -(-n_tests // 32))
-    needed = 8 * n * width
     context.look(n * n_tests)
-    if context.memory_bytes is not None and needed > context.memory_bytes:
-        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
-        raise BudgetError(f"{n_tests:,} tests of {n:,} objects take about {needed / 1e6:,.0f} MB as bits; {ways}")
+    context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
     planes, kept, words = np.zeros((width, n), np.uint32), np.empty(n_tests, np.int64), random_words(n)[:, 0].copy()
     room = kernels.Planes(planes, kept, words, np.empty(n, np.uint32), np.empty(n_tests, np.uint64), np.full(_slots(n_tests), -1))
     found = kernels.pack_tests(kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room)

@@ -8,11 +8,13 @@ q · loss + (p + more) · leaves − more · leaves, which is at least the fast 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from arboretum.api import BudgetError
 from arboretum_gosdt.prepared import Merged
 
 BITS = 29
@@ -43,7 +45,9 @@ def attained(low: int, leaves: int, p: int, q: int) -> int:
 
 
 class Relaxed:
-    """The fast searches on sets of a problem's objects.   worst : prices count by the dearest path, which they do not know."""
+    """The fast searches on sets of a problem's objects, each of at most ``memory_bytes``.   worst : prices count by the dearest path, which they do not know."""
+
+    memory_bytes: int | None = None
 
     def __init__(self, merged: Merged, p: int, q: int, worst: bool) -> None:
         self._merged, self._p, self._q = merged, p, q
@@ -65,7 +69,10 @@ class Relaxed:
 
         numbers = merged.bits, merged.weights, self._n_features, mass * self._p, mass * self._q, depth
         own = int(self._own.sum())
-        return SparseSearch(*numbers, mass=merged.mass, price=merged.price), lambda low: -(-low // mass) - own
+        with suppress(BudgetError):
+            search = SparseSearch(*numbers, paid=(merged.mass, merged.price), memory_bytes=self.memory_bytes)
+            return search, lambda low: -(-low // mass) - own
+        return None
 
     def line(self, depth: int, low: int, more: int) -> Line:
         """A bound that a search for ``more`` has shown."""
@@ -83,8 +90,10 @@ class Relaxed:
         if p > 0:
             from arboretum_gosdt.sparse import SparseSearch
 
-            priced = {"mass": merged.mass[rows], "price": merged.price} if self._priced else {}
-            return self._made(SparseSearch, *arrays, self._n_features, p, q, depth, **priced), lambda low: low - own
+            told = {"paid": (merged.mass[rows], merged.price)} if self._priced else {}
+            with suppress(BudgetError):
+                return self._made(SparseSearch, *arrays, self._n_features, p, q, depth, **told, memory_bytes=self.memory_bytes), lambda low: low - own
+            return None
         if depth is None:
             return None
         from arboretum_gosdt.limited import LimitedSearch
@@ -92,8 +101,8 @@ class Relaxed:
         deepest = min(depth, self._n_features, len(rows) - 1)
         return self._made(LimitedSearch, *arrays, self._n_features, deepest), lambda low: q * low - own
 
-    def _made(self, kind: type, *numbers: Any, **priced: np.ndarray) -> Any:
+    def _made(self, kind: type, *numbers: Any, **told: Any) -> Any:
         """The first search is of all objects: those of sets have lanes as wide, so that they wait for no compiler."""
-        search = kind(*numbers, **priced, word=self._word.get(kind))
+        search = kind(*numbers, **told, word=self._word.get(kind))
         self._word.setdefault(kind, getattr(search, "word", None))
         return search

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.api import BudgetError, CapabilityError, Context, Problem
+from arboretum.api import CapabilityError, Context, Problem
 from arboretum_gosdt.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
 
 MANY_TESTS = 700
@@ -155,14 +155,14 @@ def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str
 
         arrays, priced = (prepared.bits, prepared.weights), {}
         if units.price_value:  # objects that no label helps pay for tests, too
-            arrays, priced = (merged.bits, merged.weights), {"mass": merged.mass, "price": merged.price}
+            arrays, priced = (merged.bits, merged.weights), {"paid": (merged.mass, merged.price)}
         asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
         refuse_pairs(arrays[1], len(prepared.tests), context.memory_bytes)
         if threads == 1:
-            return SparseSearch(*asked, **priced)
+            return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
         from arboretum_gosdt.sparse_team import SparseTeam
 
-        return SparseTeam(threads, *asked, **priced)
+        return SparseTeam(threads, *asked, **priced, memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads)
     from arboretum_gosdt.limited import LimitedSearch
 
     deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
@@ -175,9 +175,7 @@ def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context:
 
     needed = 2 * len(merged.bits) * len(merged.tests)  # a byte per outcome, and once more while they are made
     context.look(LAYING * needed)
-    if context.memory_bytes is not None and needed > context.memory_bytes:
-        what = f"{len(merged.tests):,} tests of {len(merged.bits):,} objects take about {needed / 1e6:,.0f} MB in the general search"
-        raise BudgetError(f"{what}; raise budget.memory_mb, ask fewer tests (encoder=bins), or limit nothing but the depth")
+    context.room(needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search")
     bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
     # masses are whole: a node is light where its mass is at most this
     light = math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum())) if asked.light else 0
@@ -189,6 +187,7 @@ def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units, conte
 
     ranked = merge_ranks(problem, tests, units, context)
     context.look(LAYING * ranked.ranks.size)
+    context.room(3 * ranked.ranks.nbytes, f"the ranks of {ranked.ranks.shape[1]:,} columns of {len(ranked.ranks):,} objects")
     search = IntervalSearch(ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1)))
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:

@@ -98,16 +98,18 @@ class SparseSearch:
 
     bits : uint32[rows, ceil(features / 32)].   weights : int64[rows, classes], what a label saves; least of a row 0.
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
-    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   mass : int64[rows], price :
-    int64[features], ascending, of a unit of mass; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
-    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.
+    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   paid : int64[rows] mass, and
+    int64[features] price of a unit of it, ascending; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
+    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.   memory_bytes : for its levels;
+    raises BudgetError where the fewest take more.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
-        without: Collection[str] = (), greedy: bool = True, mass: np.ndarray | None = None, price: np.ndarray | None = None,
-        word: int | None = None,
+        without: Collection[str] = (), greedy: bool = True, paid: tuple[np.ndarray, np.ndarray] | None = None,
+        word: int | None = None, memory_bytes: int | None = None,
     ) -> None:
+        mass, price = paid or (None, None)
         self.asked = Asked(bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price)
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
         planes, summed, own = planes_of(weights, mass)
@@ -130,9 +132,14 @@ class SparseSearch:
         positions = (n_words + 1) * word_bits
         numbers = np.array([classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
-        pairs = n_planes * stride**2 * kind().itemsize
+        shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
+        level = room_of_levels(kind, 1, *shape).bytes_used()
+        if memory_bytes is not None and LEAST_LEVELS * level > memory_bytes:
+            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+            raise BudgetError(f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}")
+        levels = max(LEAST_LEVELS, min(LEVELS, min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level))
         self._data = Data(of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers)
-        self._levels = room_of_levels(kind, max(LEAST_LEVELS, min(LEVELS, LEVELS_BYTES // pairs)), stride, n_words, positions, n_planes, len(sizes), bool(len(price)))
+        self._levels = room_of_levels(kind, levels, *shape)
         self._scratch = Scratch(
             np.empty(parts * 32, kind), np.empty(2 * stride, kind), np.empty(2 * stride, kind),
             np.empty(n_words, kind), np.empty(n_words, kind), np.empty(n_planes, kind), np.empty(2, kind), np.empty(stride, kind),
@@ -187,10 +194,11 @@ class SparseSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None], slices: float = math.inf) -> str:
         self._timed = slices == math.inf
+        memory_bytes = None if memory_bytes is None else max(0, memory_bytes - self._random.nbytes - self._virtual.nbytes - self.asked.bits.nbytes)
 
         def told() -> None:
             self._look()
-            if self._greedy and self._slices >= EASY:
+            if self._greedy and self._slices >= EASY and (memory_bytes is None or 2 * self.bytes_used <= memory_bytes):
                 self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until, lambda: tell(self.lower, self.upper)))
             tell(self.lower, self.upper)
 

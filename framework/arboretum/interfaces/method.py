@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from arboretum.errors import CapabilityError, OutOfTime
+from arboretum.errors import BudgetError, CapabilityError, OutOfTime
 from arboretum.interfaces.component import Component, param
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
@@ -139,6 +139,12 @@ class Context:
         if steps > self.steps_left:
             needed = steps / STEPS_PER_SECOND
             raise OutOfTime(f"the budget of seconds ran out before the search, which takes some {needed:.2g} seconds to prepare; raise budget.seconds")
+
+    def room(self, needed: float, what: str) -> None:
+        """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget: before they are made."""
+        if self.memory_bytes is not None and needed > self.memory_bytes:
+            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+            raise BudgetError(f"{what} take about {needed / 1e6:,.0f} MB, and the budget is {self.memory_bytes / 1e6:,.0f} MB; {ways}")
 
 
 @attrs.frozen

@@ -87,7 +87,8 @@ def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: in
     if not weights.any():
         return 0
     asked = bits, weights, has.shape[1], p, q, depth, without
-    search = SparseTeam(threads, *asked, mass=mass, price=price) if threads > 1 else SparseSearch(*asked, mass=mass, price=price)
+    paid = None if price is None else (mass, price)
+    search = SparseTeam(threads, *asked, paid=paid) if threads > 1 else SparseSearch(*asked, paid=paid)
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
     expected = least_cost(has, weights, p, q, depth, np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price)
@@ -153,7 +154,7 @@ def test_prices_on_a_table_of_several_vectors_and_many_levels():
     mass, price = weights.sum(axis=1) + draw.integers(0, 2, 150), np.sort(draw.integers(100, 1700, 48))
     found = set()
     for without in SETTINGS:
-        search = SparseSearch(packed, weights, 48, 1_000_000, 400_000, 6, without, mass=mass, price=price)
+        search = SparseSearch(packed, weights, 48, 1_000_000, 400_000, 6, without, paid=(mass, price))
         assert search.run(None, None, lambda low, value: None) == ""
         assert cost_of(search.tree(), has, weights, 1_000_000, 400_000, mass, price)[0] == search.upper == search.lower
         found.add(search.upper)
