@@ -34,7 +34,7 @@ MOST_WEIGHT = 1 << 30
 """Products of two weights fit into 62 bits."""
 EVERY = 256
 """Trees between looks at the clock."""
-PER_OUTCOME, BYTES = 8, 4
+PER_OUTCOME, BYTES = 12, 4
 """Steps and bytes for each outcome of a test while the tests are laid out."""
 ROUNDING = 1e-9
 """Rates that are about as close as the limit are compared in whole numbers."""
