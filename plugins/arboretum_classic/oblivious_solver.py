@@ -63,6 +63,7 @@ class _Sets:
         objects, objective = problem.objects, problem.parts.objective
         self.problem, self.context = problem, context
         context.look(PER_ROW * len(objects.codes) + PER_CODE * objects.codes.size)
+        context.room(8 * objects.codes.size, f"equal rows among {objects.n_objects:,} objects")
         rows, self.group = np.unique(np.ascontiguousarray(objects.codes), axis=0, return_inverse=True)
         self.group = self.group.reshape(-1)
         weights = np.zeros((len(rows), objects.n_classes))

@@ -148,8 +148,8 @@ class Space:
         return found
 
 
-PER_ROW, PER_CODE = 600, 5
-"""Steps for each row and each code while equal rows are found."""
+PER_ROW, PER_CODE, BYTES = 600, 5, 20
+"""Steps for each row and each code, and bytes for each code, while equal rows are found."""
 
 
 def space_of(problem: Problem, *, refuse_inconsistent: bool = False, context: Context = Context()) -> Space:  # noqa: B008 - frozen
@@ -160,6 +160,7 @@ def space_of(problem: Problem, *, refuse_inconsistent: bool = False, context: Co
     rule = problem.parts.leaf_rule(counting_objects=True)
     refuse_unfit("subtable_dp", objects, prices)
     context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
+    context.room(BYTES * objects.codes.size, f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns")
     codes, index, inverse = _distinct(objects)
     inconsistent = _inconsistent(codes)
     if inconsistent and refuse_inconsistent:

@@ -321,7 +321,9 @@ class Ranked:
 def merge_ranks(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Ranked:  # noqa: B008 - frozen
     """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))  # each test of another family is one
-    context.look(LAYING * tests.codes.shape[1] * int(per_column.sum()))
+    ranks = tests.codes.shape[1] * int(per_column.sum())
+    context.look(LAYING * ranks)
+    context.room(16 * ranks, f"the ranks of {int(per_column.sum()):,} columns of {tests.codes.shape[1]:,} objects")
     first, weights, helps, _, base, _ = _grouped(problem, units, tests.codes.astype(np.uint32))
     rows, starts, columns = first[helps], tests.first, []
     for column in range(len(tests.codes)):

@@ -187,7 +187,6 @@ def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units, conte
 
     ranked = merge_ranks(problem, tests, units, context)
     context.look(LAYING * ranked.ranks.size)
-    context.room(3 * ranked.ranks.nbytes, f"the ranks of {ranked.ranks.shape[1]:,} columns of {len(ranked.ranks):,} objects")
     search = IntervalSearch(ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1)))
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:

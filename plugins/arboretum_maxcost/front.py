@@ -109,7 +109,7 @@ class Search:
         depth, now = 0, time.monotonic()
         until = None if context.deadline is None else now + SEARCH_SHARE * (context.deadline - now)
         while self.max_depth is None or depth <= self.max_depth:
-            self._round(depth, context, until if depth else context.latest)
+            self._round(depth, context, until)
             if self.stopped == "seconds" and depth == 0:
                 raise OutOfTime("the budget of seconds ran out before there was any tree; raise budget.seconds")
             if self.stopped and depth:
@@ -128,6 +128,7 @@ class Search:
         form = self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
         self._make_room()
         self.root = int(self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth))
+        until = until if depth else context.latest  # now that the kernel is loaded
 
         def tell() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")

@@ -82,8 +82,8 @@ class Space:
         return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
 
 
-PER_ROW, PER_CODE = 600, 5
-"""Steps for each row and each code while equal rows are found."""
+PER_ROW, PER_CODE, BYTES = 600, 5, 20
+"""Steps for each row and each code, and bytes for each code, while equal rows are found."""
 
 
 def space_of(
@@ -93,6 +93,7 @@ def space_of(
     objects, prices = problem.objects, problem.prices
     refuse_unfit(solver, objects, prices)
     context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
+    context.room(BYTES * objects.codes.size, f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns")
     labelled = np.concatenate([objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe")
     _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
     merged, n = merged.ravel(), len(index)

@@ -39,7 +39,7 @@ class Dl85:
         n_tests, n_groups = found.outcome.shape  # no path asks more
         context.look(PER_OUTCOME * found.outcome.size)
         search = self._search(found, min(n_tests, n_groups - 1, n_tests if depth is None else depth), least)
-        room = room_of(context, search.fixed_bytes, f"{n_tests:,} tests of {n_groups:,} groups of rows")
+        room = room_of(context, search.fixed_bytes + found.outcome.nbytes, f"{n_tests:,} tests of {n_groups:,} groups of rows")
         stopped, details = run(search.work, lambda: search.make_room(room), context, lambda: self._tell(found, search, context))
         details |= {"itemsets": search.known} | ({"row_sets": search.row_sets} if self.row_sets else {})
         return found.solution(found.tree(search.tree()), found.value(found.inevitable + found.leaf), stopped, (search.steps, "itemsets"), details)

@@ -60,7 +60,7 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
     sums, counts = Statistics.of(objects).totals(np.arange(objects.n_objects))
     tree = assemble(objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum())))
     if objects.task is Task.classification:
-        trees = [attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes)]
+        trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]  # the heaviest class, where all are as good
     else:
         trees = [attrs.evolve(tree, value=np.array([objective.leaf_value(objects.y, objects.weight)]))]
     value, tree = min(((float(objective.value(one, problem)), one) for one in trees), key=lambda found: found[0])

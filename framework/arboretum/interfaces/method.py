@@ -17,9 +17,9 @@ from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.table import Table
 
-STEPS_PER_SECOND, GRACE, MOMENT = 3e8, 0.1, 0.3
-"""Simple steps of a compiled loop that a processor of these years does in a second; seconds of preparation, and of the search for a first tree,
-that no budget refuses."""
+STEPS_PER_SECOND, GRACE, MOMENT, FEW_BYTES = 3e8, 0.1, 0.3, 1_000_000
+"""Simple steps of a compiled loop that a processor of these years does in a second; seconds of preparation, and of the search for a first tree, and
+bytes of preparation, that no budget refuses."""
 
 
 @attrs.frozen
@@ -141,8 +141,8 @@ class Context:
             raise OutOfTime(f"the budget of seconds ran out before the search, which takes some {needed:.2g} seconds to prepare; raise budget.seconds")
 
     def room(self, needed: float, what: str) -> None:
-        """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget: before they are made."""
-        if self.memory_bytes is not None and needed > self.memory_bytes:
+        """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget, before they are made; a megabyte is always there."""
+        if self.memory_bytes is not None and needed > max(self.memory_bytes, FEW_BYTES):
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             raise BudgetError(f"{what} take about {needed / 1e6:,.0f} MB, and the budget is {self.memory_bytes / 1e6:,.0f} MB; {ways}")
 

@@ -125,7 +125,8 @@ def test_what_does_not_fit_is_rounded_and_the_slack_covers_it(objective):
         assert units.q * int(units.loss.sum()) < 1 << 62
 
 
-def test_what_no_form_of_it_can_be_asked_is_refused_with_the_way_out():
+def test_what_no_form_of_it_can_be_asked_is_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setattr("arboretum.interfaces.method.FEW_BYTES", 0)
     problem = tiny_problem(1, n_rows=6)
     wide = attrs.evolve(problem.objects.features[0], family=Family.multiway, n_bins=3)
     features = (wide, *problem.objects.features[1:])

@@ -192,7 +192,8 @@ def test_an_interrupt_returns_the_best_tree_so_far():
         PLAIN.least(problem, Context(proven=end))
 
 
-def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree():
+def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree(monkeypatch):
+    monkeypatch.setattr("arboretum.interfaces.method.FEW_BYTES", 0)
     with pytest.raises(BudgetError, match="tests of 200 objects as bits take about 0 MB"):
         solved(noise(n_rows=200), Context(memory_bytes=10))
     with pytest.raises(BudgetError, match="in the general search take about .* MB.* raise budget.memory_mb"):

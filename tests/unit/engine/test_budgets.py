@@ -7,7 +7,7 @@ import pytest
 
 import arboretum
 from arboretum.errors import BudgetError, OutOfTime
-from arboretum.interfaces.method import GRACE, STEPS_PER_SECOND, Context
+from arboretum.interfaces.method import FEW_BYTES, GRACE, STEPS_PER_SECOND, Context
 
 DEEP = ["stopping=[standard]", "stopping.standard.max_depth=3", "objective.lam=0"]
 ASKED = {
@@ -26,6 +26,7 @@ ASKED = {
     "dl8": ["method=dl8", *DEEP],
     "osdt": ["method=osdt"],
     "rank": ["method=rank"],
+    "rank, a heavier second class": ["dataset=tic-tac-toe", "method=rank"],
     "gosdt_reference": ["method=gosdt_reference"],
     "binoct": ["method=exact", "solver=binoct", "objective=accuracy", *DEEP],
     "regression": ["dataset=diabetes", "method=regression", "encoder=bins"],
@@ -82,3 +83,12 @@ def test_what_takes_a_tenth_of_a_second_is_always_done():
         late.look(2 * STEPS_PER_SECOND)
     Context().look(math.inf)
     assert Context().latest is None and late.latest > late.deadline
+
+
+def test_arrays_beyond_the_budget_are_refused_before_they_are_made():
+    tight = Context(memory_bytes=2_000_000)
+    tight.room(2e6, "the bits")
+    with pytest.raises(BudgetError, match=r"the bits take about 3 MB, and the budget is 2 MB; raise budget\.memory_mb"):
+        tight.room(3e6, "the bits")
+    Context(memory_bytes=1).room(FEW_BYTES, "a small table")
+    Context().room(math.inf, "whatever")
