@@ -164,7 +164,7 @@ class Attempt:
 
     def _least(self, cost: Any) -> tuple[int, np.ndarray | None]:
         """What a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one found, if one was searched."""
-        from arboretum_gosdt.sparse import SparseSearch, refuse_pairs
+        from arboretum_gosdt.sparse import SparseSearch
 
         costs, depth = cost.cost, self.asked.depth
         most = costs.max(axis=1)
@@ -172,8 +172,8 @@ class Attempt:
         kept = saves.any(axis=1)
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        refuse_pairs(saves, len(self.merged.tests), self.context.memory_bytes or DEFAULT_BYTES)
-        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=self.context.memory_bytes)
+        room = self.context.memory_bytes or DEFAULT_BYTES
+        search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=room)
         tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
         search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
         self.sets += search.subproblems

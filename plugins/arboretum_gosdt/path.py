@@ -166,7 +166,7 @@ class _Search:
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
         """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
-        from arboretum_gosdt.sparse import SparseSearch, refuse_pairs
+        from arboretum_gosdt.sparse import SparseSearch
 
         prepared = self.merged.prepared
         first = self.search is None
@@ -174,8 +174,8 @@ class _Search:
             self.floor = None
             return self.leaf, ""
         if self.search is None:
-            refuse_pairs(prepared.weights, len(prepared.tests), self.context.memory_bytes or DEFAULT_BYTES)
-            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth, memory_bytes=self.context.memory_bytes)
+            room = self.context.memory_bytes or DEFAULT_BYTES
+            search = SparseSearch(prepared.bits, prepared.weights, len(prepared.tests), p, q, self.asked.depth, memory_bytes=room)
         else:  # there are no trees below ``known`` at lower prices, nor above it at higher ones, that have not been found
             search = self.search.again(p, q)
             search.below(q * known.loss + p * known.leaves)

@@ -151,13 +151,12 @@ def bounds_of(which: Which) -> tuple[str, ...]:
 def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int, context: Context) -> Search:
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
-        from arboretum_gosdt.sparse import SparseSearch, refuse_pairs
+        from arboretum_gosdt.sparse import SparseSearch
 
         arrays, priced = (prepared.bits, prepared.weights), {}
         if units.price_value:  # objects that no label helps pay for tests, too
             arrays, priced = (merged.bits, merged.weights), {"paid": (merged.mass, merged.price)}
         asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
-        refuse_pairs(arrays[1], len(prepared.tests), context.memory_bytes)
         if threads == 1:
             return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
         from arboretum_gosdt.sparse_team import SparseTeam

@@ -84,15 +84,6 @@ def room_of_levels(kind: type, levels: int, stride: int, n_words: int, positions
     }, tables=())  # fmt: skip
 
 
-def refuse_pairs(weights: np.ndarray, n_features: int, memory_bytes: int | None) -> None:
-    """Raise BudgetError where the pairs of the features take more bytes, on the fewest levels that a search has."""
-    item = 2 if int(weights.max(axis=1).sum()) <= SMALL else 4
-    needed = LEAST_LEVELS * weights.shape[1] * item * (-(-n_features // PART) * PART) ** 2
-    if memory_bytes is not None and needed > memory_bytes:
-        ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
-        raise BudgetError(f"the pairs of {n_features:,} tests on {LEAST_LEVELS} levels take {needed / 1e6:,.0f} MB; {ways}")
-
-
 class SparseSearch:
     """Minimise q · loss + p · leaves + what the tests cost.
 
@@ -133,7 +124,7 @@ class SparseSearch:
         numbers = np.array([classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64)
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
-        level = room_of_levels(kind, 1, *shape).bytes_used()
+        level = sum(math.prod(one.shape[1:]) * one.itemsize for one in room_of_levels(kind, 0, *shape).values())
         if memory_bytes is not None and LEAST_LEVELS * level > memory_bytes:
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             raise BudgetError(f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}")

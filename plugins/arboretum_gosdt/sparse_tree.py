@@ -122,15 +122,12 @@ def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
                 counts[k, features] += weight
                 for w in range(bits.shape[1]):
                     word = np.uint64(bits[r, w] ^ bits[order[0], w])
-                    while word != 0:  # rows differ in few tests of many categories
+                    while word != 0:  # rows differ in few tests of many categories; which side is which changes no cost
                         counts[k, 32 * w + lowest(word)] += weight
                         word &= word - np.uint64(1)
     total, best = np.int64(0), np.int64(0)
     for k in range(classes):
         total, best = total + counts[k, features], max(best, counts[k, features])
-        for f in range(features):  # counted were those that differ from the first row
-            if bits[order[0], f >> 5] >> np.uint32(f & 31) & np.uint32(1):
-                counts[k, f] = counts[k, features] - counts[k, f]
     best = q * (total - best) + p
     for f in range(features):
         with_f, without_f = np.int64(0), np.int64(0)

@@ -150,7 +150,8 @@ class Within:
     def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
         """How many trees of each cost every set has (:class:`arboretum_gosdt.within_count.Counted`).  In the seconds of :meth:`run`.
 
-        Raises BudgetError for too few bytes, OutOfTime for seconds.   without : bool[tests], only trees that ask none of these.   modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
+        without : bool[tests], only trees that ask none of these.   modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
+        Raises BudgetError where bytes are too few, OutOfTime where seconds are.
         """
         from arboretum_gosdt import within_count as kernels
 

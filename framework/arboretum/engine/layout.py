@@ -18,7 +18,7 @@ class Coded(Protocol):
     """A solver's own table, of the objects or of those that it merged.
 
     codes : unsigned[features, n].   family, first_test : int64[features], as in :mod:`arboretum.kernels.solving.rows`.
-    label : int[n].   weight : float64[n].   count : int64[n], rows that each stands for.   price : float64[tests].
+    label : int[n].   weight : float64[n].   count : int64[n], rows that each stands for.
     objects : the training objects.   impurity : component, or None.
     """
 

@@ -12,6 +12,7 @@ from arboretum_gosdt.prepared import MOST
 from arboretum_gosdt.sparse import BOUNDS, SparseSearch
 from arboretum_gosdt.sparse_node import BEST
 from arboretum_gosdt.sparse_team import SparseTeam
+from arboretum_gosdt.sparse_tree import two_leaves
 
 
 def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None, mass: np.ndarray, price: np.ndarray) -> int:
@@ -214,3 +215,17 @@ def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
             assert found <= depth and cost == asked.hang(nodes).settle() <= asked.leaf(np.ones(len(has), bool)), (seed, depth)
             deepest = max(deepest, found)
     assert deepest > 2  # trees are not all trivial
+
+
+@pytest.mark.parametrize("some", [False, True])
+def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
+    """They are laid out where the memo knows nothing; a wrong count would only make the tree dearer, and slower ways would mend it."""
+    for seed in range(60):
+        has, bits, weights, p, q, _, mass, price = drawn(seed, priced=True)
+        counts, of = np.zeros((weights.shape[1], has.shape[1] + 1), np.int64), seed % has.shape[1] if some else -1
+        for side in (0, 1):
+            here = has[:, of] == side if some else np.ones(len(has), bool)
+            leaf = [q * int(weights[rows].sum() - weights[rows].sum(axis=0).max()) + p for rows in (here, *(here & half for f in has.T for half in (f, ~f)))]
+            divided = [one + other + int(paid * mass[here].sum()) for one, other, paid in zip(leaf[1::2], leaf[2::2], price, strict=True)]
+            cost, test = two_leaves(bits, weights, mass, price, np.arange(len(has)), counts, p, q, of, side)
+            assert cost == min(leaf[0], *divided) == (leaf[0] if test < 0 else divided[test])
