@@ -107,6 +107,9 @@ class Attempt:
         context.room(BYTES * n * len(self.merged.tests), f"the outcomes of {len(self.merged.tests):,} tests of {n:,} objects")
         ones = np.zeros(len(self.merged.tests), np.int64)
         self.table = Rows(outcomes_of(self.merged), np.zeros((n, 2), np.int64), self.merged.rows, self.merged.mass, ones)
+        if context.memory_bytes is not None:  # what is left of it
+            held = self.table.outcome.nbytes + self.merged.nbytes
+            self.context = attrs.evolve(context, memory_bytes=max(1, context.memory_bytes - held))
         total = self.merged.class_loss.sum(axis=0)[None]
         self.value, answers = self.loss.of_leaves(total)
         self.best, self.leaves = [(-1, int(answers[0]))], total
@@ -173,9 +176,13 @@ class Attempt:
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
         room = self.context.memory_bytes or DEFAULT_BYTES
+        if (held := sum(one.bytes_used for one in self.searches.values())) > room // 4:  # kept to know sooner what is not below
+            self.searches.clear()
+            held = 0
+        room -= held
         search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=room)
         tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
-        search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
+        search.run(self.context.deadline, room, tell, slices=PATIENCE)
         self.sets += search.subproblems
         leaves = self._plant(search.tree())
         if kept.all() and costs.shape[1] == 2:

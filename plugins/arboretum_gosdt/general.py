@@ -75,6 +75,7 @@ class GeneralSearch:
         self.rules, self.p, self.q = rules, p, q
         n, self.n_features = len(merged.weights), len(merged.tests)
         most = merged.weights.max(axis=1)
+        self._held = merged.nbytes
         self.own = q * int((merged.weights.sum(axis=1) - most).sum())
         excess = most[:, None] - merged.weights
         self._classes = excess.shape[1]
@@ -119,7 +120,7 @@ class GeneralSearch:
 
     @property
     def bytes_used(self) -> int:
-        return len(self._known) * NODE_BYTES + self._outcome.nbytes + self._data.nbytes + self._words.nbytes
+        return len(self._known) * NODE_BYTES + self._outcome.nbytes + self._data.nbytes + self._words.nbytes + self._held
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
         """Go on until it is finished (""), or "seconds" or "bytes" run out."""

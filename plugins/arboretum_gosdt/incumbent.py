@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from arboretum.api import BudgetError
+
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse import SparseSearch
 
@@ -86,7 +88,10 @@ class Asked:
         if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
             return 0
         paid = None if self.mass is None else (self.mass[rows], self.price)
-        small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, paid=paid)
+        try:
+            small = search(self.bits[rows], self.weights[rows], self.n_features, self.p, self.q, depth, greedy=False, paid=paid)
+        except BudgetError:  # there is room for smaller sets
+            return 0
         slices = small.steps(most, until, tell)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
         if found.settle() < node.cost:

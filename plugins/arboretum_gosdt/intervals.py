@@ -151,7 +151,7 @@ class IntervalSearch:
         node_rows = [most + 2 if top else all_ranks + 2 * columns for top in range(levels)]
         item = word.itemsize
         fixed = tables * (columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4) + places * (4 + item)
-        fixed += sum(node_rows) * 112 + 64 * all_ranks
+        fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.ranks.nbytes  # as they came, of different objects, of used columns
         left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
         slots = min(columns, left // max(1, places * item * tables))
         if memory_bytes is not None and slots < 1:

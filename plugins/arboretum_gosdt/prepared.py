@@ -198,10 +198,11 @@ def all_tests(problem: Problem, task: Task = Task.classification, context: Conte
         if missing.any():
             _refuse_missing(solver, objects.raw_features[int(missing.argmax())].column)
         context.look(SORTING * objects.raw.size)
-        ranks = ranks_of(objects.raw + 0.0)  # −0.0 is 0.0
+        ranks = ranks_of(objects.raw)
         cuts = ranks.max(axis=1)
         most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
-        codes = np.concatenate([codes, ranks]).astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)
+        kind = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+        codes = np.concatenate([codes, ranks], dtype=kind, casting="unsafe")  # fewer bytes than to cast what was put together
         family += [THRESHOLDS] * len(cuts)
         counts += cuts.tolist()
     column = np.repeat(np.arange(len(counts)), counts)
@@ -239,6 +240,11 @@ class Merged:
     price: np.ndarray
     helps: np.ndarray
     class_loss: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Of its arrays."""
+        return sum(getattr(one, "nbytes", 0) for one in attrs.astuple(self, recurse=False))
 
     @cached_property
     def prepared(self) -> Prepared:

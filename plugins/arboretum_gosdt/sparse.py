@@ -91,8 +91,8 @@ class SparseSearch:
     depth : tests on a path, at most; None: any number.   without : bounds of ``BOUNDS`` that are not used.
     greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).   paid : int64[rows] mass, and
     int64[features] price of a unit of it, ascending; rows of mass may have no weight.   None: tests cost nothing.   word : bits of a lane,
-    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.   memory_bytes : for its levels;
-    raises BudgetError where the fewest take more.
+    16 or 32 (of part of a table as of the whole, so that one kernel serves both); None: as the weights ask for.   memory_bytes : of which its levels
+    take half; raises BudgetError where the fewest take more.
     """
 
     def __init__(  # noqa: PLR0913 — a table, a price and limits
@@ -114,7 +114,7 @@ class SparseSearch:
         count_groups(planes, sizes)
         group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
         sizes, parts = sizes[group_class, shifts], bits.shape[1]
-        self._greedy, self._timed, self._pace = greedy, True, SLICE / SLICE_SECONDS
+        self._greedy, self._timed, self._pace, self._bytes = greedy, True, SLICE / SLICE_SECONDS, memory_bytes
         use = sum(bit for name, bit in BOUNDS.items() if name not in without)
         n_planes = planes.shape[1]
         of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
@@ -125,7 +125,7 @@ class SparseSearch:
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])  # no path asks more than there are rows
         shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         level = sum(math.prod(one.shape[1:]) * one.itemsize for one in room_of_levels(kind, 0, *shape).values())
-        if memory_bytes is not None and LEAST_LEVELS * level > memory_bytes:
+        if memory_bytes is not None and 2 * LEAST_LEVELS * level > memory_bytes:
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             raise BudgetError(f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}")
         levels = max(LEAST_LEVELS, min(LEVELS, min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level))
@@ -185,12 +185,15 @@ class SparseSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None], slices: float = math.inf) -> str:
         self._timed = slices == math.inf
-        memory_bytes = None if memory_bytes is None else max(0, memory_bytes - self._random.nbytes - self._virtual.nbytes - self.asked.bits.nbytes)
+        given = self.asked.bits.nbytes + self.asked.weights.nbytes
+        memory_bytes = None if memory_bytes is None else max(0, memory_bytes - self._random.nbytes - self._virtual.nbytes - given)
 
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY and (memory_bytes is None or 2 * self.bytes_used <= memory_bytes):
-                self.start_from(first_tree(self.asked, partial(SparseSearch, word=self.word), until, lambda: tell(self.lower, self.upper)))
+                left = None if memory_bytes is None else memory_bytes - self.bytes_used - 2 * given  # which it copies, and counts
+                small = partial(SparseSearch, word=self.word, memory_bytes=left)
+                self.start_from(first_tree(self.asked, small, until, lambda: tell(self.lower, self.upper)))
             tell(self.lower, self.upper)
 
         ended = "interrupt"
@@ -214,8 +217,8 @@ class SparseSearch:
                 self._pace = SLICE / SLICE_SECONDS
                 found = self._work()
                 tell()
-                if found == NEED_ROOM:
-                    self.make_room(None)
+                if found == NEED_ROOM and not self.make_room(self._bytes):
+                    break
         self._look(finished=found == FINISHED)
         return self._slices
 

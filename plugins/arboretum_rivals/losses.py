@@ -12,6 +12,8 @@ from arboretum_rivals.binary import Binary, decimal, unit_of
 
 ENTRIES = 1 << 25
 """Of a table of losses, at most: 268 MB."""
+AT_ONCE = 1 << 20
+"""Entries of the table of which differences are held."""
 STEP = 1e-12
 """Sums of a few numbers up to about 1 may be off by less."""
 RUNGS = 128
@@ -48,8 +50,12 @@ class Loss:
     @property
     def steps(self) -> tuple[float, float, float, float]:
         """The greatest and the smallest that one FP more, one FN more adds: FP, FN, FP, FN; zeros for an area."""
-        found = [np.diff(self.table, axis=axis) for axis in (0, 1)]
-        return tuple(float(pick(one)) if one.size else 0.0 for pick in (np.max, np.min) for one in found)
+        most, least, few = [-np.inf] * 2, [np.inf] * 2, max(1, AT_ONCE // max(1, self.table.shape[1]))
+        for start in range(0, len(self.table), few):
+            for axis in (0, 1):
+                found = np.diff(self.table[start : start + few + 1], axis=axis)
+                most[axis], least[axis] = found.max(initial=most[axis]), found.min(initial=least[axis])
+        return tuple(float(one) if np.isfinite(one) else 0.0 for one in (*most, *least))
 
     @property
     def curved(self) -> bool:
@@ -138,7 +144,8 @@ def loss_of(found: Binary, solver: str) -> Loss:
         factor, errors = objective.factors([negatives * found.unit, positives * found.unit]), objective.errors(2)
         per = [float(factor[y] * (errors[y][1 - y] - errors[y][y]) * found.unit) for y in (0, 1)]
         right = factor[0] * errors[0][0] * negatives + factor[1] * errors[1][1] * positives
-        table = per[0] * fp[:, None] + per[1] * fn + float(right * found.unit)
+        table = per[0] * fp[:, None] + per[1] * fn
+        table += float(right * found.unit)
         if min(per) < 0:
             raise CapabilityError(f"solver {solver} needs errors to cost no less than right answers; check objective.costs, or use solver=gosdt")
     else:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Solution, Tree, param
+from arboretum.api import Context, Problem, Shape, Solution, Tree, param, shape_of
 from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, columns_of, few, read, room_of, run
 from arboretum_rivals.losses import ENTRIES, Loss, class_weights, loss_of
 from arboretum_rivals.printed import Rule
@@ -59,10 +59,12 @@ class Rank:
         found = read(problem, self.name, self.limits, class_weights, context)
         context.look(PER_OUTCOME * found.outcome.size)
         found = in_order(found)
-        context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(float(np.prod(found.cost.sum(axis=0) + 1.0)), ENTRIES))
+        losses = int(np.prod(found.cost.sum(axis=0) + 1.0)) if shape_of(problem.parts.objective) is not Shape.ranking else 0
+        context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES))
+        losses = losses if losses <= ENTRIES else 0  # of more it is refused below
+        what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"
+        room = room_of(context, 8 * losses + 17 * found.outcome.size, what)  # of an outcome 8 bytes, 8 while they are made, and itself
         loss = loss_of(found, self.name)
-        what = f"{len(found.tests):,} tests and the losses of {loss.table.size:,} (FP, FN)"
-        room = room_of(context, loss.table.nbytes + 8 * found.outcome.size, what)
         search = self._search(problem, context.seed, found, loss)
 
         def tell() -> None:
@@ -136,7 +138,7 @@ class Search:
         padded[:-1, :groups], padded[-1, :groups] = found.outcome, True
         bits = np.ascontiguousarray(np.packbits(padded, axis=1, bitorder="little")).view(np.uint64)
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
-        mask = np.ascontiguousarray(-found.outcome.T.astype(np.int64))
+        mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = kernels_leaves.Data(mask, bits[:-1], p, n, found.rows, words, loss.table, np.ones((1, 2)), np.empty((2, 0)))
         whole = [np.zeros(tests, np.int64) for _ in range(3)]
         walk = [np.zeros(66, np.int64) for _ in range(2)]
