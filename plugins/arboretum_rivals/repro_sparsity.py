@@ -178,9 +178,10 @@ def _insignificant(folds: Sequence[Fold], whole: bool) -> list[Claim]:
             means.setdefault(fold.dataset, []).append(float(np.mean(near)))
     told, apart = [], []
     for name, own in means.items():
-        error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else float("nan")
-        apart.append(abs(np.mean(own)) > APART * error)
-        told.append(f"{name} {np.mean(own):+.2%} ± {error:.2%} ({len(own)} folds)")
+        error = float(np.std(own, ddof=1) / len(own) ** 0.5) if len(own) > 1 else 0.0
+        apart += [abs(np.mean(own)) > APART * error] * (len(own) > 1)  # one fold says nothing of a spread
+        spread = f" ± {error:.2%}" if len(own) > 1 else ""
+        told.append(f"{name} {np.mean(own):+.2%}{spread} ({len(own)} fold{'s' * (len(own) > 1)})")
     if not told:
         return []
     sentence = "I.6, Figure 13: the difference of frontiers on test rows sometimes becomes insignificant where training accuracies are close"

@@ -80,7 +80,7 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
 
 
 def counts_and_verdict(facts: VerdictFacts) -> list[str]:
-    """Counts, the largest deviation, and the verdict: of how much, where it is not of the whole study."""
+    """Counts, the largest deviation without a reason, and the verdict: of how much, where it is not of the whole study."""
     judged, asked = facts.judgement, facts.facts
     if not judged.cells and not judged.claims:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
@@ -88,9 +88,9 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
     if judged.cells:
         printed, own = ([cell for cell in judged.cells if cell.recomputed is told] for told in (False, True))
         lines = [_counts(what, cells) for what, cells in (("cell", printed), ("recomputed number", own)) if cells]
-        if measured := [cell for cell in judged.cells if cell.error > 0.0]:  # exact numbers have none
+        if measured := [cell for cell in judged.cells if cell.error > 0.0 and not cell.reason]:  # exact numbers have none
             far = max(measured, key=lambda cell: abs(cell.deviation))
-            lines[0] += f"; largest deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
+            lines[0] += f"; largest unexplained deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
     if judged.claims:
         lines.append(_counts("claim", judged.claims))
     return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
