@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 
 import attrs
 import pytest
 
 from arboretum.api import Context, StoreError, VerificationError
+from arboretum.engine import interruptions
 from arboretum.runs.folder import read_run
 from arboretum_gosdt import proving
 
@@ -58,6 +60,20 @@ def test_a_bound_that_is_not_true_is_not_kept_as_verified(solved, here):
     assert not read_run(here / "r").verified
 
 
+PATIENCE = 0.5
+"""Seconds, twice as many where a machine is busy."""
+
+
+def raise_after_the_search(monkeypatch):
+    from arboretum.engine import select
+
+    def pruned(grown, context, own=select.prune):
+        signal.raise_signal(signal.SIGTERM)
+        return own(grown, context)
+
+    monkeypatch.setattr(select, "prune", pruned)
+
+
 def test_a_signal_costs_the_proof_alone(solved, here):
     assert solved(raising(KeyboardInterrupt(signal.SIGTERM))).status == 143
     assert "no proof is written: it was interrupted" in read_run(here / "r").notes
@@ -96,7 +112,7 @@ def test_a_signal_while_the_trees_of_a_front_are_verified_costs_these_alone(toy,
     assert toy("method=front", "seed=3", "hydra.run.dir=r").status == 143
     kept = read_run(here / "r")
     assert kept.verified and kept.solution.front is None and kept.fingerprint.startswith("unfinished-")
-    assert "the other trees are left out: the run was ended while they were verified" in kept.notes
+    assert "the other trees are left out: the run was ended before they were verified" in kept.notes
 
 
 def test_a_signal_after_the_search_waits_until_its_record_is_kept(toy, here, monkeypatch):
@@ -109,3 +125,49 @@ def test_a_signal_after_the_search_waits_until_its_record_is_kept(toy, here, mon
     monkeypatch.setattr(execute, "write_run", written)
     assert toy("method=gosdt", "objective.lam=0.1", "seed=3", "hydra.run.dir=r").status == 130
     assert read_run(here / "r").verified
+
+
+def test_nobody_s_patience_ends_while_the_record_is_written(toy, here, monkeypatch):
+    from arboretum.config import execute
+
+    def written(folder, files, own=execute.write_run):
+        time.sleep(3 * PATIENCE)
+        own(folder, files)
+
+    monkeypatch.setattr(execute, "write_run", written)
+    for name in ("PATIENCE_SECONDS", "FOUND_SECONDS"):
+        monkeypatch.setattr(interruptions, name, PATIENCE)
+    raise_after_the_search(monkeypatch)
+    assert toy("method=gosdt", "objective.lam=0.1", "seed=3", "hydra.run.dir=r").status == 143
+    assert read_run(here / "r").verified
+
+
+def test_where_a_signal_waits_when_the_search_is_over_its_tree_alone_is_verified(toy, here, monkeypatch):
+    raise_after_the_search(monkeypatch)
+    assert toy("method=front", "seed=3", "hydra.run.dir=r").status == 143
+    kept = read_run(here / "r")
+    assert kept.verified and kept.solution.front is None
+    assert "the other trees are left out: the run was ended before they were verified" in kept.notes
+
+
+@pytest.mark.parametrize("ended_by", [(signal.SIGTERM,), ()])
+def test_the_front_of_a_run_that_was_interrupted_is_kept_but_not_drawn(ended_by, toy, here, monkeypatch):
+    """Two hundred trees take seconds to be drawn."""
+    from arboretum_maxcost import front
+
+    def spread(*how, own=front.spread):
+        monkeypatch.setattr(interruptions.Held, "look", look)
+        return own(*how)
+
+    def look(held):
+        if held.found:
+            return
+        monkeypatch.undo()
+        raise KeyboardInterrupt(*ended_by)
+
+    monkeypatch.setattr(front, "spread", spread)
+    assert toy("method=front", "seed=3", "hydra.run.dir=r").status == 128 + (*ended_by, signal.SIGINT)[0]
+    kept = read_run(here / "r")
+    assert kept.verified and len(kept.solution.front.points) > 1
+    assert (here / "r" / "front.json").exists() and not (here / "r" / "front.html").exists()
+    assert set(kept.solution.front.files()) == {"front.json", "front.svg", "front.html"}

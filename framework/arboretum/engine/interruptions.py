@@ -23,21 +23,39 @@ HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if ha
 class Held:
     """Signals that are held back.
 
-    ended : what the handler raised of one that came when nobody looked up any more.   found : whether the search is over.
+    ended : what the handler raised of one that came when nobody looked up any more.   found : whether the search is over.   kept : whether
+    what it found is being written down, which no first signal breaks off.
     """
 
     before: dict[int, Any] = attrs.field(factory=dict)
     waiting: list[tuple[int, FrameType | None]] = attrs.field(factory=list)
-    timer: threading.Timer | None = None
+    timer: threading.Timer = attrs.field(factory=lambda: threading.Timer(0.0, lambda: None))
     ended: KeyboardInterrupt | None = None
     found: bool = False
+    kept: bool = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while signals are held back."""
         if self.waiting:
             self.look()
         self.waiting.append((number, frame))
-        self._wait(number, FOUND_SECONDS if self.found else PATIENCE_SECONDS, time.process_time(), BUSY)
+        self._begin()
+
+    def search_over(self) -> None:
+        """What comes now is done to keep what was found, and what waits has the patience with that."""
+        self.found = True
+        self._begin()
+
+    def keeping(self) -> None:
+        """What was found is written down now."""
+        self.kept = True
+        self._begin()
+
+    def _begin(self) -> None:
+        """Have patience from now on with the signal that waits, if one does."""
+        self.timer.cancel()
+        if self.waiting and not self.kept:
+            self._wait(self.waiting[0][0], FOUND_SECONDS if self.found else PATIENCE_SECONDS, time.process_time(), BUSY)
 
     def _wait(self, number: int, patience: float, since: float, turns: int) -> None:
         """Send the signal again after so many seconds, which a busy machine lengthens: as long as the process has not had them, some turns more."""

@@ -163,9 +163,10 @@ def run(
     scale = Scale.of(prepared.table, request.parts)
     table = scale.table(prepared.table)
     with held(request.parts.solver is not None) as signals:
-        how = {"listen": functools.partial(signals.heard_by, after=later), "scale": scale, "warm": True, "sealed": True}
+        how = {"listen": functools.partial(signals.heard_by, after=later), "over": signals.search_over, "scale": scale, "warm": True, "sealed": True}
         fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
-        signals.found = True
+        if signals.waiting:
+            fitted = attrs.evolve(fitted, solution=_alone(fitted.solution))
         try:
             record, metrics = _verified(request, prepared, table, fitted, progress)
         except KeyboardInterrupt as error:
@@ -176,6 +177,7 @@ def run(
         left = later.of(fitted.solution.tree)
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
+        signals.keeping()
         if request.parts.solver is not None or what:
             keep(cut if what else record)
     if (ended := signals.ended) is not None:
@@ -197,7 +199,9 @@ def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
 
 def _alone(solution: Solution) -> Solution:
     """The solution with its own tree alone, for there is no time to verify more."""
-    note = "the other trees are left out: the run was ended while they were verified"
+    if solution.front is None and not solution.others:
+        return solution
+    note = "the other trees are left out: the run was ended before they were verified"
     return attrs.evolve(solution, front=None, others=(), finished=False, notes=(*solution.notes, note))
 
 
@@ -324,13 +328,14 @@ def pose(
 def fit(
     parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
     progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
-    listen: Callable[[Context], Context] = lambda context: context,
+    listen: Callable[[Context], Context] = lambda context: context, over: Callable[[], None] = lambda: None,
 ) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
 
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
     sealed : take checksums, by which verification finds out whether a component has changed the data.
-    scale : what the table was divided by.   listen : makes the context that the method is handed.
+    scale : what the table was divided by.   listen : makes the context that the method is handed.   over : called when
+        the search is.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
@@ -343,7 +348,9 @@ def fit(
     progress(0, None, f"growing with {parts.method.name}")
     with clock(timings, "fit", progress):
         context = listen(budget.context(seed, progress))
-        grown = select.prune(select.grow_or_tune(problem, context), context)
+        grown = select.grow_or_tune(problem, context)
+        over()
+        grown = select.prune(grown, context)
         solution = _legible(grown.solution, problem.objects.table)
     told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal, "scale": posed.scale}
     return Fit(solution, grown.problem, grown.selections, **told)

@@ -35,7 +35,8 @@ PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a recor
 def artifacts(record: Record) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree.
 
-    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``.
+    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``, of which
+    a run that was interrupted has the first alone: nobody waits then until hundreds of trees are drawn (``Front.files`` does it later).
     """
     tree, trees = record.tree, {}
     if tree is not None:
@@ -43,7 +44,8 @@ def artifacts(record: Record) -> dict[str, str]:
     others = () if record.solution is None else record.solution.others
     trees |= {FURTHER.format(number): other.to_json() for number, other in enumerate(others, 2)}
     front = None if record.solution is None else record.solution.front
-    trees |= {} if front is None else front.files(record.title)
+    if front is not None:
+        trees |= {FRONTS[0]: front.text()} if record.solution.interrupted else front.files(record.title)
     checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
 
