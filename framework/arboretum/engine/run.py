@@ -165,7 +165,8 @@ def run(
     with held(request.parts.solver is not None) as signals:
         how = {"listen": functools.partial(signals.heard_by, after=later), "over": signals.search_over, "scale": scale, "warm": True, "sealed": True}
         fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
-        if signals.waiting:
+        ended = fitted.solution.interrupted
+        if signals.waiting or (ended and ended.args):  # whoever sends a signal does not wait either
             fitted = attrs.evolve(fitted, solution=_alone(fitted.solution))
         try:
             record, metrics = _verified(request, prepared, table, fitted, progress)
@@ -174,6 +175,8 @@ def run(
                 raise
             fitted = attrs.evolve(fitted, solution=_alone(_ended(fitted.solution, error)))
             record, metrics = _verified(request, prepared, table, fitted, progress)
+        if signals.waiting and record.solution is not None:  # now, so that nobody waits for what is drawn of it
+            record = attrs.evolve(record, solution=_ended(record.solution, signals.interruption))
         left = later.of(fitted.solution.tree)
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
@@ -198,11 +201,12 @@ def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
 
 
 def _alone(solution: Solution) -> Solution:
-    """The solution with its own tree alone, for there is no time to verify more."""
+    """The solution with its own tree alone, for there is no time to verify more; of a front the points stay."""
     if solution.front is None and not solution.others:
         return solution
     note = "the other trees are left out: the run was ended before they were verified"
-    return attrs.evolve(solution, front=None, others=(), finished=False, notes=(*solution.notes, note))
+    front = solution.front and attrs.evolve(solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points])
+    return attrs.evolve(solution, front=front, others=(), finished=False, notes=(*solution.notes, note))
 
 
 def _unfinished(prepared: Prepared) -> str:
