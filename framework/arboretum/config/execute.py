@@ -54,13 +54,14 @@ class Kept:
     def early(self, record: Record) -> None:
         """Keep the record as it is so far, unless the folder holds the same run, finished."""
         if self.folder is not None and not is_taken(self.folder, record.fingerprint):
-            self.write(record)
+            self.write(record, drawn=False)
 
-    def write(self, record: Record) -> dict[str, str]:
-        """Keep the record; returns its files."""
-        if self.last is not None and self.last[0] is record:
+    def write(self, record: Record, drawn: bool = True) -> dict[str, str]:
+        """Keep the record; returns its files.   drawn : with the pictures of a front, which take seconds."""
+        front = record.solution and record.solution.front
+        if self.last is not None and self.last[0] is record and not (drawn and front):
             return self.last[1]
-        files = artifacts(record)
+        files = artifacts(record, drawn)
         if self.folder is not None:
             self.folder = free_folder(self.folder, record.fingerprint) if self.last is None else self.folder  # another process may have been faster
             self.last = record, files

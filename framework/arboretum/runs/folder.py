@@ -32,11 +32,13 @@ LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most, the heavies
 PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a record with its tree is seldom larger
 
 
-def artifacts(record: Record) -> dict[str, str]:
+def artifacts(record: Record, drawn: bool = True) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree.
 
-    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``, of which
-    a run that was interrupted has the first alone: nobody waits then until hundreds of trees are drawn (``Front.files`` does it later).
+    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``.
+
+    drawn : False, as for a run that was interrupted: of a front the first file alone, since hundreds of trees take seconds (``Front.files``
+        draws them later).
     """
     tree, trees = record.tree, {}
     if tree is not None:
@@ -45,7 +47,7 @@ def artifacts(record: Record) -> dict[str, str]:
     trees |= {FURTHER.format(number): other.to_json() for number, other in enumerate(others, 2)}
     front = None if record.solution is None else record.solution.front
     if front is not None:
-        trees |= {FRONTS[0]: front.text()} if record.solution.interrupted else front.files(record.title)
+        trees |= front.files(record.title) if drawn and not record.solution.interrupted else {FRONTS[0]: front.text()}
     checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
 
