@@ -117,7 +117,7 @@ def read(
             raise CapabilityError(f"solver {solver} asks two-way tests, but column {feature.column!r} has {feature.n_bins} branches; use {ways}")
     outcome, tests = _tests(objects, context)
     context.look(PER_OUTCOME * outcome.size)
-    keys = list(map(bytes, np.packbits(np.ascontiguousarray(outcome.T), axis=1)))
+    keys = list(map(bytes, np.ascontiguousarray(np.packbits(outcome, axis=0).T)))
     place = {key: k for k, key in enumerate(sorted(set(keys)))}
     group = np.array([place[key] for key in keys], np.int64)
     first = np.unique(group, return_index=True)[1]
@@ -138,7 +138,7 @@ def columns_of(outcome: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and complements."""
-    found: dict[bytes, tuple[int, np.ndarray]] = {}
+    found: dict[bytes, tuple[int, bool]] = {}
     for f, feature in enumerate(objects.features):
         code = objects.codes[:, f]
         for k in range(feature.n_tests):
@@ -146,9 +146,12 @@ def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
             outcome = code > k if feature.family is Family.thresholds else code != k if feature.family is Family.equals else code > 0
             key = np.packbits(outcome ^ outcome[:1]).tobytes()
             if key.strip(b"\0"):
-                found.setdefault(key, (int(objects.test_offset[f]) + k, outcome))
-    outcomes = [outcome for _, outcome in found.values()]
-    return np.array(outcomes, bool).reshape(len(outcomes), objects.n_objects), np.array([test for test, _ in found.values()], np.int64)
+                found.setdefault(key, (int(objects.test_offset[f]) + k, bool(outcome[0])))
+    context.room(2 * len(found) * objects.n_objects, f"the outcomes of {len(found):,} tests of {objects.n_objects:,} objects")  # and of groups of them
+    outcomes = np.empty((len(found), objects.n_objects), bool)
+    for into, (key, (_, first)) in zip(outcomes, found.items(), strict=True):
+        into[:] = np.unpackbits(np.frombuffer(key, np.uint8), count=objects.n_objects) != first
+    return outcomes, np.array([test for test, _ in found.values()], np.int64)
 
 
 def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:

@@ -58,7 +58,7 @@ class GosdtReference:
             check_file(self.graph)
         found = read(problem, self.name, context=context)
         tests, groups = found.outcome.shape
-        room = room_of(context, 8 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows")
+        room = room_of(context, 10 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows")
         context.look(MADE * PER_OUTCOME * tests * groups)
         search = PrintedSearch(found, self.rule, self.high, context.seed)
 
@@ -95,7 +95,7 @@ class PrintedSearch:
         bits = np.zeros((tests + 1, -(-groups // 64) * 64), bool)
         bits[:-1, :groups], bits[-1, :groups] = found.outcome, True
         packed = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little")).view(np.uint64)
-        mask = np.ascontiguousarray(-found.outcome.T.astype(np.int64))
+        mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = kernels.Data(mask, packed[:-1], found.cost, found.cost.min(axis=1), random_words(groups))
         words, whole, real = np.zeros(tests, np.uint64), np.zeros(tests, np.int64), np.zeros(labels, np.int64)
         self._sums = kernels.Sums(np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real)
