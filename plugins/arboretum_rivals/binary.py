@@ -128,11 +128,11 @@ def read(
     return Binary(problem, columns_of(outcome, first), tests, group, cost, leaf, rows, unit)
 
 
-def columns_of(outcome: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """``outcome[:, which]`` of bool[tests, groups], row by row, since one row fits into a cache."""
+def columns_of(outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
+    """``outcome[order][:, which]`` of bool[tests, groups], row by row, since one row fits into a cache."""
     found = np.empty((len(outcome), len(which)), bool)
-    for row, into in zip(outcome, found, strict=True):
-        into[:] = row[which]
+    for k, into in zip(range(len(outcome)) if order is None else order, found, strict=True):
+        into[:] = outcome[k][which]
     return found
 
 

@@ -114,7 +114,7 @@ def in_order(found: Binary) -> Binary:
     sides = np.stack([one, whole - one])
     left = (sides.prod(axis=2) / np.maximum(sides.sum(axis=2), 1)).sum(axis=0)
     tests, groups = np.argsort(left, kind="stable"), np.argsort(-p / np.maximum(p + n, 1), kind="stable")
-    outcome, group = columns_of(found.outcome[tests], groups), np.argsort(groups)[found.group]
+    outcome, group = columns_of(found.outcome, groups, tests), np.argsort(groups)[found.group]
     return attrs.evolve(found, outcome=outcome, tests=found.tests[tests], group=group, cost=found.cost[groups], rows=found.rows[groups])
 
 
