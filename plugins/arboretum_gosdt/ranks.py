@@ -23,7 +23,7 @@ def ranks_of(values: np.ndarray) -> np.ndarray:
 
     values : float64[rows, columns], none missing.
     """
-    columns = np.add(values.T, 0.0, order="C")  # −0.0 is 0.0
+    columns = np.add(values.T, 0.0, order="C", dtype=np.float64)  # −0.0 is 0.0
     shift = max(1, columns.shape[1].bit_length())
     order = np.empty(columns.shape, np.uint32 if shift < 31 else np.uint64)
     rows = np.arange(columns.shape[1], dtype=np.int32)

@@ -177,3 +177,10 @@ def test_ranks_are_dense_and_in_order(seed):
     values = generator.choice([-0.0, 0.0, 1e-300, -2.5, 3.0, 7e9, np.inf], (int(generator.integers(1, 30)), 3))
     expected = np.array([np.unique(column, return_inverse=True)[1].ravel() for column in values.T])
     np.testing.assert_array_equal(ranks_of(values), expected)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64, np.uint8])
+def test_values_of_any_kind_are_ranked_as_numbers_and_minus_0_is_0(kind):
+    values = np.array([[3, 0], [1, 1], [3, 0]], kind)
+    assert ranks_of(values).tolist() == [[1, 0, 1], [0, 1, 0]]
+    assert ranks_of(np.array([[-0.0], [0.0], [-1.0]])).tolist() == [[1, 1, 0]]
