@@ -63,7 +63,7 @@ class Rank:
         context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES))
         losses = losses if losses <= ENTRIES else 0  # of more it is refused below
         what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"
-        room = room_of(context, 8 * losses + 17 * found.outcome.size, what)  # of an outcome 8 bytes, 8 while they are made, and itself
+        room = room_of(context, 8 * losses + 10 * found.outcome.size, what)  # an outcome as a mask, as a bit and itself
         loss = loss_of(found, self.name)
         search = self._search(problem, context.seed, found, loss)
 
