@@ -151,6 +151,7 @@ def test_where_a_signal_waits_when_the_search_is_over_its_tree_alone_is_verified
     assert toy("method=front", "seed=3", "hydra.run.dir=r").status == 143
     kept = read_run(here / "r")
     assert kept.verified and kept.tree and not any(point.tree for point in kept.solution.front.points)
+    assert not (here / "r" / "front.html").exists(), "nobody waits until it is drawn"
     assert "the other trees are left out: the run was ended before they were verified" in kept.notes
 
 

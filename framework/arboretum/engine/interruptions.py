@@ -41,11 +41,6 @@ class Held:
         self.waiting.append((number, frame))
         self._begin()
 
-    @property
-    def interruption(self) -> KeyboardInterrupt:
-        """What the first signal that waits will raise: Ctrl-C has no number."""
-        return KeyboardInterrupt(*(number for number, _ in self.waiting[:1] if number != signal.SIGINT))
-
     def search_over(self) -> None:
         """What comes now is done to keep what was found, and what waits has the patience with that."""
         self.found = True

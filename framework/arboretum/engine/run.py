@@ -175,8 +175,6 @@ def run(
                 raise
             fitted = attrs.evolve(fitted, solution=_alone(_ended(fitted.solution, error)))
             record, metrics = _verified(request, prepared, table, fitted, progress)
-        if signals.waiting and record.solution is not None:  # now, so that nobody waits for what is drawn of it
-            record = attrs.evolve(record, solution=_ended(record.solution, signals.interruption))
         left = later.of(fitted.solution.tree)
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
