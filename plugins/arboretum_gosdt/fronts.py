@@ -108,7 +108,7 @@ class Attempt:
         ones = np.zeros(len(self.merged.tests), np.int64)
         self.table = Rows(outcomes_of(self.merged), np.zeros((n, 2), np.int64), self.merged.rows, self.merged.mass, ones)
         if context.memory_bytes is not None:  # what is left of it
-            held = self.table.outcome.nbytes + self.merged.nbytes
+            held = self.merged.nbytes + sum(array.nbytes for array in attrs.astuple(self.table, recurse=False))
             self.context = attrs.evolve(context, memory_bytes=max(1, context.memory_bytes - held))
         total = self.merged.class_loss.sum(axis=0)[None]
         self.value, answers = self.loss.of_leaves(total)
@@ -175,11 +175,7 @@ class Attempt:
         kept = saves.any(axis=1)
         if not cost.p or not kept.any() or not len(self.merged.tests) or saves.max(axis=1).sum() * saves.shape[1] > SPARSE:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        room = self.context.memory_bytes or DEFAULT_BYTES
-        if (held := sum(one.bytes_used for one in self.searches.values())) > room // 4:  # kept to know sooner what is not below
-            self.searches.clear()
-            held = 0
-        room -= held
+        room = (self._left() or DEFAULT_BYTES) - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=room)
         tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
         search.run(self.context.deadline, room, tell, slices=PATIENCE)
@@ -188,6 +184,16 @@ class Attempt:
         if kept.all() and costs.shape[1] == 2:
             self.searches[cost] = search
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
+
+    def _left(self) -> int | None:
+        """Bytes that the next search may take; those that were kept to know sooner what is not below go where they hold more than a quarter."""
+        room = self.context.memory_bytes
+        if room is None:
+            return None
+        held = sum(one.bytes_used for one in self.searches.values())
+        if held > room // 4:
+            self.searches.clear()
+        return room - held * bool(self.searches)
 
     def _plant(self, nodes: np.ndarray) -> np.ndarray:
         """Keep a tree (int64[nodes, 4], see SparseSearch) if it is better than the best, and allowed; returns its leaves."""
@@ -216,10 +222,10 @@ class Attempt:
         """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.within(aim)
         tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")  # noqa: E731
-        search, known = self.searches.get(cost), None
-        if search is not None and room < NEAR:
-            known = search.known(math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell)
-        limits = self.asked.depth, self.asked.least, context.memory_bytes
+        known = None
+        if cost in self.searches and room < NEAR:
+            known = self.searches[cost].known(math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell)
+        limits = self.asked.depth, self.asked.least, self._left()
         within = Within(attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known)
         ended = within.run(context.deadline, tell)
         self.sets += within.taken

@@ -47,6 +47,8 @@ they cost are not in an optimum (B.6), nor tests beside them.
 """
 LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27
 """At first: at most so many, or fewer where they take that many bytes."""
+LAID = 168
+"""Bytes a row that a tree takes while it is laid out."""
 EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
@@ -128,7 +130,7 @@ class SparseSearch:
         if memory_bytes is not None and 2 * LEAST_LEVELS * level > memory_bytes:
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
             raise BudgetError(f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}")
-        levels = max(LEAST_LEVELS, min(LEVELS, min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level))
+        levels = max(LEAST_LEVELS, min(LEVELS, self.asked.depth + 2, min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level))
         self._data = Data(of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers)
         self._levels = room_of_levels(kind, levels, *shape)
         self._scratch = Scratch(
@@ -185,13 +187,12 @@ class SparseSearch:
 
     def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None], slices: float = math.inf) -> str:
         self._timed = slices == math.inf
-        given = self.asked.bits.nbytes + self.asked.weights.nbytes
-        memory_bytes = None if memory_bytes is None else max(0, memory_bytes - self._random.nbytes - self._virtual.nbytes - given)
+        memory_bytes = self._left(memory_bytes)
 
         def told() -> None:
             self._look()
             if self._greedy and self._slices >= EASY and (memory_bytes is None or 2 * self.bytes_used <= memory_bytes):
-                left = None if memory_bytes is None else memory_bytes - self.bytes_used - 2 * given  # which it copies, and counts
+                left = None if memory_bytes is None else memory_bytes - self.bytes_used - self.asked.bits.nbytes  # which masks of rows are part of
                 small = partial(SparseSearch, word=self.word, memory_bytes=left)
                 self.start_from(first_tree(self.asked, small, until, lambda: tell(self.lower, self.upper)))
             tell(self.lower, self.upper)
@@ -209,15 +210,21 @@ class SparseSearch:
                     self._laid, self.upper = nodes, cost
         return ended
 
+    def _left(self, memory_bytes: int | None) -> int | None:
+        """What levels and memo may take of so many bytes: the table, its words and its tree take the rest."""
+        held = (self.asked.bits, self.asked.weights, self._random, self._virtual)
+        laid = LAID * len(self.asked.bits)
+        return None if memory_bytes is None else max(0, memory_bytes - sum(array.nbytes for array in held) - laid)
+
     def steps(self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None) -> int:
         """Work some slices long, until the end or a ``time.monotonic()`` value; returns how many."""
-        found = PAUSED
+        found, memory_bytes = PAUSED, self._left(self._bytes)
         with suppress(OutOfTime), self.moved_by(until):
             while self._slices < most and found != FINISHED and (until is None or time.monotonic() < until):
                 self._pace = SLICE / SLICE_SECONDS
                 found = self._work()
                 tell()
-                if found == NEED_ROOM and not self.make_room(self._bytes):
+                if found == NEED_ROOM and not self.make_room(memory_bytes):
                     break
         self._look(finished=found == FINISHED)
         return self._slices

@@ -136,6 +136,15 @@ def columns_of(outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None 
     return found
 
 
+def words_of(outcome: np.ndarray) -> np.ndarray:
+    """uint64[tests + 1, words]: the groups that each test of bool[tests, groups] sends to outcome 1 as bits, in the last row all groups."""
+    (tests, groups), filled = outcome.shape, -(-outcome.shape[1] // 8)
+    words = np.zeros((tests + 1, max(1, -(-groups // 64))), np.uint64)
+    words.view(np.uint8)[:-1, :filled] = np.packbits(outcome, axis=1, bitorder="little")
+    words.view(np.uint8)[-1, :filled] = np.packbits(np.ones(groups, bool), bitorder="little")
+    return words
+
+
 def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and complements."""
     found: dict[bytes, tuple[int, bool]] = {}

@@ -153,11 +153,11 @@ class Program:
         from scipy.optimize import LinearConstraint
         from scipy.sparse import csr_array
 
-        rows, columns, values, low, high = [], [], [], [], []
+        columns, values, ends, low, high = [], [], [0], [], []
 
         def add(where: np.ndarray, what: Any, least: float, most: float) -> None:
-            rows.append(np.full(len(where), len(low)))
-            columns.append(where)
+            ends.append(ends[-1] + len(where))
+            columns.append(where.astype(np.int32))
             values.append(np.broadcast_to(np.asarray(what, float), len(where)))
             low.append(least)
             high.append(most)
@@ -185,7 +185,7 @@ class Program:
                 where = np.concatenate([leaf_of[:, leaf], [class_of[leaf, k], self._at[3] + leaf]])
                 add(where, np.concatenate([cost, [cost.sum(), -1.0]]), -np.inf, float(cost.sum()))
         self.height = len(low)
-        matrix = csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(self.height, self.width))
+        matrix = csr_array((np.concatenate(values), np.concatenate(columns), np.array(ends, np.int32)), shape=(self.height, self.width))
         return LinearConstraint(matrix, low, high)
 
     def _tree(self, chosen: np.ndarray) -> tuple[np.ndarray, int]:

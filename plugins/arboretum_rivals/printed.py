@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, param
-from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, few, read, room_of, run, words_of
 
 
 class Rule(enum.IntEnum):
@@ -92,9 +92,7 @@ class PrintedSearch:
 
         self.found, self.kernels, self._pace = found, kernels, Pace()
         (tests, groups), labels = found.outcome.shape, found.cost.shape[1]
-        bits = np.zeros((tests + 1, -(-groups // 64) * 64), bool)
-        bits[:-1, :groups], bits[-1, :groups] = found.outcome, True
-        packed = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little")).view(np.uint64)
+        packed = words_of(found.outcome)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = kernels.Data(mask, packed[:-1], found.cost, found.cost.min(axis=1), random_words(groups))
         words, whole, real = np.zeros(tests, np.uint64), np.zeros(tests, np.int64), np.zeros(labels, np.int64)

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Shape, Solution, Tree, param, shape_of
-from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, columns_of, few, read, room_of, run
+from arboretum_rivals.binary import MADE, PER_OUTCOME, Binary, Pace, columns_of, few, read, room_of, run, words_of
 from arboretum_rivals.losses import ENTRIES, Loss, class_weights, loss_of
 from arboretum_rivals.printed import Rule
 
@@ -134,9 +134,7 @@ class Search:
         self._alone = limits[1] == 0
         self._asked = np.array([least, depth, min(groups, most or groups), rule, seed, ahead, used], np.int64)
         self._state = np.zeros(kernels_leaves.N_STATE, np.int64)
-        padded = np.zeros((tests + 1, max(1, -(-groups // 64)) * 64), bool)
-        padded[:-1, :groups], padded[-1, :groups] = found.outcome, True
-        bits = np.ascontiguousarray(np.packbits(padded, axis=1, bitorder="little")).view(np.uint64)
+        bits = words_of(found.outcome)
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
         self._data = kernels_leaves.Data(mask, bits[:-1], p, n, found.rows, words, loss.table, np.ones((1, 2)), np.empty((2, 0)))

@@ -246,3 +246,21 @@ def test_small_searches_for_a_first_tree_fit_into_the_bytes_too():
         finally:
             tracemalloc.stop()
     assert 9_000_000 < peak <= most
+
+
+@pytest.mark.parametrize(("rows", "features", "leaf", "most"), [(300, 1024, 2, 80_000_000), (40_000, 32, 20, 15_000_000)])
+def test_a_tree_is_laid_out_within_the_bytes_too(rows, features, leaf, most):
+    """By searches of subtrees, which had levels for any depth (109 MB of 80), and in arrays as long as the table (18.5 of 15)."""
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 1 << 32, (rows, features // 32), dtype=np.uint64).astype(np.uint32)
+    weights = np.eye(2, dtype=np.int64)[rng.integers(0, 2, len(bits))]
+    for trace in (lambda: None, tracemalloc.start):  # the first time loads the kernels
+        trace()
+        try:
+            search = SparseSearch(bits, weights, features, leaf, 1, memory_bytes=most)
+            search.run(None, most, lambda low, up: None, slices=EASY + 40)
+            assert len(search.tree()) > 1
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert 0.8 * most < peak <= most
