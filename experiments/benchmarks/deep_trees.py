@@ -49,9 +49,9 @@ def main() -> None:
             x = np.concatenate([numbers, *(codes == k for k in range(CATEGORIES))], axis=1, dtype=np.float32)
         warm_up(problem)
         peer = DecisionTreeClassifier(random_state=0)
-        runs = {"peer": lambda: peer.fit(x, y), "grow": lambda: grow(problem, Context())}  # noqa: B023 — called at once
+        runs = {"peer": lambda: peer.fit(x, y), "grow": lambda: grow(problem, Context())}  # noqa: B023 - called at once
         if "--loop" in sys.argv:
-            runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023 — called at once
+            runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023 - called at once
         median = interleaved(runs, REPEATS)
         tree = grow(problem, Context()).tree
         slow = f", loop {median['loop']:.4f} s" if "loop" in median else ""

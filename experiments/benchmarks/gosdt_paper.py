@@ -207,7 +207,7 @@ def reference(find: Callable[[str], str | None]) -> Iterator[list[str]]:
     for table, lam in PRINTED:
         mine = solved("gosdt_reference", table, sys.executable, lam=lam)
         theirs = solved("gosdt", table, python, lam=lam) if (python := find("gosdt")) else None
-        each = lambda one: one["seconds"] / max(one["iterations"], 1) * 1e6  # noqa: E731
+        each = lambda one: one["seconds"] / max(one["iterations"], 1) * 1e6
         cells = [word for one in (mine, theirs) for word in (["–", "–"] if one is None else [f"{one['iterations']:,.0f}", f"{each(one):.3g}"])]
         yield [table, f"{lam:g}", *cells, ratio(mine, theirs, each)]
 

@@ -59,8 +59,8 @@ def main() -> None:
                     ours.fit(x[:5000], y[:5000])  # loads the kernels
                     mine, theirs = [], []
                     while len(mine) < asked.turns and (len(mine) < LEAST_TURNS or sum(mine + theirs) < asked.enough):
-                        mine.append(seconds(lambda: ours.fit(x, y)))  # noqa: B023 — called at once
-                        theirs.append(seconds(lambda: peer.fit(x, y)))  # noqa: B023 — called at once
+                        mine.append(seconds(lambda: ours.fit(x, y)))  # noqa: B023 - called at once
+                        theirs.append(seconds(lambda: peer.fit(x, y)))  # noqa: B023 - called at once
                     apart = same_impurities(ours.tree_.impurity, peer.tree_.impurity)
                     told = f"{apart:.0e}" if apart < 1e-6 else "ties"
                     print(

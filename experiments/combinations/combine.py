@@ -92,8 +92,8 @@ def tables() -> dict[str, Table]:
         return numbers("m", 24, gaps), words("c", 24, "abcd", gaps), words("o", 24, "xyz", gaps, ordered)
 
     n = 24
-    weights = lambda: draw.integers(1, 4, n).astype(np.float64)  # noqa: E731
-    flags = lambda: tuple(words(name, 16, "01") for name in "tuv")  # noqa: E731
+    weights = lambda: draw.integers(1, 4, n).astype(np.float64)
+    flags = lambda: tuple(words(name, 16, "01") for name in "tuv")
     return {
         table.name: table
         for table in (

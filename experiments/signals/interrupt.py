@@ -166,7 +166,7 @@ def trials(name: str, asked: str, table: Path, n: int, seed: int) -> Iterator[tu
     try:
         read_run(folder / "whole")
     except ArboretumError:
-        print(f"{name}: {(folder / 'said').read_text()[-300:]}", file=sys.stderr)  # noqa: T201
+        print(f"{name}: {(folder / 'said').read_text()[-300:]}", file=sys.stderr)
         return
     for k in range(n):
         where, number = folder / f"run{k}", (signal.SIGTERM, signal.SIGINT)[k % 2]
@@ -181,7 +181,7 @@ def trials(name: str, asked: str, table: Path, n: int, seed: int) -> Iterator[tu
         except ArboretumError:
             kept = verified = False
             last = (folder / "said").read_text()[-300:].replace("\n", " ")
-            print(f"{name}: lost after {moment:.2f} s of {whole.ended - whole.begun:.2f}: {last}", file=sys.stderr)  # noqa: T201
+            print(f"{name}: lost after {moment:.2f} s of {whole.ended - whole.begun:.2f}: {last}", file=sys.stderr)
         yield found, kept, verified
 
 
@@ -199,7 +199,7 @@ def main() -> int:
             os.chdir("/")
         longest = [max((one.after[k] for one, _, _ in each), default=0.0) for k in (0, 1)]
         found.append((name, len(each), sum(kept for _, kept, _ in each), sum(true for _, _, true in each), *(f"{one:.2f}" for one in longest)))
-        print(*found[-1], sep="  ", flush=True)  # noqa: T201
+        print(*found[-1], sep="  ", flush=True)
     if given.write:
         with TABLE.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(found)

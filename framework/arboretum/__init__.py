@@ -34,7 +34,7 @@ _FORMS = {
 }
 """What ``Tree.to_text``, ``Tree.places`` and their siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
 
-__all__ = sorted((*_PUBLIC, "__version__"))  # noqa: PLE0605
+__all__ = sorted((*_PUBLIC, "__version__"))
 
 
 def __getattr__(name: str) -> Any:

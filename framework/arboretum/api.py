@@ -67,7 +67,7 @@ _LATE = {
 """Name → (module, its name there), imported on first use: what grows trees (numba), measures them, writes and reads
 proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
 
-__all__ = sorted({name for name in globals() if name[0] != "_"} - {"Any"} | _LATE.keys())  # noqa: PLE0605
+__all__ = sorted({name for name in globals() if name[0] != "_"} - {"Any"} | _LATE.keys())
 
 
 def __getattr__(name: str) -> Any:

@@ -167,5 +167,5 @@ def _bounds(columns: Sequence[Column], coefficients: tuple[float, ...], values: 
     """All bounds of one sum."""
     names = tuple(column.name for column in columns)
     codes, cuts = ranks(Oblique(names, coefficients, 0.0).total(list(values)))
-    rule = lambda _, index: Oblique(names, coefficients, float(cuts[index]))  # noqa: E731
+    rule = lambda _, index: Oblique(names, coefficients, float(cuts[index]))
     return CodedTests(names, Family.thresholds, [len(cuts) + 1], lambda first, stop: codes[None][first:stop], rule)

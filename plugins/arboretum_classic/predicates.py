@@ -63,7 +63,7 @@ def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
     """The tests "at most" of a column of numbers at some cuts."""
-    rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)  # noqa: E731
+    rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)
     return CodedTests((column.name,), Family.thresholds, [len(cuts) + 1], lambda first, stop: codes[None][first:stop], rule)
 
 
@@ -97,7 +97,7 @@ class Thresholds:
 
 def _ordinal(column: Column) -> CodedTests:
     codes = np.where(column.missing, len(column.categories), column.values)
-    rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)  # noqa: E731
+    rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)
     return CodedTests((column.name,), Family.thresholds, [len(column.categories)], lambda first, stop: codes[None][first:stop], rule)
 
 
@@ -148,5 +148,5 @@ def _categories(column: Column, form: str) -> CodedTests:
     names = tuple(column.categories[code] for code in present)
     codes = np.where(column.missing, len(present), np.searchsorted(present, column.values))
     family = Family.equals if form == "one_vs_rest" else Family.multiway
-    rule = lambda _, index: Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)  # noqa: E731
+    rule = lambda _, index: Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)
     return CodedTests((column.name,), family, [len(present)] * (len(present) > 1), lambda first, stop: codes[None][first:stop], rule)

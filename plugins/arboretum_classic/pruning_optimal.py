@@ -61,7 +61,7 @@ class OptimalSubtree:
         own_price, inner_price = prices(tree, train, self.price)
         bits_alone = self.price == "mdl" and self.alpha == 0.0
         if self.max_price is None and self.max_error is None:
-            wanted = lambda price, error: price if bits_alone else error / mass + self.alpha * price  # noqa: E731
+            wanted = lambda price, error: price if bits_alone else error / mass + self.alpha * price
             return tree.cut(least_sum(tree, wanted(own_price, leaf), wanted(inner_price, rest), rounding(tree, 1.0)))
         fronts = Fronts.of(tree, (own_price, leaf), (inner_price, rest), rounding(tree, mass), self.max_price)
         if not fronts.of_root().size:

@@ -66,7 +66,7 @@ class Graph:
         return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]
 
 
-def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:  # noqa: B008
+def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:
     """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
     return Builder(space, count_leaves=count_leaves, values=values).run(context)
 

@@ -23,7 +23,7 @@ CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
 
 
 def search(
-    space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True, ahead: bool = True  # noqa: B008
+    space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True, ahead: bool = True
 ) -> Search:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 

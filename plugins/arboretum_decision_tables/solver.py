@@ -69,7 +69,7 @@ class SubtableDP:
             ProofWriter.place(self.proof)  # known before the search, whose result would be lost
         return self.begin(problem, context).go_on(context)
 
-    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
+    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         objective, complexity = problem.parts.objective, problem.parts.complexity
         if shape_of(objective) is not Shape.complexity:

@@ -152,7 +152,7 @@ PER_ROW, PER_CODE, BYTES = 600, 5, 20
 """Steps for each row and each code, and bytes for each code, while equal rows are found."""
 
 
-def space_of(problem: Problem, *, refuse_inconsistent: bool = False, context: Context = Context()) -> Space:  # noqa: B008 - frozen
+def space_of(problem: Problem, *, refuse_inconsistent: bool = False, context: Context = Context()) -> Space:
     """Read a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver, and OutOfTime."""
     from arboretum.kernels.solving.fingerprints import random_words
 

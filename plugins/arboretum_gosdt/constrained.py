@@ -361,7 +361,7 @@ class Attempt:
             if saves.sum() > WEIGHTS:
                 break
             search = SparseSearch(merged.bits[kept], saves[kept], len(merged.tests), tilt.p, tilt.q, found.asked.depth, memory_bytes=self.context.memory_bytes)
-            tell = lambda low, up: self.context.progress(0, None, f"{search.subproblems:,} sets of objects")  # noqa: B023, E731
+            tell = lambda low, up: self.context.progress(0, None, f"{search.subproblems:,} sets of objects")  # noqa: B023
             search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
             self._plant(nodes, features=True)
@@ -394,7 +394,7 @@ class Attempt:
         found, context, tilt = self.found, self.context, self.tilt or Tilt.of(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0)
         most = tilt.budget(aim)
         within = Within(Rows.of(found.merged, tilt.cost), tilt.p, tilt.q, most, found.asked.depth, found.asked.least, context.memory_bytes)
-        tell = lambda: context.progress(0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}")  # noqa: E731
+        tell = lambda: context.progress(0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}")
         if ended := within.run(context.deadline, tell):
             return ended
         rates = np.concatenate([one.per_object for one in self.rates] or [np.zeros((len(self.cost), 0), np.int64)], axis=1)

@@ -177,7 +177,7 @@ class Attempt:
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
         room = (self._left() or DEFAULT_BYTES) - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(self.merged.bits[kept], saves[kept], len(self.merged.tests), cost.p, cost.q, depth, memory_bytes=room)
-        tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")  # noqa: E731
+        tell = lambda low, up: self.context.progress(0, None, f"{self.sets + search.subproblems:,} sets of objects")
         search.run(self.context.deadline, room, tell, slices=PATIENCE)
         self.sets += search.subproblems
         leaves = self._plant(search.tree())
@@ -221,7 +221,7 @@ class Attempt:
     def _below(self, aim: float) -> str:
         """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
         context, (cost, budget, room) = self.context, self.loss.within(aim)
-        tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")  # noqa: E731
+        tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None
         if cost in self.searches and room < NEAR:
             known = self.searches[cost].known(math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell)

@@ -71,7 +71,7 @@ class Split:
 class GeneralSearch:
     """Exact, anytime: fast where a fast search's tree keeps the limits, else a millisecond per set of objects."""
 
-    def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:  # noqa: B008 - frozen
+    def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:
         self.rules, self.p, self.q = rules, p, q
         n, self.n_features = len(merged.weights), len(merged.tests)
         most = merged.weights.max(axis=1)

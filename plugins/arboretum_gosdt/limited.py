@@ -31,7 +31,7 @@ class LimitedSearch:
     lower, upper : proven bound, loss of ``tree()``.   subproblems : sets whose pairs have been counted.
     """
 
-    def __init__(  # noqa: PLR0913 — switches
+    def __init__(
         self, bits: np.ndarray, weights: np.ndarray, features: int, depth: int, *, similarity: bool = True, cells: bool = True,
         greedy: bool = True, ring: bool | None = None, word: int | None = None,
     ) -> None:  # fmt: skip

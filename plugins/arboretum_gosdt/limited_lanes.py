@@ -91,7 +91,7 @@ def widened(lanes: Lanes, counts: Any) -> Any:
     return found
 
 
-def _counted(lanes: Lanes, packed: Packed, stride: Any, group: Any, at: Any, features: Sequence[Any], signed: bool) -> list[Any]:  # noqa: PLR0913
+def _counted(lanes: Lanes, packed: Packed, stride: Any, group: Any, at: Any, features: Sequence[Any], signed: bool) -> list[Any]:
     """Rows of a group that have h, of the lanes from ``at``, and g, of ``features``; those of class 0 counted if they lack one."""
     build = lanes.builder
     none = ir.Constant(BYTES, [0] * VECTOR_BYTES)
@@ -169,7 +169,7 @@ def _cells(lanes: Lanes, n11: Any, of_g: Any, of_lanes: Any, whole: Any) -> tupl
     return n11, n10, n01, build.sub(build.sub(whole, of_g), n01)
 
 
-def _signed_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Side], at: Any, g: Any, places: Any, stride: Any) -> list[Any]:  # noqa: PLR0913
+def _signed_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Side], at: Any, g: Any, places: Any, stride: Any) -> list[Any]:
     """D of pairs on each side; on the only side, their counts are stored."""
     build, index = lanes.builder, lanes.index
     groups = lanes.element(packed.first, index(1))
@@ -198,7 +198,7 @@ def _signed_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Si
     return made
 
 
-def _class_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Side], at: Any, g: Any, places: Any, layout: Layout) -> list[Any]:  # noqa: PLR0913
+def _class_cells(lanes: Lanes, packed: Packed, pairs: Pairs, sides: Sequence[Side], at: Any, g: Any, places: Any, layout: Layout) -> list[Any]:
     """Greatest counts of the four cells of pairs on each side; on the only side, the classes' counts are stored."""
     build, index, split = lanes.builder, lanes.index, len(sides) == 2
     zero, cells = lanes.all(0), 4 * TOGETHER

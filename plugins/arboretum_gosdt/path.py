@@ -140,7 +140,7 @@ class _Search:
         while self.open:
             a, b = self.open[-1]
             p, q = Fraction(b.loss - a.loss, a.leaves - b.leaves).as_integer_ratio()
-            cost = lambda step: q * step.loss + p * step.leaves  # noqa: B023, E731
+            cost = lambda step: q * step.loss + p * step.leaves  # noqa: B023
             if seen == 1 and a.leaves - b.leaves > 1:
                 seen, few = self._few()
             found, ended = min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost), ""
@@ -183,7 +183,7 @@ class _Search:
             at = by_price.index(search)
             if at:
                 search.start_between(by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None)
-        told = lambda low, up: self.context.progress(0, None, f"{len(self.steps)} trees of the path")  # noqa: E731
+        told = lambda low, up: self.context.progress(0, None, f"{len(self.steps)} trees of the path")
         memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
         try:
             ended = search.run(self.context.deadline, memory and memory - held, told)
@@ -213,7 +213,7 @@ class _Search:
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
             p, q = turn.numerator, turn.denominator
             within = Within(table, p, q, q * (b.loss - own - 1) + p * (a.leaves - 1), self.asked.depth, 1, self.context.memory_bytes)
-            tell = lambda: self.context.progress(0, None, f"trees of {b.leaves + 1} to {a.leaves - 1} leaves")  # noqa: B023, E731
+            tell = lambda: self.context.progress(0, None, f"trees of {b.leaves + 1} to {a.leaves - 1} leaves")  # noqa: B023
             ended = within.run(self.context.deadline, tell)
             fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
             ended = ended or fronts.run(self.context.deadline, tell)

@@ -173,7 +173,7 @@ class Tests:
         return self.objects.raw_features[column - fixed].rule(float(midpoints(ends[None])[0]))
 
 
-def all_tests(problem: Problem, task: Task = Task.classification, context: Context = Context()) -> Tests:  # noqa: B008 - frozen
+def all_tests(problem: Problem, task: Task = Task.classification, context: Context = Context()) -> Tests:
     """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is none for this solver, and OutOfTime."""
     objects, prices, solver = problem.objects, problem.prices, getattr(problem.parts.solver, "name", "gosdt")
     if objects.task is not task:
@@ -253,7 +253,7 @@ class Merged:
         return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
 
 
-def merge(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Merged:  # noqa: B008 - frozen
+def merge(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Merged:
     """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all tests exceed the budget, and OutOfTime.
 
     Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
@@ -324,7 +324,7 @@ class Ranked:
     objects: int
 
 
-def merge_ranks(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Ranked:  # noqa: B008 - frozen
+def merge_ranks(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Ranked:
     """Columns of ranks: one of thresholds as it is, each test of another family as one of two ranks."""
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))  # each test of another family is one
     ranks = tests.codes.shape[1] * int(per_column.sum())

@@ -122,7 +122,7 @@ class Search:
     equal outcomes that an object, of one target, is in.   price : of a leaf, in the unit of the deviation.
     """
 
-    def __init__(  # noqa: PLR0913 — limits
+    def __init__(
         self, outcome: np.ndarray, weight: np.ndarray, total: np.ndarray, rows: np.ndarray, group: np.ndarray, absolute: bool, price: Fraction,
         *, depth: int | None = None, leaves: int | None = None, least: int = 1, memory_bytes: int | None = None,
     ) -> None:  # fmt: skip

@@ -66,7 +66,7 @@ class Gosdt:
         found = attempt.go_on(context)
         return context.after(found, lambda: prove(self.proof, attempt, found, context, self.resumable)) if self.proof else found
 
-    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
+    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)`` as often as a budget runs out."""
         context = context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
         found = self._read(problem, context)
@@ -80,7 +80,7 @@ class Gosdt:
             resume(self.resume, found, context)
         return found
 
-    def _read(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
+    def _read(self, problem: Problem, context: Context = Context()) -> Attempt:
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError("solver gosdt minimises a loss that is a sum over objects; add objective=accuracy (or balanced, cost_matrix)")
         return Attempt(problem, Asked.of(problem, self.limits), all_tests(problem, context=context), units_of(problem))

@@ -97,7 +97,7 @@ class SparseSearch:
     take half; raises BudgetError where the fewest take more.
     """
 
-    def __init__(  # noqa: PLR0913 — a table, a price and limits
+    def __init__(
         self, bits: np.ndarray, weights: np.ndarray, n_features: int, p: int, q: int, depth: int | None = None,
         without: Collection[str] = (), greedy: bool = True, paid: tuple[np.ndarray, np.ndarray] | None = None,
         word: int | None = None, memory_bytes: int | None = None,

@@ -50,7 +50,7 @@ class GosdtThresholds(Gosdt):
     example: ClassVar[str] = "dataset=iris method=gosdt encoder=bins"
     tests: ClassVar[str] = "all thresholds"
 
-    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:  # noqa: B008 - frozen
+    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
         return super().begin(with_all_thresholds(problem), context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:

@@ -46,7 +46,7 @@ class Staircase:
         return not self.stopped
 
 
-def staircase(problem: Problem, context: Context = Context(), *, without: tuple[str, ...] = (), most: float | None = None) -> Staircase:  # noqa: B008
+def staircase(problem: Problem, context: Context = Context(), *, without: tuple[str, ...] = (), most: float | None = None) -> Staircase:
     """Least errors for every budget, from nothing on until no tree errs less, or up to the budget ``most``.
 
     Stops early when seconds or bytes run out; what it says then is proven, but has gaps.

@@ -30,7 +30,7 @@ DEFAULT_BYTES = 2_000_000_000
 """Where the run sets no budget.memory_mb."""
 
 
-def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:  # noqa: B008 - frozen
+def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:
     """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not exact or rows not told apart."""
     space, objects = space_of(problem, without_error=False, priced=priced, solver="front", context=context), problem.objects
     if objects.hides_rows:
@@ -284,12 +284,12 @@ class FrontSolver:
             found[own[:axes]] = found.get(own[:axes]) or tree
         return {**{values[:axes]: None for values in kept}, **found}, cut
 
-    def solution(self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()) -> Solution:  # noqa: B008 - frozen
+    def solution(self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()) -> Solution:
         """Trees of all points, or of few where the time is up; what is proven, and how the search ended."""
         axes, found, cut = len(units), *self._trees(search, len(units), context)
         shown, kept, exact = sum(tree is not None for tree in found.values()), unbeaten(found), not search.stopped
         corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
-        scaled = lambda values: tuple(value * unit.denominator / unit.numerator for value, unit in zip(values, units, strict=True))  # noqa: E731
+        scaled = lambda values: tuple(value * unit.denominator / unit.numerator for value, unit in zip(values, units, strict=True))
         greedy = tuple(sorted((scaled(one[:axes]) for one in search.greedy.tolist()), key=lambda values: values[1:]))
         front = Front(self.names, [FrontPoint(scaled(one), found[one]) for one in kept], [*map(scaled, corners)], {"greedy, cut back": greedy})
         best = front.most_accurate

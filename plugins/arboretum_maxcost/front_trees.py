@@ -97,7 +97,7 @@ class Trees:
             total[1] = most[:, 1].max()
         if (total <= rest).all():
             return list(map(tuple, most.tolist()))
-        within = lambda points: points[(points[:, :3] <= rest).all(axis=1)]  # noqa: E731
+        within = lambda points: points[(points[:, :3] <= rest).all(axis=1)]
         sums = [within(kids[-1])]  # of the points of each branch and all after it
         for kid in kids[-2:0:-1]:
             sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))

@@ -12,7 +12,7 @@ def powers(weights: Sequence[float], l: int) -> float:  # noqa: E741 - the paper
 
 
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
-    plus = lambda x: max(x, 0.0)  # noqa: E731
+    plus = lambda x: max(x, 0.0)
     square = alpha * alpha if subtract_square else 0.0
     return math.fsum(plus(plus(a - alpha) * plus(b - alpha) - square) for a, b in itertools.combinations(weights, 2))
 
@@ -35,7 +35,7 @@ def gain_of(weights: Sequence[Sequence[float]]) -> float:
 
 
 def _worst_case(impurity, weights, price, node) -> float:
-    plus = lambda value: max(value - node.params[0], 0.0)  # noqa: E731
+    plus = lambda value: max(value - node.params[0], 0.0)
     drops = [plus(node.impurity) - plus(impurity(row)) for row in weights if sum(row) > 0]
     return -max(price / drop for drop in drops) if min(drops) > 0 else -1e300
 

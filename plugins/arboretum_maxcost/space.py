@@ -87,7 +87,7 @@ PER_ROW, PER_CODE, BYTES = 600, 5, 20
 
 
 def space_of(
-    problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost", context: Context = Context(),  # noqa: B008 - frozen
+    problem: Problem, *, without_error: bool, priced: bool = True, solver: str = "max_cost", context: Context = Context(),
 ) -> Space:  # fmt: skip
     """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or DataError, with the way out, where it is none for the solver."""
     objects, prices = problem.objects, problem.prices

@@ -101,7 +101,7 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     paid[stays] += mass_there * tree.price[stays]
     due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
     divided = np.searchsorted(-np.array(reach)[order], -level, side="left")  # how many nodes lie above each level
-    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]  # noqa: E731
+    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]
     dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[divided]
     mass = tree.mass[0]
     return Curve(setting, at, dearest, (wrong[0] + total(down)) / mass, total(paid) / mass, 1 + total(leaves).astype(np.int64))

@@ -43,7 +43,7 @@ def serve(location: Location, page: str, host: str, port: int) -> None:
         before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends the wait as Ctrl-C does
         try:
             _wait_until_up(server, address, said)
-            print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)  # noqa: T201
+            print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)
             server.wait()
         except KeyboardInterrupt:
             return

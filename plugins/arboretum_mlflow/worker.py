@@ -91,7 +91,7 @@ def reply(worker: Worker, action: str, arguments: Mapping[str, Any]) -> tuple[An
         return worker.patiently(action, arguments), ""
     except TrackerError as error:
         return None, str(error)
-    except Exception as error:  # noqa: BLE001 - whatever a store or a driver raises is reported, none is lost
+    except Exception as error:  # whatever a store or a driver raises is reported, none is lost
         return None, explain(worker.location.shown, f"{type(error).__name__}: {error}")
 
 

@@ -241,7 +241,7 @@ def answer(begin, job, begun=lambda: None):
         found = read()
     except MemoryError:
         return {"spent": "memory"}
-    except Exception as error:  # noqa: BLE001 - whatever a peer raises is told
+    except Exception as error:  # whatever a peer raises is told
         return {"error": f"{type(error).__name__}: {error}"}
     return {**found, "seconds": sorted(took)[(len(took) - 1) // 2], "memory": peak_bytes() - before}
 

@@ -75,7 +75,7 @@ class Guarantee:
 def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: float, impurity: Any) -> Guarantee:
     """The promise for a run with these coverages and this impurity."""
     n = objects.n_objects
-    nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)  # noqa: E731
+    nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)
     if lam == math.inf:
         return nothing("lam=inf leaves out what bounds the expected cost")
     if not coverage:

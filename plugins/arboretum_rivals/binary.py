@@ -97,7 +97,7 @@ class Binary:
 
 
 def read(
-    problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs | None = None, context: Context = Context(),  # noqa: B008 - frozen
+    problem: Problem, solver: str, obeyed: Sequence[str] = (), costs: Costs | None = None, context: Context = Context(),
 ) -> Binary:  # fmt: skip
     """Bits, groups and costs of a problem; raises CapabilityError or DataError, with the way out, for one that is none for the solver; OutOfTime.
 

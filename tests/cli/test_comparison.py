@@ -149,7 +149,7 @@ def test_what_tells_rows_apart_is_never_cut(width):
 
 
 def test_values_that_tuners_and_pruners_kept_have_columns_and_are_not_averaged():
-    kept = lambda lam, alpha: {"kept_lam": lam, "kept_alpha": alpha}  # noqa: E731
+    kept = lambda lam, alpha: {"kept_lam": lam, "kept_alpha": alpha}
     base = record("cart", "reduction", 1, 0.25)
     tuned = [attrs.evolve(base, metrics={**base.metrics, **kept(lam, 1e-5)}) for lam in (10.0, 1.0, 10.0, 0.01)]
     table = comparison([*tuned, record("id3", "reduction", 1, 0.25)])

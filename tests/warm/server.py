@@ -41,7 +41,7 @@ def main(address: str) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
-        print("ready", flush=True)  # noqa: T201
+        print("ready", flush=True)
         while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
             line, _ = listener.accept()
             if "numba" not in sys.modules:
@@ -77,7 +77,7 @@ def keep(line: socket.socket) -> None:
     """Let a copy do what is asked: hand it signals, say its status, end it when nobody listens any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
-    request = marshal.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))  # noqa: S302 - our own client's
+    request = marshal.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))  # our own client's
     child = os.fork()
     if child == 0:
         line.close()

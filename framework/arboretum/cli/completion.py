@@ -84,5 +84,5 @@ def _configured(before: Sequence[str], word: str) -> list[str]:
     with stored(registry, start_in(lab, said)):
         loader: Any = Loader(search_path(lab.conf), registry)
         loader.registry = None  # errors in Hydra's own words, by which it knows that there is nothing to complete
-        found = DefaultCompletionPlugin(loader)._query(PRIMARY, " ".join([*said, f"{key}{sign}{last}"]) + " " * (not word))  # noqa: SLF001
+        found = DefaultCompletionPlugin(loader)._query(PRIMARY, " ".join([*said, f"{key}{sign}{last}"]) + " " * (not word))
     return [f"{key}{sign}{head}{comma}{text.partition('=')[2]}" if comma else text for text in found if not text.startswith("hydra")]

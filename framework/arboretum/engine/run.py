@@ -296,7 +296,7 @@ class Posed:
 @blaming()
 def pose(
     parts: Parts, table: Table, seed: int = 0, *, progress: Progress | None = None, timings: dict[str, float] | None = None,
-    sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
+    sealed: bool = False, scale: Scale = Scale(),
 ) -> Posed:  # fmt: skip
     """Split and encode: what a method is handed.   timings : takes the seconds of "encode".   sealed, scale : as for :func:`fit`."""
     division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
@@ -328,8 +328,8 @@ def pose(
 
 @blaming()
 def fit(
-    parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),  # noqa: B008 - frozen
-    progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),  # noqa: B008 - frozen
+    parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),
+    progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),
     listen: Callable[[Context], Context] = lambda context: context, over: Callable[[], None] = lambda: None,
 ) -> Fit:  # fmt: skip
     """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.

@@ -153,7 +153,7 @@ def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SI
     # the loop starts on the kernel's own line: numba reads the source that stands there, and Python 3.13 refuses to
     # tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)
-    exec(compile(above + template.format(name=name), file, "exec"), scope)  # noqa: S102 — our own template
+    exec(compile(above + template.format(name=name), file, "exec"), scope)  # our own template
     return jit(scope[name], signature=signature)
 
 

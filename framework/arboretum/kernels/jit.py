@@ -130,7 +130,7 @@ def _stamp(dispatcher: Any, stamp: Any) -> None:
     """
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_source_stamp"):
-        read = file._load_index  # noqa: SLF001 — numba offers no public way
+        read = file._load_index  # numba offers no public way
         file._source_stamp = (file._source_stamp, stamp)
         file._load_index = lambda: _or_nothing(read)
 

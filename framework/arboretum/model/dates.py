@@ -22,7 +22,7 @@ DIGITS = {"milliseconds": 3, "microseconds": 6}
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:(?<=:\d\d:\d\d)[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?)?")
 NAT = np.iinfo(np.int64).min
 """What NumPy's "not a time" is as an integer."""
-_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - columns of dates carry no zone; zoned ones are turned to UTC
+_EPOCH = datetime.datetime(1970, 1, 1)  # columns of dates carry no zone; zoned ones are turned to UTC
 _NUMPY = {"D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 """NumPy's units → nanoseconds."""
 

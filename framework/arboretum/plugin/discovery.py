@@ -97,7 +97,7 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
         module = point.load()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - a plugin may raise anything
+    except BaseException as error:  # a plugin may raise anything
         registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
         return
     folder = Path(getattr(module, "__file__", "") or "").parent

@@ -24,7 +24,7 @@ MODULES: dict[str, str] = {
 }
 """Kind → module of :mod:`arboretum.testing.suites` that holds its suite, where it is not named like the kind."""
 
-__all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # noqa: PLE0604 - the names are loaded on first use
+__all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # the names are loaded on first use
 
 
 def suite_of(kind: str) -> type:

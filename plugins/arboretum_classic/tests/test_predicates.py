@@ -61,7 +61,7 @@ NAMES = ("x0", "x1", "x2")
 def rules(draw) -> TestRule:
     """A test of several columns."""
     kind, k = draw(st.sampled_from(["oblique", "m_of_n", *METRICS])), draw(st.integers(1, 3))
-    numbers = lambda of=BOUNDS: tuple(draw(st.lists(of, min_size=k, max_size=k)))  # noqa: E731
+    numbers = lambda of=BOUNDS: tuple(draw(st.lists(of, min_size=k, max_size=k)))
     if kind == "oblique":
         return Oblique(NAMES[:k], numbers(), draw(BOUNDS))
     if kind == "m_of_n":

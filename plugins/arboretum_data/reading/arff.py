@@ -99,7 +99,7 @@ def _column(name: str, attribute: Attribute, column: Sequence[str], missing: Seq
 def _moment(text: str, attribute: Attribute, where: str) -> str:
     """A date in ISO form."""
     try:
-        return str(datetime.datetime.strptime(text, attribute.pattern))  # noqa: DTZ007 - the pattern says whether it has a zone
+        return str(datetime.datetime.strptime(text, attribute.pattern))  # the pattern says whether it has a zone
     except ValueError:
         try:
             return str(datetime.datetime.fromisoformat(text))

@@ -97,7 +97,7 @@ def parquet(folder, **columns) -> FileDataset:
 def test_typed_columns_of_parquet_are_read(tmp_path):
     import pyarrow as pa
 
-    noon = dt.datetime(2020, 3, 1, 12)  # noqa: DTZ001 - a column without a zone
+    noon = dt.datetime(2020, 3, 1, 12)  # a column without a zone
     table = parquet(
         tmp_path,
         bools=pa.array([True, False, None]),

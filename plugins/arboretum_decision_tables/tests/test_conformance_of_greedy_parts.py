@@ -16,7 +16,7 @@ class TestOutsideMajority(ImpuritySuite):
     component = OutsideMajority()
 
     def test_it_is_not_supermodular(self, component):
-        value = lambda *weights: float(component.value(np.array(weights, float)))  # noqa: E731
+        value = lambda *weights: float(component.value(np.array(weights, float)))
         gains = [value(1, k + 1) - value(1, k) for k in (0, 2)]
         assert gains[0] > gains[1], "the second class gains 1 where it is the lighter one, 0 where it is the heavier"
 

@@ -33,7 +33,7 @@ def test_a_node_of_exactly_delta_is_a_leaf(first, second, impurity):
     delta = float(1 - Fraction(first**2 + second**2, (first + second) ** 2))
     rule = ImpurityAtMost(delta=delta)
     drawn = problem_from(label[:, None], label, [Family.multiway], rule=rule.leaf_rule(), impurity=impurity)
-    with_rule = lambda stop: attrs.evolve(  # noqa: E731
+    with_rule = lambda stop: attrs.evolve(
         drawn, parts=attrs.evolve(drawn.parts, stopping=(stop,), criterion=Reduction())
     )
     below = with_rule(rule)

@@ -150,7 +150,7 @@ def test_what_an_array_holds_before_a_set_is_opened_changes_nothing():
     outcomes, weights = wide(6, 200, 40, 2, 2)
     expected = searched_loss(outcomes, weights, 5)
     search = searched(outcomes, weights, 5)
-    task, rng = search._task, np.random.default_rng(1)  # noqa: SLF001 — the arrays that the kernel reads
+    task, rng = search._task, np.random.default_rng(1)  # the arrays that the kernel reads
     for levels in (task.levels.count, task.levels.weight, task.levels.key, task.levels.total, task.levels.sums, task.levels.entries):
         levels[:] = rng.integers(-9_000 if levels.dtype.kind == "i" else 0, 9_000, levels.shape).astype(levels.dtype)
     for below in (task.levels.low, task.levels.up, task.levels.rows, task.levels.frame, task.levels.own, task.levels.todo):

@@ -51,7 +51,7 @@ def problem_from(x, y, objective, classes=2, priced=None, **limits):
     return Problem(objects, prices_of(objects, priced), Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)))
 
 
-def proven(problem, path, context=Context()):  # noqa: B008 - frozen
+def proven(problem, path, context=Context()):
     solver = Gosdt(proof=str(path))
     problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver))
     return solver.solve(problem, context), problem

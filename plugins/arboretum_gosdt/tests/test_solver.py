@@ -41,7 +41,7 @@ class TestConformance(SolverSuite):
         return Parts(method=None, solver=component, objective=objective)
 
 
-def solved(problem, context=Context(), **limits):  # noqa: B008 - frozen
+def solved(problem, context=Context(), **limits):
     problem = limited(problem, solver=Gosdt(), stopping=(Standard(**limits),))
     return problem, Gosdt().solve(problem, context)
 

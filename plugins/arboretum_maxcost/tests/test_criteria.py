@@ -98,7 +98,7 @@ def exact(function, counts) -> Fraction:
 
 def asked(x: Instance, function, members: frozenset[int], delta: Fraction = Fraction(0)) -> int | None:
     """The test that Algorithm 1 asks, in exact arithmetic; None where none divides the set."""
-    over = lambda own: max(exact(function, x.counts(own)) - delta, Fraction(0))  # noqa: E731
+    over = lambda own: max(exact(function, x.counts(own)) - delta, Fraction(0))
     found: list[tuple[bool, Fraction, int]] = []
     for test in range(x.answers.shape[1]):
         if len(parts := x.children(members, test)) > 1:

@@ -22,7 +22,7 @@ LIMITS = [Limits(), Limits(max_depth=1), Limits(max_depth=2), Limits(max_leaves=
 RULES = [LeafRule(), LeafRule(min_split=4), LeafRule(theta=0.4)]
 
 
-def solved(problem, axes, context=Context()):  # noqa: B008 - frozen
+def solved(problem, axes, context=Context()):
     return FrontSolver(axes=axes).solve(problem, context)
 
 

@@ -47,7 +47,7 @@ class TestPolynomial(ImpuritySuite):
 @pytest.mark.parametrize("k", [2, 3])
 def test_it_has_every_axiom_of_an_admissible_function(function, k):
     grid, unit = GRIDS[k], np.eye(k)
-    value = lambda counts: np.asarray(function.value(counts))  # noqa: E731
+    value = lambda counts: np.asarray(function.value(counts))
     assert (value(grid) >= 0).all()
     assert (value(grid[(grid > 0).sum(axis=1) <= 1]) == 0).all(), "0 on pure sets"
     inside = (grid[:, None] <= grid[None]).all(axis=-1)  # R ⊆ G
@@ -68,7 +68,7 @@ def test_what_exceeds_a_level_has_every_axiom_too(function):
     inside = (grid[:, None] <= grid[None]).all(axis=-1)
     small, large = np.nonzero(inside)
     for delta in np.unique(function.value(grid))[:40]:
-        over = lambda counts, delta=delta: np.maximum(function.value(counts) - delta, 0.0)  # noqa: E731
+        over = lambda counts, delta=delta: np.maximum(function.value(counts) - delta, 0.0)
         assert (over(grid[small]) <= over(grid[large])).all()
         for j in np.eye(3):
             gained = over(grid + j) - over(grid)

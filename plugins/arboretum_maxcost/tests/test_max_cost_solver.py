@@ -55,7 +55,7 @@ def asked(problem, objective, complexity=None, impurity=None, without=(), stoppi
     return attrs.evolve(problem, parts=parts)
 
 
-def solved(problem, context=Context()):  # noqa: B008 - frozen
+def solved(problem, context=Context()):
     solution = problem.parts.solver.solve(problem, context)
     if solution.tree is not None:
         verify_solution(solution, problem)

@@ -201,12 +201,12 @@ def test_prices_of_zero_are_legal():
 
 def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
     x = drawn(1)
-    of = lambda problem: guarantee_of(problem, 0.0).reason  # noqa: E731
+    of = lambda problem: guarantee_of(problem, 0.0).reason
     problem = x.problem(PAIRS)
     assert of(problem) == ""
     parts, objects = problem.parts, problem.objects
-    rule = lambda **fields: (component("stopping", "standard", **fields),)  # noqa: E731
-    with_parts = lambda **given: attrs.evolve(problem, parts=attrs.evolve(parts, **given))  # noqa: E731
+    rule = lambda **fields: (component("stopping", "standard", **fields),)
+    with_parts = lambda **given: attrs.evolve(problem, parts=attrs.evolve(parts, **given))
     assert "max_depth" in of(with_parts(stopping=rule(max_depth=2)))
     assert "neither pure nor" in of(with_parts(stopping=rule(min_split=4)))
     assert "neither pure nor" in of(with_parts(stopping=(component("stopping", "mass", theta=0.3),)))

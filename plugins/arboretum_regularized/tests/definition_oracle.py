@@ -114,7 +114,7 @@ def discrimination(x: Instance, impurity: Callable, objects: Objects, test: int,
 
     impurity : of the list of class probabilities of a set of objects.
     """
-    h = lambda part: impurity([x.mass([i for i in part if x.label[i] == k]) for k in sorted(set(x.label))])  # noqa: E731
+    h = lambda part: impurity([x.mass([i for i in part if x.label[i] == k]) for k in sorted(set(x.label))])
     below = 1 if authors else x.mass(objects)
     after = sum(x.mass(part) / below * h(part) for part in x.outcomes(objects, test))
     return x.mass(objects) * (h(objects) - after)

@@ -86,7 +86,7 @@ def test_kernels_find_lambda_theta_and_the_form_in_this_order():
 
 def test_each_family_has_the_kernel_of_its_name():
     both = BOTH
-    name = lambda criterion, impurity, coverage: criterion.kernel(impurity, coverage).__name__  # noqa: E731
+    name = lambda criterion, impurity, coverage: criterion.kernel(impurity, coverage).__name__
     assert name(Regularized(), Entropy(), both) == "regularized_entropy_probability_pairs"
     assert name(Regularized(), Entropy(), both[::-1]) == "regularized_entropy_probability_pairs"
     assert name(Regularized(), Misclassification(), both[:1]) == "regularized_mean_probability"

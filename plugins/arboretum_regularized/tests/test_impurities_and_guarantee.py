@@ -175,14 +175,14 @@ def test_objects_that_no_test_tells_from_another_class_are_counted(seed, merged)
     codes = generator.integers(0, 2, objects.codes.shape).astype(np.uint8)
     raw = generator.integers(0, 2, (24, 1)) * generator.choice([0.0, -0.0, 1.5], (24, 1))
     objects = attrs.evolve(objects, codes=codes, raw=raw, count=np.full(24, 1 + merged))
-    same = lambda i, j: (codes[i] == codes[j]).all() and (raw[i] == raw[j]).all()  # noqa: E731
+    same = lambda i, j: (codes[i] == codes[j]).all() and (raw[i] == raw[j]).all()
     alike = [any(same(i, j) and objects.label[i] != objects.label[j] for j in range(24)) for i in range(24)]
     assert conflicting(objects) == sum(alike), "merged or not: what an encoder leaves alike is alike"
 
 
 def test_a_run_is_told_what_theorem_1_says():
     objects = distinct(toy_objects(toy_table(1)))
-    told = lambda criterion, coverage: criterion.notes(  # noqa: E731
+    told = lambda criterion, coverage: criterion.notes(
         Problem(objects, prices_of(objects), Parts(method=None, criterion=criterion, impurity=ToyGini(), coverage=coverage))
     )[-1]
     assert "toy_gini is not known" in told(Regularized(), BOTH)
@@ -200,7 +200,7 @@ def test_a_run_is_told_what_theorem_1_says():
 
 def test_weights_that_do_not_sum_to_1_are_normalised_with_a_note_or_refused():
     raw, labels = np.array([0.3, 1.1, 0.7, 0.9]), [0, 1, 0, 1]
-    told = lambda weights: Regularized().notes(  # noqa: E731
+    told = lambda weights: Regularized().notes(
         Problem(objects := two_classes(weights, labels), prices_of(objects), Parts(method=None, impurity=Gini(), coverage=BOTH))
     )
     first, promise = told(raw)

@@ -124,7 +124,7 @@ def test_whatever_is_promised_is_kept_and_about_one_problem():
         promised = asked.parts.criterion.promises(asked)
         said = asked.parts.criterion.notes(asked)[-1]
         assert said.startswith("guarantee: " if promised else "no guarantee: ")
-        leaf = lambda part: is_leaf(x, family, rules, part)  # noqa: B023, E731
+        leaf = lambda part: is_leaf(x, family, rules, part)  # noqa: B023
         same = all(set(covered(x, family, part)) == {leaf(part)} for part in reached(x))
         if not promised:
             refused += not same
@@ -275,5 +275,5 @@ def test_a_set_of_several_classes_that_is_almost_covered_is_not():
     from arboretum.engine.search.coverage_state import CoverageState
 
     covering = CoverageState.of((Probability(), UnlikePairs()), objects)
-    mean = lambda *rows: covering.mean(np.array(rows), covering.left(np.array(rows)))  # noqa: E731
+    mean = lambda *rows: covering.mean(np.array(rows), covering.left(np.array(rows)))
     assert mean(0, 1) < 1.0 == mean(0, 2) == mean(0)

@@ -88,7 +88,7 @@ def check(x: Instance, tree: Tree, score) -> None:
 
 def z(x, family, lam, impurity, authors=False):
     """The literal Z of (S, D', d)."""
-    h = lambda masses: float(impurity.value(np.array([float(m) for m in masses])))  # noqa: E731
+    h = lambda masses: float(impurity.value(np.array([float(m) for m in masses])))
 
     def score(part, asked, d):
         gained = definition_oracle.discrimination(x, h, part, d, authors=authors)
@@ -143,7 +143,7 @@ def test_every_family_with_objects_excluded_has_a_kernel_where_the_impurity_has_
 @given(instances(), st.booleans())
 def test_ip_takes_the_test_that_tells_most_pairs_apart_per_price(x, authors):
     weigh = (lambda part: x.mass(part)) if authors else lambda part: 1
-    score = lambda part, _, d: (  # noqa: E731
+    score = lambda part, _, d: (
         weigh(part) * x.pairs(part) - sum(weigh(s) * x.pairs(s) for s in x.outcomes(part, d))
     ) / x.price[d]
     criterion = ImpurePairs(weighting=Weighting.authors if authors else Weighting.paper)
@@ -185,7 +185,7 @@ def test_at_equal_prices_the_cost_benefit_tree_is_the_plain_one_node_for_node(x)
 @FEW
 @given(instances(), st.sampled_from([Entropy(), Gini()]))
 def test_a_large_lambda_is_lambda_inf_where_no_two_tests_reduce_impurity_alike(x, impurity):
-    h = lambda masses: float(impurity.value(np.array([float(m) for m in masses])))  # noqa: E731
+    h = lambda masses: float(impurity.value(np.array([float(m) for m in masses])))
     endless = grown(x, parts_of(Regularized(lam=math.inf, theta=float(x.theta)), impurity, x.theta))
     stack = [(0, x.everyone, [])]
     while stack:  # B + E is at most 2 p(S) / c, so that a lead of 1e-6 in D / c is not made up at λ = 1e8

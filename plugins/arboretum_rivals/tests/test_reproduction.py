@@ -287,7 +287,7 @@ def test_advantages_over_dl85_by_hand():
 
 
 def test_single_runs_of_the_scaling_by_hand():
-    found = lambda one: list(verdicts(repro_scaling.judge([({}, one)])).values())  # noqa: E731
+    found = lambda one: list(verdicts(repro_scaling.judge([({}, one)])).values())
     assert found({"itemsets": 3, "row_sets": 2}) == [Verdict.PASS] and found({"itemsets": 2, "row_sets": 2}) == [Verdict.FAIL]
     assert [found({"finished": done, "seconds": s, "spent": 1.0}) for done, s in ((True, 20), (False, 20), (False, 300))] == [
         [Verdict.FAIL], [Verdict.OPEN], [Verdict.PASS],
@@ -349,7 +349,7 @@ def test_six_objectives_by_hand():
 
 def test_iris_and_cores_by_hand():
     one = {"errors": 0, "leaves": 2, "proven": True, "value": 0.02, "printed_value": 0.02, "printed_proven": True}
-    found = lambda *results: list(verdicts(repro_iris.judge(results)).values())  # noqa: E731
+    found = lambda *results: list(verdicts(repro_iris.judge(results)).values())
     assert found(({"dataset": "iris-setosa"}, one), ({"threads": 2}, {"values": [0.1, 0.1], "proven": [True, True]})) == [Verdict.PASS] * 2
     assert found(({"dataset": "iris-setosa"}, {**one, "printed_value": 0.03}), ({"threads": 2}, {"values": [0.1, 0.2], "proven": [True, True]})) == [
         Verdict.FAIL

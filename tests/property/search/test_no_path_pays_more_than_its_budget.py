@@ -41,7 +41,7 @@ class NumpyOnly:
 def price_lists(draw, objects):
     """A list with one price per test, paid once per column or each time; by outcome; or falling once a column was asked."""
     n, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
-    rows = lambda k: np.array(draw(st.lists(st.sampled_from(DECIMALS), min_size=k, max_size=k)))  # noqa: E731
+    rows = lambda k: np.array(draw(st.lists(st.sampled_from(DECIMALS), min_size=k, max_size=k)))
     form = draw(st.sampled_from(["plain", "once", "by outcome", "falling"]))
     if form == "by outcome":
         arity = [feature.arity for feature in objects.features for _ in range(feature.n_tests)] + [2] * n_raw

@@ -143,7 +143,7 @@ def test_columns_asked_before_are_free_in_a_subtree_where_they_are_paid_once(obj
 @EXAMPLES
 @given(objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, once=st.booleans(), data=st.data())
 def test_all_tests_of_a_column_asked_before_are_free_where_columns_are_paid_once(objects, entries, once, data):
-    one = lambda: data.draw(st.sampled_from([1.0, 2.0, 5.0]))  # noqa: E731
+    one = lambda: data.draw(st.sampled_from([1.0, 2.0, 5.0]))
     prices = Prices(np.array([one() for f in objects.features for _ in range(f.n_tests)]), np.array([one() for _ in objects.raw_features]), once)
     assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
 

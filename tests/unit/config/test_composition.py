@@ -116,7 +116,7 @@ def test_a_group_of_several_takes_them_in_order_with_fields_under_their_names(re
 
 
 def test_theta_is_followed_unless_it_is_set_itself(registry):
-    rule = lambda *overrides: built(registry, "stopping=[mass]", *overrides).parts.stopping[0].theta  # noqa: E731
+    rule = lambda *overrides: built(registry, "stopping=[mass]", *overrides).parts.stopping[0].theta
     assert rule() == 0.0, "nobody says: the component's own default"
     assert rule("theta=0.25") == 0.25
     assert rule("theta=0.25", "stopping.mass.theta=0.5") == 0.5

@@ -81,7 +81,7 @@ def test_a_function_that_breaks_one_axiom_is_caught_with_the_smallest_counterexa
 def by_hand(name, formula, most=6, k=2):
     """The first violation among all sets of at most so many objects, straight from the definition on sets: its number of objects."""
     grid = [np.array(v, float) for v in itertools.product(range(most + 1), repeat=k)]
-    f = lambda v: float(formula(v))  # noqa: E731
+    f = lambda v: float(formula(v))
     one, worst = np.eye(k), np.inf
     for r, g in itertools.product(grid, grid):
         if name == "concave" and (r + g).sum() <= most and f(r) + f(g) > f(r + g) + 1e-9:
@@ -138,14 +138,14 @@ def test_entropy_and_gini_satisfy_what_theorem_1_asks_for_and_misclassification_
 def test_sums_of_one_function_per_class_are_decomposable_and_products_of_three_are_not():
     """Of three classes at a given mass, n1 n2 n3 is one (Newton: of sums of squares and cubes); of four it is none."""
     assert examine(Made(powers), ["decomposable"])["decomposable"].holds
-    product = lambda k: examine(Made(lambda n: n[..., :k].prod(axis=-1) * (n.shape[-1] >= k)), ["decomposable"])["decomposable"]  # noqa: E731
+    product = lambda k: examine(Made(lambda n: n[..., :k].prod(axis=-1) * (n.shape[-1] >= k)), ["decomposable"])["decomposable"]
     assert product(4).note.startswith("F(") and product(4).holds is False
     assert product(3).note == "F(1, 1, 1, 0) + F(0, 2, 0, 1) ≠ F(1, 1, 0, 1) + F(0, 2, 1, 0): 1 + 0 ≠ 0 + 0"
     assert examine(Made(gini, capabilities=("classification",)), ["decomposable"])["decomposable"].holds is None
 
 
 def test_growth_is_told_from_what_outgrows_every_power():
-    grows = lambda formula: examine(Made(formula), ["log F = O(log n)"])["log F = O(log n)"]  # noqa: E731
+    grows = lambda formula: examine(Made(formula), ["log F = O(log n)"])["log F = O(log n)"]
     assert [grows(f).holds for f in (pairs, entropy, lambda n: pairs(n) + pairs(n) ** 3 / 1e6, lambda n: hinged(n, 100))] == [True] * 4
     assert grows(lambda n: powers(n, 4)).note == "like n^4"
     assert grows(lambda n: np.exp2(n.min(axis=-1)) - 1).holds is False

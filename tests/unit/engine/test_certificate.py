@@ -137,7 +137,7 @@ SEED = 4
 CHOICES = {"dataset": "play-tennis", "method": "id3", "split": "none", "tracker": "none"}
 
 
-def request(certifier=BruteForce(), complexities=(AverageDepth(), Leaves()), values=(), **choices) -> Request:  # noqa: B008
+def request(certifier=BruteForce(), complexities=(AverageDepth(), Leaves()), values=(), **choices) -> Request:
     parts = assemble(REGISTRY, {**CHOICES, **choices}, values)
     return Request(parts, certify=True, certifier=certifier, complexities=tuple(complexities))
 

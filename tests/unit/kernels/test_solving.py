@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 def test_a_table_of_fingerprints_knows_what_a_dictionary_knows(sets, bits):
     words, slots, known = random_words(10), np.zeros((1 << bits, 2), np.uint64), {}
     larger = np.zeros((2 << bits, 2), np.uint64)
-    of = lambda one: words[sorted(one)].sum(axis=0, dtype=np.uint64)  # noqa: E731
+    of = lambda one: words[sorted(one)].sum(axis=0, dtype=np.uint64)
     for each in sets:
         number = known.setdefault(each, len(known))
         assert enter(slots, *of(each), number if number == len(known) - 1 else len(known)) == number

@@ -94,7 +94,7 @@ def test_pareto_efficient_thresholds_by_brute_force(case):
     curve = Curve.of(*case)
 
     def efficient(points):
-        beaten = lambda i, j: points[j][0] >= points[i][0] and points[j][1] >= points[i][1] and points[j] != points[i]  # noqa: E731
+        beaten = lambda i, j: points[j][0] >= points[i][0] and points[j][1] >= points[i][1] and points[j] != points[i]
         return {i for i in points if not any(beaten(i, j) for j in points)}
 
     roc = {i: (-curve.fpr[i], curve.recall[i]) for i in range(len(curve.hit))}

@@ -153,7 +153,7 @@ def test_rules_that_the_checker_does_not_know_end_the_check_with_their_names(log
 )
 def test_what_is_shown_names_what_was_read_here_and_what_the_header_alone_says(logs, tmp_path, monkeypatch, capsys, kind, least):
     monkeypatch.setattr(verify, "load_registry", lambda files: REGISTRY)
-    forged = lambda data: {**data, "solver": "\x1b[31mred\nno tree is below 9", "version": "v\t", "data": {**data["data"], "name": ["x\u202e"]}}  # noqa: E731
+    forged = lambda data: {**data, "solver": "\x1b[31mred\nno tree is below 9", "version": "v\t", "data": {**data["data"], "name": ["x\u202e"]}}
     assert verify.main([str(rewritten(logs / kind, tmp_path / "t", header=forged))]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5
@@ -256,7 +256,7 @@ def test_what_is_said_of(logs, ends, tmp_path, kind, change, why):
 
 
 def test_a_name_is_not_needed(logs, ends, tmp_path):
-    nameless = lambda data: {**data, "data": {key: value for key, value in data["data"].items() if key != "name"}}  # noqa: E731
+    nameless = lambda data: {**data, "data": {key: value for key, value in data["data"].items() if key != "name"}}
     assert ends(rewritten(logs / "additive", tmp_path / "nameless", header=nameless)) == ""
 
 
@@ -266,7 +266,7 @@ def test_a_header_nested_too_deeply_is_none(logs, ends, tmp_path):
         closing = struct.pack("<2i", -1, 2) + b"{}"
         assert "is no proof" in ends(signed(tmp_path / "deep", MAGIC + line + closing))
     deep = "[" * 900 + "]" * 900
-    end = lambda data: {**data, "tree": {**data["tree"], "rules": json.loads(deep)}}  # noqa: E731
+    end = lambda data: {**data, "tree": {**data["tree"], "rules": json.loads(deep)}}
     assert "the end holds a tree that is none" in ends(rewritten(logs / "additive", tmp_path / "deep", end=end))
 
 

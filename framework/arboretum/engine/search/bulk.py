@@ -140,7 +140,7 @@ class Forest:
         some = slice(self.start[k], self.start[k + 1])
         (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.counts[some].sum(axis=1)
         here = np.where(feature >= 0, layout.column[feature], -1)
-        rule_of = lambda f, number: objects.features[f].rule(int(number))  # noqa: E731
+        rule_of = lambda f, number: objects.features[f].rule(int(number))
         below = Subtree(here, index, side, parent, branch, *self.floats[:, some], weights, count, math.nan, rule_of)
         root = Grown(weights[0], int(count[0]), math.nan, float(below.impurity[0]), below=below)
         return to_tree(root, objects, Statistics.of(objects))

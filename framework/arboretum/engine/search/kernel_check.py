@@ -88,7 +88,7 @@ class Trial:
 
 
 @np.errstate(all="ignore")
-def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()) -> None:  # noqa: B008 - frozen
+def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()) -> None:
     """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; a bin that is not bounded by its corners, or a
     table that scores otherwise than its sum."""
     criterion, impurity = scorer.criterion, scorer.impurity
@@ -201,7 +201,7 @@ def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
     """The score of one table; NaN where ``score`` fails: it will be said at the node where it happens, if it does."""
     try:
         return float(criterion.score(tables, node)[0])
-    except Exception:  # noqa: BLE001 - see above
+    except Exception:  # see above
         return math.nan
 
 

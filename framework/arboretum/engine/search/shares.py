@@ -146,7 +146,7 @@ class SharesGrowth(ByShares):
             position = place[tests.columns[0]] if parts.beside_raw else -1
             for k, code in enumerate(tests.codes(0, len(tests.n_bins)).astype(np.int64)):
                 n, price = int(tests.n_bins[k]), np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns)))
-                rule = lambda index, k=k, tests=tests: tests.rule(k, index)  # noqa: E731
+                rule = lambda index, k=k, tests=tests: tests.rule(k, index)
                 yield Column(tests.columns, position, np.where(code == n, -1, code), n, tests.family, rule, self.space.payable(price, cell), 0, 0)
 
     def _fixed(self, cell: Part) -> Iterator[Column]:

@@ -299,7 +299,7 @@ class Subtrees:
             arity = [tests.rule(f, x).arity if f >= 0 else 0 for f, x in zip(feature.tolist(), number.tolist())]
             apart = (feature >= 0) & (side == arity)
             feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)
-            rule_of = lambda f, x: tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()  # noqa: E731
+            rule_of = lambda f, x: tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()
         weights = nodes.weights[:n]
         weights = weights if 2 * n > len(nodes.weights) else weights.copy()  # a view keeps the room that is left
         return Subtree(

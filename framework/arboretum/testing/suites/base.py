@@ -72,9 +72,9 @@ class SeededSuite(ComponentSuite):
         raise NotImplementedError
 
     def test_the_same_seed_gives_the_same_whatever_the_global_random_state(self, component):
-        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # noqa: NPY002 - the state that must not move
-        assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
-        np.random.seed(1)  # noqa: NPY002 - nor matter
+        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # the state that must not move
+        assert (np.random.get_state()[1] == state).all()
+        np.random.seed(1)  # nor matter
         assert self.answers(component, 3) == before
 
     def test_the_seed_matters_exactly_where_that_is_declared(self, component):
