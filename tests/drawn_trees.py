@@ -13,7 +13,14 @@ from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, Test
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 from arboretum.testing.oracles import mean_of, planted
-from arboretum.testing.strategies import NUMBERS, WEIGHTS, cells, columns, tables, targets  # noqa: F401 - tests draw tables, too
+from arboretum.testing.strategies import (  # noqa: F401 - tests draw tables, too
+    NUMBERS,
+    WEIGHTS,
+    cells,
+    columns,
+    tables,
+    targets,
+)
 from arboretum.testing.tables import bare_objects, row_of
 
 

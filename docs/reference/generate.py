@@ -37,25 +37,29 @@ MANY_ALIKE = 5
 HEAD = """\
 # Components
 
-Everything that is installed with Arboretum, by kind. This page is generated (`make docs`); on your machine,
-`arboretum plugins` lists what *you* have installed, and `arboretum explain KIND.NAME` prints one entry.
+Everything that is installed with Arboretum, by kind. This page is generated (`make docs`);
+on your machine, `arboretum plugins` lists what *you* have installed, and
+`arboretum explain KIND.NAME` prints one entry.
 
 A kind is a group on the command line, a component is one of its options, a field is a parameter:
-`arboretum run dataset=wine criterion=gain_ratio stopping.standard.max_depth=4`. Where one run may hold several components of a
-kind ({many}), a field is written with the component's name in between. A reproduction is no part of a run: its fields are
-options of [`arboretum reproduce`](reproductions.md). Nor is an export, a form in which a tree [leaves](../how-to/export-a-tree.md).
+`arboretum run dataset=wine criterion=gain_ratio stopping.standard.max_depth=4`. Where one run
+may hold several components of a kind ({many}), a field is written with the component's name in
+between. A reproduction is no part of a run: its fields are options of
+[`arboretum reproduce`](reproductions.md). Nor is an export, a form in which a tree
+[leaves](../how-to/export-a-tree.md).
 """
 
 
 HANDED_HEAD = """\
 # What a plugin is handed: `Node`, `Tables`, `KernelNode`
 
-This page is generated (`make docs`) from the classes themselves; all but `KernelNode` (of `arboretum.kernels`) are in
-`arboretum.api`. Arrays refuse to be written.
+This page is generated (`make docs`) from the classes themselves; all but `KernelNode` (of
+`arboretum.kernels`) are in `arboretum.api`. Arrays refuse to be written.
 
-A criterion in NumPy form is asked `score(tables, node)`: every candidate test of one node at once. In kernel form it is asked
-`score(weights, counts, price, extra, node)`: one test at a time, where `weights` is `tables.weights[t]` and so on, and `node` is a
-`KernelNode`. Every test divides the same node:
+A criterion in NumPy form is asked `score(tables, node)`: every candidate test of one node at once.
+In kernel form it is asked `score(weights, counts, price, extra, node)`: one test at a time, where
+`weights` is `tables.weights[t]` and so on, and `node` is a `KernelNode`. Every test divides the
+same node:
 
 ```python
 import numpy as np
@@ -65,7 +69,8 @@ from arboretum.testing.tables import toy_impurity, toy_objects, toy_table
 objects = toy_objects(toy_table(0))
 tables, node = contingency(objects, impurity=toy_impurity(objects.task))
 n_tests, n_outcomes, n_classes = tables.weights.shape  # outcomes that a test does not have are zero
-assert tables.counts.shape == tables.weights.shape and (n_tests, n_classes) == (tables.n_tests, objects.n_classes)
+assert tables.counts.shape == tables.weights.shape
+assert (n_tests, n_classes) == (tables.n_tests, objects.n_classes)
 assert np.allclose(tables.weights.sum(axis=1), node.weights)
 assert np.allclose(tables.mass.sum(axis=1), node.mass)
 assert tables.price.shape == tables.test.shape == (tables.n_tests,)
@@ -232,7 +237,9 @@ def cell(text: str) -> str:
 
 
 def default(field: Any) -> str:
-    value = field.default.factory() if isinstance(field.default, attrs.Factory) else field.default  # type: ignore[arg-type]
+    value = field.default
+    if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
+        value = value.factory()
     if isinstance(value, enum.Enum):
         return f"`{value.name}`"
     if value is None:

@@ -134,8 +134,9 @@ def verify(tree: Tree, rows: list[Row], target: str) -> None:
 
 # -- a run -------------------------------------------------------------------------------------------------------------
 
-PLAY = """sunny hot no|sunny hot no|overcast hot yes|rain mild yes|rain cool yes|rain cool no|overcast cool yes|sunny mild no
-sunny cool yes|rain mild yes|sunny mild yes|overcast mild yes|overcast hot yes|rain mild no""".replace("\n", "|")
+PLAY = """sunny hot no|sunny hot no|overcast hot yes|rain mild yes|rain cool yes|rain cool no
+overcast cool yes|sunny mild no|sunny cool yes|rain mild yes|sunny mild yes|overcast mild yes
+overcast hot yes|rain mild no""".replace("\n", "|")
 ROWS = [dict(zip(("outlook", "temperature", "play"), line.split(), strict=True)) for line in PLAY.split("|")]
 
 if __name__ == "__main__":

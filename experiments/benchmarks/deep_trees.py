@@ -49,7 +49,10 @@ def main() -> None:
             x = np.concatenate([numbers, *(codes == k for k in range(CATEGORIES))], axis=1, dtype=np.float32)
         warm_up(problem)
         peer = DecisionTreeClassifier(random_state=0)
-        runs = {"peer": lambda: peer.fit(x, y), "grow": lambda: grow(problem, Context())}  # noqa: B023 - called at once
+        runs = {  # called at once
+            "peer": lambda: peer.fit(x, y),  # noqa: B023
+            "grow": lambda: grow(problem, Context()),  # noqa: B023
+        }
         if "--loop" in sys.argv:
             runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023 - called at once
         median = interleaved(runs, REPEATS)

@@ -85,7 +85,8 @@ def main() -> None:
             for name in ("grow", "TreeClassifier"):
                 print(f"  {name} {median[name]:.4f} s, scikit-learn {median['scikit-learn']:.3f} s, "
                       f"ratio {median['scikit-learn'] / median[name]:.1f} (goal >= 15, moonshot 30)")  # fmt: skip
-            print(f"\n{'shape':24}{'seconds':>10}{'scikit-learn':>14}{'ratio':>7}{'a better test, at most by':>28}")
+            names = f"\n{'shape':24}{'seconds':>10}{'scikit-learn':>14}{'ratio':>7}"
+            print(f"{names}{'a better test, at most by':>28}")
         mine, theirs = median["TreeClassifier"], median["scikit-learn"]
         regret = largest_regret(tree, x, y)
         print(f"{shape:24}{mine:10.4f}{theirs:14.3f}{theirs / mine:7.1f}{regret:28.1e}", flush=True)

@@ -29,9 +29,10 @@ from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.solver import MaxCostSolver
 
 LIMIT = 4.0
-TEXT = f"""Made by `python experiments/maxcost/bounds.py`.  Subtables visited / seconds of the whole solver, kernels loaded before; in brackets where
-{LIMIT:g} seconds were not enough: subtables, and the bound that was proven.  *No stars* leaves out the lemma on stars of objects, *no lemma* that
-on whole subtables; *none* leaves out both."""
+TEXT = f"""Made by `python experiments/maxcost/bounds.py`.  Subtables visited / seconds of the whole
+solver, kernels loaded before; in brackets where {LIMIT:g} seconds were not enough: subtables, and
+the bound that was proven.  *No stars* leaves out the lemma on stars of objects, *no lemma* that on
+whole subtables; *none* leaves out both."""
 NINE = ("house-votes", "sonar", "ionosphere", "dna", "boston-quartile", "soybean", "pima", "wdbc", "mammography")
 OTHERS = ("car", "tic-tac-toe", "monk1-full", "monk2-full", "monk3-full", "balance-scale", "dfep-synthetic")
 TWO_WAY = ("monk1-full", "monk2-full", "monk3-full", "house-votes", "car", "tic-tac-toe")

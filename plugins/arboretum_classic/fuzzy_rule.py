@@ -77,4 +77,5 @@ class FuzzyThreshold(TestRule):
 
     def outcome_label(self, outcome: int) -> str:
         around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{SHORT[self.unit]}"
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}{around}{' (logistic)' * (self.shape == 'logistic' and self.width > 0)}"
+        shape = " (logistic)" if self.shape == "logistic" and self.width > 0 else ""
+        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}{around}{shape}"

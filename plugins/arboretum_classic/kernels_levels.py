@@ -285,7 +285,7 @@ def most_inside(v, left, cell, lost, level):
     """What any division of a cell between both sides scores at most by the reduction of variance, S the sum about the mean of the node.
 
     The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments about their mean of 0 and k σ² have subsets (m, d) with
-    |d| ≤ σ √(m (k − m)) (Cauchy–Schwarz): a disc, which lies within an octagon, and the score is highest at its corners.  Where a side has no other
+    m (k − m) σ² ≥ d² (Cauchy–Schwarz): a disc, which lies within an octagon, and the score is highest at its corners.  Where a side has no other
     row that says nothing, but no side's S² / n grows by more than the rows' squares.
     """
     total, mean = level.weights[v, 0], level.weights[v, 1] / level.weights[v, 0]

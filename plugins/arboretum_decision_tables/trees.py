@@ -118,7 +118,8 @@ def cheapest_test(space: Space, one: int, other: int) -> int:
             low, tests = 0, range(1)
         else:
             tests = range(low, high) if family == FAMILIES[Family.thresholds] else (low, high)
-        test = first + (low if space.even[f] else min(tests, key=lambda k: space.price[first + k]))  # noqa: B023
+        price = space.price[first:]
+        test = first + (low if space.even[f] else min(tests, key=price.__getitem__))
         if space.price[test] < least:
             best, least = test, float(space.price[test])
     return best

@@ -9,18 +9,23 @@ from typing import Any
 
 from arboretum.api import Axis, Line, LineChart, Problem, Tree, charts
 
-IMPORTANCE = """<p>Importance: by how much the loss grows, on the mean over all pairs of rows, where a row has another row's value in that column.
-The bars go from the least to the most among the best {:,} trees: a column that some of them do without begins at 0 at most, and what is below 0 are
+IMPORTANCE = """<p>Importance: by how much the loss grows, on the mean over all pairs of rows,
+where a row has another row's value in that column. The bars go from the least to the most among the
+best {:,} trees: a column that some of them do without begins at 0 at most, and what is below 0 are
 trees that another row's value serves better.</p>"""
 LEAVES = 40
 """Leaves that a tree on the page shows."""
 PAGE = Template("""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>$title</title>
 <style>
-body { font: 15px/1.45 system-ui, sans-serif; color: #24292f; margin: 1.5rem auto; max-width: 1000px; padding: 0 1rem }
-svg { max-width: 100%; height: auto } table { border-collapse: collapse; margin: .7rem 0 } td, th { padding: .1rem .8rem .1rem 0; text-align: left }
-td.n, th.n { text-align: right } td > span { white-space: nowrap } details { margin: .5rem 0 } summary { cursor: pointer }
-.scale { display: block; width: 22rem; background: #f0f2f4 } .scale span { display: block; height: .8rem; min-width: 2px; background: #14508c }
+body { font: 15px/1.45 system-ui, sans-serif; color: #24292f }
+body { margin: 1.5rem auto; max-width: 1000px; padding: 0 1rem }
+svg { max-width: 100%; height: auto } table { border-collapse: collapse; margin: .7rem 0 }
+td, th { padding: .1rem .8rem .1rem 0; text-align: left }
+td.n, th.n { text-align: right } td > span { white-space: nowrap }
+details { margin: .5rem 0 } summary { cursor: pointer }
+.scale { display: block; width: 22rem; background: #f0f2f4 }
+.scale span { display: block; height: .8rem; min-width: 2px; background: #14508c }
 </style>
 <h1>$title</h1>
 <p>$summary</p>
@@ -70,7 +75,8 @@ def _columns(details: Mapping[str, Any]) -> str:
         cells = f"<td>{escape(column)}</td><td class=n>{one['asked']:.1%}</td>"
         if spans:
             least, most = spans[column]
-            bar = f'<span style="margin-left:{(least - low) / width:.1%};width:{(most - least) / width:.1%}"></span>'
+            start, length = (least - low) / width, (most - least) / width
+            bar = f'<span style="margin-left:{start:.1%};width:{length:.1%}"></span>'
             cells += f"<td class=n>{least:.4f}</td><td class=n>{most:.4f}</td><td><span class=scale>{bar}</span></td>"
         lines.append(f"<tr>{cells}</tr>")
     told, more = (IMPORTANCE.format(details["compared"]), "<th class=n>importance from</th><th class=n>to</th><th></th>") if spans else ("", "")

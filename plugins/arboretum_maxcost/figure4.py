@@ -57,9 +57,9 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return {"objects": objects.n_objects, "points": points, "trees": len(curve), "top": np.median(tops, axis=0).tolist()}
 
 
-def _powers(objects: Encoded, l: int, house: House) -> tuple[Curve, list[list[float]]]:  # noqa: E741 - the paper's name
+def _powers(objects: Encoded, exponent: int, house: House) -> tuple[Curve, list[list[float]]]:
     """One tree, stopped everywhere; what stays of it at the points of the curve is replayed."""
-    tree = grown(objects, greedytree(house, "powers", (("l", l),)))
+    tree = grown(objects, greedytree(house, "powers", (("l", exponent),)))
     curve = by_delta(tree)
     for place in curve.lowest():
         verified(stopped(tree, float(curve.at[place])), objects, curve.error[place] * objects.n_objects, curve.max_cost[place])

@@ -98,7 +98,8 @@ class Client:
             return self._line
         self.end()
         self._line, theirs = Pipe()
-        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by end
+        said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self._said = said  # closed by end
         command = [sys.executable, "-P", "-m", "arboretum_mlflow.worker"]
         given = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said, "env": child_environment()}
         with theirs:

@@ -14,7 +14,9 @@ from mlflow.server.fastapi_app import app
 __all__ = ["app"]
 
 MODE = "mlflow.workflowType_v1"
-SCRIPT = f"""<script>localStorage.getItem("{MODE}") ?? localStorage.setItem("{MODE}", '"machine_learning"')</script>"""
+SCRIPT = f"""<script>
+localStorage.getItem("{MODE}") ?? localStorage.setItem("{MODE}", '"machine_learning"')
+</script>"""
 index = pages.view_functions["serve"]
 
 

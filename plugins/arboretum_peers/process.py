@@ -32,7 +32,8 @@ class PeerProcess:
     def __init__(self, script: Path, *words: str, python: str = "") -> None:
         self.name, self.version = words[0], ""
         self._line, theirs = Pipe()
-        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by _end
+        said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self._said = said  # closed by _end
         command = [python or os.environ.get(INTERPRETER) or sys.executable, "-I", "-W", "ignore", str(script), *words]
         with theirs:
             streams = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said}

@@ -91,7 +91,7 @@ Question = Callable[[Case], Answer | None]
 def claims(found: Results) -> list[Claim]:
     """Every sentence that the results at hand can judge."""
     made = []
-    asked = [(prices, base, words, ask) for settings, bases, some in ASKED for prices in settings for base in bases for words, ask in some.items()]
+    asked = [(prices, base, words, ask) for settings, bases, some in ASKED for prices in settings for base in bases for words, ask in some]
     for prices, base, words, question in asked:
         sentence = words.format(base=base, called=called(base, prices), e=FAMILY[base][1], p=FAMILY[base][5], pe=FAMILY[base][6])
         cases = {v: Case(found, Part(prices, v), base) for v in (AUTHORS, PAPER) if Part(prices, v) in found.parts}
@@ -334,38 +334,38 @@ def up_to_ninety(x: Case) -> Answer | None:
     return _largest(x, saved, lambda share: share >= 0.85, "largest savings ", "{:.0f} %", 100.0)
 
 
-ASKED: tuple[tuple[tuple[str, ...], tuple[str, ...], dict[str, Question]], ...] = (
-    (PRICES, BASES, {
-        "the seven of the family of {called} differ (Friedman's test, before any two are compared)": differ_at_all,
-        "{pe} does not differ significantly from the best performer, in AUC and in expected cost (Figures 3 and 4)": near_the_best,
-        "{pe} is significantly better than most of the four baselines, in AUC or in expected cost": above_most,
-    }),
-    ((UNIT,), ("C4.5",), {
-        "C4.5 and CART behave alike (every rank of one family is that of its counterpart)": behave_alike,
-        "post-pruning helps C4.5, in AUC and in expected cost (Wilcoxon's test)": pruning_helps,
-    }),
-    ((UNIT,), BASES, {
-        "in expected cost {p} ranks close to un-pruned {e}": pruned_plain_near_enhanced,
-        "on some data sets the expected cost of {p} is about twice that of {e}, or more": twice_as_dear,
-        "pruning changes the AUC of {e} less than that of {base}": pruning_changes_less,
-        "pruning cuts tree size more than the enhancement does ({p} ranks before {e})": pruning_cuts_size,
-    }),
-    ((UNIT,), ("C4.5",), {
-        "BAL is the worst in both AUC and expected cost": balance_is_worst,
-        "BAL's trees are long because their nodes rarely become homogeneous": rarely_homogeneous,
-        "IP is better than ASR in both AUC and expected cost": pairs_before_ranking,
-    }),
-    ((UNIT,), ("CART",), {"IP falls behind ECART by more than 10 % in AUC on some data sets": pairs_behind}),
-    ((UNIT,), BASES, {"ASR and IP do not differ significantly from BAL in AUC (Nemenyi, with the family of {base})": like_balance}),
-    ((UNIT,), ("C4.5",), {
-        "growing EC4.5 takes 3 to 4 times as long as C4.5": slower,
-        "there are data sets on which C4.5 takes longer than EC4.5, where its tree is skewed (1.5 times as many tests)": skewed_takes_longer,
-    }),
-    ((RANDOM,), BASES, {
-        "{called} fails to reduce the expected cost, against {base} grown without regard to prices": no_saving,
-        "{called} costs significantly more than {pe}": dearer,
-        "the enhanced trees, pruned or not, cost up to 90 % less than {called} at similar AUC (within 0.05)": up_to_ninety,
-    }),
+ASKED: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, Question], ...]], ...] = (
+    (PRICES, BASES, (
+        ("the seven of the family of {called} differ (Friedman's test, before any two are compared)", differ_at_all),
+        ("{pe} does not differ significantly from the best performer, in AUC and in expected cost (Figures 3 and 4)", near_the_best),
+        ("{pe} is significantly better than most of the four baselines, in AUC or in expected cost", above_most),
+    )),
+    ((UNIT,), ("C4.5",), (
+        ("C4.5 and CART behave alike (every rank of one family is that of its counterpart)", behave_alike),
+        ("post-pruning helps C4.5, in AUC and in expected cost (Wilcoxon's test)", pruning_helps),
+    )),
+    ((UNIT,), BASES, (
+        ("in expected cost {p} ranks close to un-pruned {e}", pruned_plain_near_enhanced),
+        ("on some data sets the expected cost of {p} is about twice that of {e}, or more", twice_as_dear),
+        ("pruning changes the AUC of {e} less than that of {base}", pruning_changes_less),
+        ("pruning cuts tree size more than the enhancement does ({p} ranks before {e})", pruning_cuts_size),
+    )),
+    ((UNIT,), ("C4.5",), (
+        ("BAL is the worst in both AUC and expected cost", balance_is_worst),
+        ("BAL's trees are long because their nodes rarely become homogeneous", rarely_homogeneous),
+        ("IP is better than ASR in both AUC and expected cost", pairs_before_ranking),
+    )),
+    ((UNIT,), ("CART",), (("IP falls behind ECART by more than 10 % in AUC on some data sets", pairs_behind),)),
+    ((UNIT,), BASES, (("ASR and IP do not differ significantly from BAL in AUC (Nemenyi, with the family of {base})", like_balance),)),
+    ((UNIT,), ("C4.5",), (
+        ("growing EC4.5 takes 3 to 4 times as long as C4.5", slower),
+        ("there are data sets on which C4.5 takes longer than EC4.5, where its tree is skewed (1.5 times as many tests)", skewed_takes_longer),
+    )),
+    ((RANDOM,), BASES, (
+        ("{called} fails to reduce the expected cost, against {base} grown without regard to prices", no_saving),
+        ("{called} costs significantly more than {pe}", dearer),
+        ("the enhanced trees, pruned or not, cost up to 90 % less than {called} at similar AUC (within 0.05)", up_to_ninety),
+    )),
 )  # fmt: skip
 """Price settings, plain algorithms, and what is asked of each; in the order of the paper's section 6."""
 BEYOND_THE_MEANS = (pruning_cuts_size, slower, skewed_takes_longer)

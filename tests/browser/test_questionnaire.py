@@ -35,7 +35,9 @@ pytestmark = NEEDED
 DRIVER = """
 (people) => people.map((answers) => {
   const seen = [], $ = (id) => document.getElementById(id);
-  const said = () => Object.fromEntries([...document.querySelectorAll("dt")].map((dt) => [dt.textContent, dt.nextSibling.querySelector("data")?.value]));
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const value = (dt) => dt.nextSibling.querySelector("data")?.value;
+  const said = () => Object.fromEntries(all("dt").map((dt) => [dt.textContent, value(dt)]));
   $("again").click();
   while (!$("form").hidden) {
     const question = $("question").textContent, answer = answers[question];
@@ -46,14 +48,18 @@ DRIVER = """
     if (typeof answer === "number") $("value").value = answer;
     else {
       const option = options.find((one) => one.textContent === answer);
-      if (option.tagName === "OPTION") option.selected = true; else option.querySelector("input").checked = true;
+      if (option.tagName === "OPTION") option.selected = true;
+      else option.querySelector("input").checked = true;
     }
     $("form").requestSubmit();
     if ($("error").textContent) throw new Error($("error").textContent);
   }
-  const shares = [...document.querySelectorAll("#shares tr")].map((row) => [row.querySelector("bdi")?.textContent, row.querySelector("td").textContent]);
-  const path = [...document.querySelectorAll("#path strong")].map((one) => one.textContent);
-  return { seen, answer: $("answer").textContent, shares: Object.fromEntries(shares), path, ...said() };
+  const share = (row) =>
+    [row.querySelector("bdi")?.textContent, row.querySelector("td").textContent];
+  const shares = all("#shares tr").map(share);
+  const path = all("#path strong").map((one) => one.textContent);
+  const answer = $("answer").textContent;
+  return { seen, answer, shares: Object.fromEntries(shares), path, ...said() };
 })
 """
 """Answers the page for several people (question → number, option or null) and tells what it showed at each question and in the end."""
@@ -519,8 +525,12 @@ def test_texts_stand_out_from_their_ground(opened, tennis, scheme):
     page = opened(tennis)
     page.emulate_media(color_scheme=scheme)
     colours = page.evaluate(
-        """() => Object.fromEntries(["page", "card", "text", "soft", "strong", "on-strong", "wrong", "field", "focus"].map((name) =>
-             [name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim()]))"""
+        """() => {
+            const style = getComputedStyle(document.documentElement);
+            const names = "page card text soft strong on-strong wrong field focus".split(" ");
+            return Object.fromEntries(names.map((name) =>
+                [name, style.getPropertyValue("--" + name).trim()]));
+        }"""
     )
     page.emulate_media(color_scheme="light")
 

@@ -89,8 +89,8 @@ class Lines:
         self._write("annotate", sweep=sweep_id, text=text, files=sorted(files))
 
     def store(self, run, record, files):
-        self._write("store", name=run.name, sweep=run.sweep_id, folder=str(run.folder), copy_of=run.copy_of,
-                    files=sorted(files))
+        place = dict(folder=str(run.folder), copy_of=run.copy_of)
+        self._write("store", name=run.name, sweep=run.sweep_id, files=sorted(files), **place)
         return f"id-{record.seed}"
 
     def store_failure(self, run, error):
@@ -104,7 +104,8 @@ class Lines:
         for line in Path(self.file).read_text().splitlines():
             found = json.loads(line)
             if found["call"] == "store" and run_id == "id-7":
-                return {p.name: p.read_text() for p in Path(found["folder"]).iterdir() if p.name != "tracked.json"}
+                files = Path(found["folder"]).iterdir()
+                return {p.name: p.read_text() for p in files if p.name != "tracked.json"}
         raise TrackerError(f"no run {run_id!r}")
 '''
 

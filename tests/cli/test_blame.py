@@ -165,7 +165,9 @@ from arboretum.api import Encoded, Prices
 @attrs.frozen
 class Nothing:
     paper, capabilities, needs_validation = "", (), False
-class_of = lambda kind, **methods: attrs.frozen(type(kind.title(), (Nothing,), {"kind": kind, "name": "nothing", **methods}))
+def class_of(kind, **methods):
+    members = {"kind": kind, "name": "nothing", **methods}
+    return attrs.frozen(type(kind.title(), (Nothing,), members))
 Rows = class_of("dataset", load=lambda self, seed: None)
 Divides = class_of("split", divide=lambda self, table, seed: None)
 Encodes = class_of("encoder", encode=lambda self, table, whole, *, raw_thresholds, seed: None)

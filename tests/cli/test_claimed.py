@@ -25,8 +25,10 @@ class Hasty:
         value = problem.parts.objective.value(tree, problem) if problem.parts.objective else 0.0
         if self.drops:
             kept = [0, 2]
-            arrays = {n: getattr(tree, n)[kept] for n in ("test", "missing_child", "weights", "counts", "label", "value", "price", "impurity", "score")}
-            tree, value = attrs.evolve(tree, child=[-1, 1], child_offset=[0, 2, 2], **arrays), value - 0.01
+            names = "test missing_child weights counts label value price impurity score".split()
+            arrays = {name: getattr(tree, name)[kept] for name in names}
+            tree = attrs.evolve(tree, child=[-1, 1], child_offset=[0, 2, 2], **arrays)
+            value -= 0.01
         return Solution(tree, value, value, Status.optimal)
 '''
 RUN = ("run", "--plugin", "hasty.py", "dataset=file", "dataset.path=t.csv", "dataset.target=y", "split=none", "tracker=none",

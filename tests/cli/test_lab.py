@@ -43,7 +43,8 @@ plugins: [halves.py]
 conf: choices
 data: home
 store: sqlite:///kept/runs.db
-defaults: {seed: 7, split: halves, stopping: [standard], stopping.standard.max_depth: 1, tracker: none}
+defaults:
+  {seed: 7, split: halves, stopping: [standard], stopping.standard.max_depth: 1, tracker: none}
 """
 
 

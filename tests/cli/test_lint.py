@@ -15,7 +15,8 @@ from arboretum.api import hookimpl, param
 class Boaster:
     """Objects outside the first class, to a power."""
 
-    kind, name, paper, capabilities, scale = "impurity", "boaster", "", ("classification", "multiclass", "weights", "admissible"), "total"
+    kind, name, paper, scale = "impurity", "boaster", "", "total"
+    capabilities = ("classification", "multiclass", "weights", "admissible")
     power: float = param(1.0, "what for", gt=0.0)
 
     def value(self, weights):

@@ -29,7 +29,8 @@ COINS = '''
 import time
 import attrs
 import numpy as np
-from arboretum.api import Axis, BarChart, Cell, Chapter, Claim, DataError, Judgement, Known, Piece, Verdict, param
+from arboretum.api import Axis, BarChart, Cell, Chapter, Claim, DataError, Judgement, Known, Piece
+from arboretum.api import Verdict, param
 
 
 @attrs.frozen
@@ -41,13 +42,16 @@ class Coins:
     sides: tuple[int, ...] = param((2, 6), "numbers of sides")
     published: float = param(0.5, "what the paper says")
     known: str = param("", "why it may differ")
-    predicted: tuple[float, ...] = param((0.55, 0.65), "between which numbers that reason puts the published one")
+    predicted: tuple[float, ...] = param((0.55, 0.65), "where it puts the published number")
     aside: str = param("", "words beside the verdict")
     seconds: float = param(0.0, "how long a piece takes", ge=0.0, unit="s")
 
     def pieces(self, fraction):
-        throws = round(1000 * fraction)
-        return [Piece({"sides": s, "throws": throws, "part": i}, s) for s in sorted(self.sides) for i in range(3)]
+        throws, parts = round(1000 * fraction), range(3)
+        return [
+            Piece({"sides": s, "throws": throws, "part": i}, s)
+            for s in sorted(self.sides) for i in parts
+        ]
 
     def work(self, key, seed, house):
         time.sleep(self.seconds)
@@ -67,13 +71,16 @@ class Coins:
                 mean = sum(value["sum"] for _, value in found) / n
                 error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
                 place, words = ("Table 1", f"{s} sides", "mean"), {"aside": self.aside}
-                words["known"] = Known(self.known, *self.predicted, "a look at them") if self.known else None
+                known = Known(self.known, *self.predicted, "a look at them")
+                words["known"] = known if self.known else None
                 cells.append(Cell.judged(*place, self.published, mean, error, n=n, **words))
         if not cells:
             return Judgement()
-        bars = BarChart("Coins", [cell.row for cell in cells], [cell.ours for cell in cells], Axis("mean"))
+        rows, ours = [cell.row for cell in cells], [cell.ours for cell in cells]
+        bars = BarChart("Coins", rows, ours, Axis("mean"))
         files = {"coins.csv": "a,b\\n1,2\\n"}
-        chapter = Chapter("all coins", {"coins": len(cells)}, {"mean": cells[0].ours}, files, ("coins",))
+        means = {"mean": cells[0].ours}
+        chapter = Chapter("all coins", {"coins": len(cells)}, means, files, ("coins",))
         claim = Claim("coins are fair", Verdict.PASS, "it was seen")
         return Judgement(cells, (claim,), files, {"coins": bars}, (chapter,), ("a note",))
 '''

@@ -333,7 +333,8 @@ def test_two_sweeps_at_once_in_one_folder_of_work_disturb_nobody(command, here):
 
 
 LAUNCHER = '''
-"""Runs each job in a fresh process, as joblib and submitit do: everything is pickled (with cloudpickle), nothing is inherited."""
+"""Runs each job in a fresh process, as joblib and submitit do: everything is pickled with
+cloudpickle, nothing is inherited."""
 import subprocess, sys, tempfile
 import cloudpickle as pickle
 from dataclasses import dataclass
@@ -360,10 +361,12 @@ class JoblibLauncher(Launcher):  # a name that configurations may give
     def launch(self, job_overrides, initial_job_idx):
         returns = []
         for i, overrides in enumerate(job_overrides):
-            job = (self.hydra_context, self.task_function, self.config, list(overrides), initial_job_idx + i, Singleton.get_state())
+            sweep = (self.hydra_context, self.task_function, self.config)
+            job = (*sweep, list(overrides), initial_job_idx + i, Singleton.get_state())
             with tempfile.TemporaryDirectory() as folder:
                 Path(folder, "job").write_bytes(pickle.dumps(job))
-                subprocess.run([sys.executable, "-c", f"from {__name__} import work; work({folder!r})"], check=True)
+                code = f"from {__name__} import work; work({folder!r})"
+                subprocess.run([sys.executable, "-c", code], check=True)
                 value = pickle.loads(Path(folder, "value").read_bytes())
             done = JobReturn(status=JobStatus.COMPLETED)
             done.return_value = value
@@ -373,7 +376,8 @@ class JoblibLauncher(Launcher):  # a name that configurations may give
 
 def work(folder):
     setup_globals()
-    context, function, config, overrides, number, state = pickle.loads(Path(folder, "job").read_bytes())
+    job = pickle.loads(Path(folder, "job").read_bytes())
+    context, function, config, overrides, number, state = job
     Singleton.set_state(state)
     sweep_config = context.config_loader.load_sweep_config(config, overrides)
     with open_dict(sweep_config):

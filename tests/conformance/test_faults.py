@@ -32,7 +32,7 @@ LEAVES = "test_its_leaf_rule_and_its_kernel_say_what_it_says"
 MISSING = "test_it_is_the_rule_of_the_kernel_that_it_names"
 FORM = "test_its_closed_form_says_the_same"
 SHAPE = "test_it_is_of_the_shape_that_it_states"
-BRUTE = "test_it_finds_what_brute_force_finds_with_a_tree_of_that_value_and_again_for_the_same_seed"
+BRUTE = "test_it_finds_what_brute_force_finds_and_again_for_the_same_seed"
 LIMITS = "test_within_the_limits_that_it_says_it_knows_it_finds_what_brute_force_finds"
 VERIFIED = "test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes"
 
@@ -77,7 +77,7 @@ BY_SUITE = [
     (faults.GivesAway, VERIFIED),
     (faults.HalfTheWeight, VERIFIED),
     (faults.PrunesByRows, "test_weight_two_is_two_copies"),
-    (faults.ForgetsTheWeights, "test_codes_stay_below_their_number_of_bins_tests_read_aloud_and_objects_stand_for_their_rows"),
+    (faults.ForgetsTheWeights, "test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows"),
     (faults.CodesTheOtherWay, "test_codes_say_the_outcomes_of_their_tests"),
     (faults.DearerBelow, "test_no_price_rises_on_the_way_down_and_a_tree_pays_those_of_the_list"),
     (faults.CallsHome, "test_it_asks_nobody_where_it_says_that_it_is_offline"),

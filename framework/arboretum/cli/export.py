@@ -21,11 +21,13 @@ from arboretum.plugin.build import build
 from arboretum.plugin.registry import Registry
 
 DESCRIPTION = """\
-The tree of a run in the form NAME (arboretum plugins export lists them), on standard output or in a file."""
+The tree of a run in the form NAME (arboretum plugins export lists them), on standard output or in a
+file."""
 PREDICT = """\
-Predict every row of a file: CSV (also .gz), Parquet or ARFF, told apart by the ending.  Columns
-are matched by name; columns that the tree does not read may be absent, others are ignored.  The file is read as that of
-the run was (separator, encoding, decimal, missing), unless options say otherwise.  Writes CSV: the prediction per row."""
+Predict every row of a file: CSV (also .gz), Parquet or ARFF, told apart by the ending.  Columns are
+matched by name; columns that the tree does not read may be absent, others are ignored.  The file is
+read as that of the run was (separator, encoding, decimal, missing), unless options say otherwise.
+Writes CSV: the prediction per row."""
 
 READER = "file"  # the data set component that reads files
 OPTIONS = ("separator", "encoding", "decimal", "missing")

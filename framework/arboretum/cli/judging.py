@@ -18,11 +18,11 @@ from arboretum.report.table import csv_table, text_table
 from arboretum.runs.folder import write_files
 
 CURVES = """\
-Measures per class, each against the rest, on rows of a run.  Its folder (or --out) gets the table, the points of all curves, and pictures: ROC
-with convex hull, precision-recall, calibration."""
+Measures per class, each against the rest, on rows of a run.  Its folder (or --out) gets the table,
+the points of all curves, and pictures: ROC with convex hull, precision-recall, calibration."""
 IMPORTANCES = """\
-The columns that a tree reads: their impurity decrease, what their tests cost, and what accuracy (of numbers r²) loses on rows of the run
-when the values of the column are shuffled."""
+The columns that a tree reads: their impurity decrease, what their tests cost, and what accuracy (of
+numbers r²) loses on rows of the run when the values of the column are shuffled."""
 SHORTER = {"average_precision": "avg precision", "calibration_error": "calibration"}
 
 

@@ -12,8 +12,9 @@ from arboretum.plugin.build import build
 from arboretum.plugin.registry import Entry, Registry
 
 DESCRIPTION = """\
-Try the axioms of impurities and coverages on all small sets of objects and on random ones (seeded: the same every time), and print the
-smallest counterexample.  Without names: one table of all that are installed.
+Try the axioms of impurities and coverages on all small sets of objects and on random ones (seeded:
+the same every time), and print the smallest counterexample.  Without names: one table of all that
+are installed.
 Exit status 0: nothing that a component declares was found false; 1: something was."""
 FOUND = {True: "holds", False: "broken", None: "–"}
 MARKS = {True: "●", False: "✗", None: "–"}

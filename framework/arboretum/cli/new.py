@@ -19,8 +19,10 @@ from arboretum.lab import read
 from arboretum.plugin.discovery import load_registry
 
 DESCRIPTION = """\
-Write a plugin: pyproject.toml with the entry point, registration, algorithm, slow reference, tests by the conformance
-suite, and a page for the paper.  lab NAME writes a folder to work in: arboretum.yaml, a criterion, an experiment, a test.  NAME is the folder, the distribution and (with _ for -) the package and the option."""
+Write a plugin: pyproject.toml with the entry point, registration, algorithm, slow reference, tests
+by the conformance suite, and a page for the paper.  lab NAME writes a folder to work in:
+arboretum.yaml, a criterion, an experiment, a test.  NAME is the folder, the distribution and (with
+_ for -) the package and the option."""
 
 EXACT = "dataset=monk1-full encoder=multiway split=none method=exact"
 EXAMPLES = {

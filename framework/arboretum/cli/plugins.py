@@ -22,7 +22,8 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, ONE_FILE, Entry, Preset, Registry, plugin_files
 
 DESCRIPTION = """\
-What is installed: papers first (year, authors, what they bring, one command each), then every component by kind.
+What is installed: papers first (year, authors, what they bring, one command each), then every
+component by kind.
 arboretum explain KIND.NAME tells more of one."""
 EXPLAIN = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
 
@@ -74,7 +75,8 @@ def command(item: Entry | Preset, registry: Registry) -> str:
     if item.kind in STUDIES:
         return f"arboretum export RUN --to {item.name}" if item.kind == "export" else f"arboretum reproduce {item.name}"
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
-    return f"arboretum run {shlex.join([*file, *(f'{key}={value}' for key, value in _overrides(item, registry).items())])}"
+    words = (f"{key}={value}" for key, value in _overrides(item, registry).items())
+    return f"arboretum run {shlex.join([*file, *words])}"
 
 
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:

@@ -28,9 +28,10 @@ from arboretum.runs.tracking import SUMMARY, VerdictFacts, track_verdict
 from arboretum.runs.worker_pool import OUT, Job, Work, code_of, perform
 
 DESCRIPTION = """\
-Do a paper's study again and print its numbers beside ours, with standard errors and a verdict: PASS, FAIL, KNOWN (explained: a
-difference that lies where its reason predicts it) or OPEN (not shown).  Finished pieces are kept: the same command goes on
-where it was interrupted.  Exit status 1 when anything fails.  Without PAPER: what can be reproduced."""
+Do a paper's study again and print its numbers beside ours, with standard errors and a verdict:
+PASS, FAIL, KNOWN (explained: a difference that lies where its reason predicts it) or OPEN (not
+shown).  Finished pieces are kept: the same command goes on where it was interrupted.  Exit status 1
+when anything fails.  Without PAPER: what can be reproduced."""
 
 MEANING = {Verdict.KNOWN: " (explained)", Verdict.OPEN: " (not shown)"}
 HEADER = ("", "", "published", "ours", "std. error", "deviation", "verdict", "")

@@ -33,10 +33,10 @@ Grow one tree, or with -m one per combination of values:
   arboretum run dataset=file dataset.path=my.csv dataset.target=y stopping.standard.max_depth=4
   arboretum run -m method=cart,id3 dataset=iris,wine seed=1,2,3"""
 FOLDERS = """\
-folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a sweep elsewhere;
-hydra/sweeper={sweepers} searches instead of running every combination.
-exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked; 130 interrupted,
-143 ended by SIGTERM (an exact search keeps its best tree).
+folders: hydra.run.dir=DIR for one run, hydra.sweep.dir=DIR for a sweep; hydra/launcher=NAME runs a
+sweep elsewhere; hydra/sweeper={sweepers} searches instead of running every combination.
+exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, but not tracked;
+130 interrupted, 143 ended by SIGTERM (an exact search keeps its best tree).
 """
 
 

@@ -25,12 +25,13 @@ from arboretum.runs.sweeps import RUNNING, Sweep, flatten, read_sweep, records_o
 from arboretum.runs.tracking import load_run
 
 DESCRIPTION = """\
-A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's folder, the table that
-compares its settings."""
+A finished run: its numbers and its tree.  RUN is a run folder or a tracker's run id.  Of a sweep's
+folder, the table that compares its settings."""
 WHY = """\
-Why this test at that node?  Grows again along the path and judges every candidate: its contingency table (one bracket
-per outcome, one number per class), its score, and the criterion's named terms.  NODE is a number: 0 is the root, the
-others are numbered in depth-first order (arboretum show RUN --numbers)."""
+Why this test at that node?  Grows again along the path and judges every candidate: its contingency
+table (one bracket per outcome, one number per class), its score, and the criterion's named terms.
+NODE is a number: 0 is the root, the others are numbered in depth-first order (arboretum show RUN
+--numbers)."""
 OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store (tracker.uri=sqlite:///FILE)"
 PLUGIN_HELP = "a one-file plugin that the run used: a run's folder names its plugins, but only what is named here is loaded"
 

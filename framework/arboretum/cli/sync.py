@@ -30,10 +30,12 @@ from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_s
 from arboretum.runs.tracking import guarded, track_folder, unsent
 
 DESCRIPTION = """\
-Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default: outputs and multirun
-here).  Each run goes to the tracker it was meant for, or to the one named here; what a tracker has is not sent again.
-Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here.  A reproduction that reached
-no tracker is named with the command that sends it: it is judged anew from its finished pieces."""
+Send finished runs that never reached a tracker.  FOLDER holds run folders at any depth (default:
+outputs and multirun here).  Each run goes to the tracker it was meant for, or to the one named
+here; what a tracker has is not sent again.
+Runs that asked for no tracker (tracker=none) are left alone unless a tracker is named here.  A
+reproduction that reached no tracker is named with the command that sends it: it is judged anew from
+its finished pieces."""
 UI = "Open the tracker's user interface on this machine; Ctrl-C ends it."
 DEFAULT_FOLDERS = ("outputs", "multirun")
 

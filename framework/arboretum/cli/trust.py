@@ -8,8 +8,9 @@ from arboretum.errors import ConfigError
 from arboretum.lab import FILE, find, read
 
 DESCRIPTION = f"""\
-Trust the lab of a folder: its {FILE}, the one-file plugins and the folder of choices that it names.  Their code runs from
-now on in every command in that folder and below it, until one of these files changes."""
+Trust the lab of a folder: its {FILE}, the one-file plugins and the folder of choices that it
+names.  Their code runs from now on in every command in that folder and below it, until one of these
+files changes."""
 
 
 def main(argv: list[str]) -> int:

@@ -14,9 +14,11 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry, plugin_files
 
 DESCRIPTION = """\
-Check the proof that a solver wrote (solver.proof=PATH).  The table is loaded and encoded again as the log's configuration says,
-the objective is brought to integers again, and every bound has to follow from the bounds before it by counting alone.
-Exit status 0: accepted; 1: rejected, with the first record that does not follow, or not checked at all."""
+Check the proof that a solver wrote (solver.proof=PATH).  The table is loaded and encoded again as
+the log's configuration says, the objective is brought to integers again, and every bound has to
+follow from the bounds before it by counting alone.
+Exit status 0: accepted; 1: rejected, with the first record that does not follow, or not
+checked at all."""
 GREEK = {"lam": "λ ", "mu": "μ "}
 PLACES = ("dataset", "encoder")
 """Groups whose values may be given anew: where the table is now.  The table itself has to be the one of the proof."""

@@ -10,8 +10,8 @@ _PASSWORD = re.compile(r"(https?://[^\s/?#@:]*):(?!\d+[/?#])\S+@|((?<!http)(?<!h
 """``user:password@`` up to the last @, since drivers take passwords with / and @ in them; a server's port is none."""
 _TOKEN = re.compile(r"(https?://)[^\s/?#@:]+@", re.IGNORECASE)
 _QUERY = re.compile(
-    r"([?&;](?:[\w.-]*(?:passw|pwd|passphrase|secret|token|(?:api|access|account|private)[_-]?key|credential|signature)[\w.-]*"
-    r"|sig|auth|key)=)[^&#;\s'\"]+",
+    r"([?&;](?:[\w.-]*(?:passw|pwd|passphrase|secret|token|(?:api|access|account|private)[_-]?key"
+    r"|credential|signature)[\w.-]*|sig|auth|key)=)[^&#;\s'\"]+",
     re.IGNORECASE,
 )
 _OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -102,7 +102,9 @@ class Registry:
             both = (taken.owner, item.owner)
             claims = " and ".join(o.path if o.distribution == ONE_FILE else o.plugin for o in both)
             installed = [o.plugin for o in both if o.distribution != ONE_FILE]
-            way = f"rename one{f', uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}' if installed else ''}"
+            way = "rename one"
+            if installed:
+                way += f", uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}"
             raise PluginError(f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}")
 
     def entries(self, kind: str | None = None, of: type = Entry) -> Iterator[Any]:

@@ -78,7 +78,8 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
         steps.append('<a href="#chart">all points</a>')
         look = ' class="own"' if point is own else ""
         drawn = point.tree.to_svg(title=title, max_leaves=LEAVES)
-        sections.append(f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2><p>{" · ".join(steps)}</p>{drawn}</section>')
+        head = f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2>'
+        sections.append(f"{head}<p>{' · '.join(steps)}</p>{drawn}</section>")
     cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]
     links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
     table = "".join(f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>" for number, one in enumerate(cells))

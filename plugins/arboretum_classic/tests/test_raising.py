@@ -91,7 +91,7 @@ def table_of(columns: dict[str, list], classes: list[int], **more) -> Table:
     return Table("t", tuple(found), Target("y", Task.classification, np.array(classes, np.int32), ("no", "yes")), **more)
 
 
-def test_the_branch_that_takes_its_nodes_place_has_a_leaf_for_values_that_only_the_other_branch_had():
+def test_the_branch_that_is_raised_has_a_leaf_for_values_that_only_the_other_had():
     """u ≤ 0 has two rows of value c; the other branch asks v, where no row says c: raised, it has a branch for them."""
     table = table_of({"u": [0, 0] + [1] * 20, "v": ["c", "c"] + ["a"] * 10 + ["b"] * 10}, [1, 1] + [0] * 10 + [1] * 10)
     objects = attrs.evolve(bare_objects(table))

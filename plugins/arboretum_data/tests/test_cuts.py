@@ -211,8 +211,8 @@ def test_a_cluster_left_empty_twice_lands_where_scikit_learn_puts_it():
     """A found example: the emptied cluster comes before the largest one, whose sum is not yet divided then."""
     from sklearn.preprocessing import KBinsDiscretizer
 
-    text = """0.11, 0.4, 0.59, 0.97, 0.98, 1.01, 1.09, 1.75, 1.77, 2.16, 2.74, 4.22, 5.57, 6.7, 7.33, 13.79,
-21.25, 22.86, 35.41, 36.39, 49.52, 56.21, 2530.43, 45864.94"""
+    text = """0.11, 0.4, 0.59, 0.97, 0.98, 1.01, 1.09, 1.75, 1.77, 2.16, 2.74, 4.22, 5.57,
+6.7, 7.33, 13.79, 21.25, 22.86, 35.41, 36.39, 49.52, 56.21, 2530.43, 45864.94"""
     values = np.array([float(v) for v in text.split(",")])
     distinct, counts = counted(values)
     oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(values[:, None])

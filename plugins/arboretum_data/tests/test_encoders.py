@@ -312,7 +312,7 @@ def test_bins_are_placed_on_the_training_rows_or_on_all():
     assert on_all.codes[:, 0].tolist() == [0, 3]
 
 
-def test_the_protocol_encoder_is_one_hot_with_bins_of_all_rows_missing_as_a_category_and_identical_rows_merged():
+def test_the_protocol_encoder_is_one_hot_with_bins_of_all_rows_and_merged_rows():
     colour = Column("c", ColumnKind.categorical, np.array([0, 0, 1, 1, -1, -1], np.int32), ("r", "g"))
     table = table_of(numbers([1, 1, 2, 2, 3, 3]), colour, classes=[0, 1, 1, 1, 0, 0])
     named = OneHotKMeans5Encoder().encode(table.take(np.arange(4)), table, raw_thresholds=False, seed=0)

@@ -25,8 +25,8 @@ from arboretum.testing.suites.tracker import sample_files, sample_record, sample
 tracker = MLflowTracker(uri=sys.argv[1], timeout=60.0)
 tracker.prepare()
 for seed in range(int(sys.argv[2]), int(sys.argv[3])):
-    record = sample_record(seed)
-    tracker.store(sample_run(pathlib.Path(sys.argv[4]) / str(seed), seed), record, sample_files(record))
+    record, folder = sample_record(seed), pathlib.Path(sys.argv[4]) / str(seed)
+    tracker.store(sample_run(folder, seed), record, sample_files(record))
 """
 
 

@@ -32,8 +32,8 @@ tracker = MLflowTracker(uri=sys.argv[1], artifacts=sys.argv[2], timeout=60.0)
 tracker.prepare()
 sweep = tracker.open_sweep("sweep " + sys.argv[3], {})
 for seed in range(int(sys.argv[3]), int(sys.argv[3]) + 8):
-    record = sample_record(seed)
-    tracker.store(sample_run(pathlib.Path(sys.argv[2]) / "runs" / str(seed), seed), record, sample_files(record))
+    record, folder = sample_record(seed), pathlib.Path(sys.argv[2]) / "runs" / str(seed)
+    tracker.store(sample_run(folder, seed), record, sample_files(record))
 tracker.close_sweep(sweep, {"valid_error": 0.1}, "FINISHED")
 """
 

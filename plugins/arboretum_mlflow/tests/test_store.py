@@ -145,7 +145,8 @@ def test_the_description_shows_the_quality_and_the_tree(mlflow_tracker, query, t
 
 def test_the_data_set_is_an_input_with_its_content_hash(mlflow_tracker, query, tmp_path):
     run_id = store(mlflow_tracker, tmp_path)
-    sql = """SELECT d.name, d.digest, d.dataset_source FROM datasets d JOIN inputs i ON i.source_id = d.dataset_uuid
+    sql = """SELECT d.name, d.digest, d.dataset_source
+             FROM datasets d JOIN inputs i ON i.source_id = d.dataset_uuid
              WHERE i.destination_id = ?"""
     sha256 = sample_record().data["sha256"]
     assert query(sql, run_id) == [("iris", sha256[:36], json.dumps({"dataset": "iris", "sha256": sha256}))]

@@ -37,7 +37,13 @@ from toy_coverage import ToyExcluded  # noqa: E402
 from cover import ToyCover  # noqa: E402
 from naive import check_tree  # noqa: E402
 from problems import encode, encodeds, problem_of  # noqa: E402
-from test_coded_subtrees_equal_the_loop import ByObjects, assert_same, both, coded, unit  # noqa: E402
+from test_coded_subtrees_equal_the_loop import (  # noqa: E402
+    ByObjects,
+    assert_same,
+    both,
+    coded,
+    unit,
+)
 
 EXAMPLES = examples(100)
 ENTRIES = st.sampled_from([4, 20, 1 << 22])
@@ -228,7 +234,7 @@ def test_what_objects_stand_for_does_not_matter_to_a_criterion_that_counts_objec
     assert (one.counts[0], many.counts[0]) == (5, 18)
 
 
-def test_a_limit_on_rows_of_branches_is_refused_where_objects_are_counted_and_stand_for_several_rows():
+def test_a_limit_on_rows_of_branches_is_refused_where_objects_stand_for_several_rows():
     with pytest.raises(CapabilityError, match=r"counts objects.*min_leaf=2.*stopping\.standard\.min_mass"):
         grow(problem_of(table([2, 1, 1, 1, 1]), Marked(), Gini(), min_leaf=2), Context())
     assert grow(problem_of(table([1] * 5), Marked(), Gini(), min_leaf=2), Context()).tree.counts.min() >= 2

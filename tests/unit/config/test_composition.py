@@ -425,7 +425,8 @@ class Coins:
 
     def load(self, seed):
         codes = np.arange(40) % 2
-        return Table("coins", (Column("a", ColumnKind.continuous, codes * 1.0),), Target("y", Task.classification, codes, ("n", "y")))
+        column = Column("a", ColumnKind.continuous, codes * 1.0)
+        return Table("coins", (column,), Target("y", Task.classification, codes, ("n", "y")))
 '''
 
 

@@ -86,9 +86,11 @@ class Count(event.Listener):
 
 told = []
 x = np.random.default_rng(0).random((50, 2)).astype(np.float32)
-objects = encode((x * 4).astype(np.uint8), [4, 4], [Family.thresholds, Family.equals], x, np.arange(50) % 2)
+families = [Family.thresholds, Family.equals]
+objects = encode((x * 4).astype(np.uint8), [4, 4], families, x, np.arange(50) % 2)
+pairs = ((Reduction(), Gini()), (Mine(), Gini()), (Reduction(), MyImpurity()))
 with event.install_listener("numba:compile", Count()):
-    for criterion, impurity in ((Reduction(), Gini()), (Mine(), Gini()), (Reduction(), MyImpurity())):
+    for criterion, impurity in pairs:
         warm_up(problem_of(objects, criterion, impurity), told.append)
 print(json.dumps(dict(compiled=Count.n, told=told)))
 '''

@@ -134,7 +134,7 @@ def test_a_large_table_goes_the_way_of_bounds_and_reaches_the_same_impurities():
     assert np.sort(tree.impurity) == pytest.approx(np.sort(peer.impurity), abs=1e-9)
 
 
-def test_neighbours_within_the_gap_are_not_separated_and_a_midpoint_that_rounds_up_becomes_the_lower_value():
+def test_neighbours_within_the_gap_stay_together_and_a_midpoint_that_rounds_up_goes_down():
     close, y = np.array([[0.0], [5e-8], [1.0]], np.float32), np.array([0, 1, 1])
     for gap, threshold in ((0.0, 2.5e-8), (1e-7, 0.5)):  # the second is scikit-learn's
         objects = attrs.evolve(encode(np.zeros((3, 0), np.uint8), [], [], close, y), gap=gap)

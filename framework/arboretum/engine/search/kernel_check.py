@@ -282,7 +282,8 @@ def _hashable(component: Any) -> bool:
 
 
 def _where(kernel: Callable) -> str:
-    return f"({os.path.basename(inspect.getsourcefile(kernel) or '?')}:{kernel.__code__.co_firstlineno})"
+    file = os.path.basename(inspect.getsourcefile(kernel) or "?")
+    return f"({file}:{kernel.__code__.co_firstlineno})"
 
 
 def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str) -> None:

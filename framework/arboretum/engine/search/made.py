@@ -80,8 +80,9 @@ class MadeEngine(TableEngine):
         groups = [self._alone(one, rows) if isinstance(one, TestRule) else one for one in found]
         most = 2 if self._two_only else np.iinfo(self._space.goes.dtype).max
         for tests in (tests for tests in groups if tests.family is Family.multiway and tests.n_bins.max(initial=0) > most):
+            limit = "the criterion scores two" if self._two_only else f"beside raw columns a test has at most {most}"
             msg = f"predicate {name!r}: the test {tests.rule(int(tests.n_bins.argmax()), 0).describe()!r} has {tests.n_bins.max()} outcomes"
-            raise CapabilityError(f"{msg}, and {'the criterion scores two' if self._two_only else f'beside raw columns a test has at most {most}'} only")
+            raise CapabilityError(f"{msg}, and {limit} only")
         return groups
 
     def _alone(self, rule: TestRule, rows: np.ndarray) -> CodedTests:

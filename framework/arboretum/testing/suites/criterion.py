@@ -134,7 +134,7 @@ class CriterionSuite(ComponentSuite):
             there = attrs.evolve(node, weights=4 * node.weights, mass=4 * node.mass, total_mass=4 * node.total_mass)
             assert close(found[np.argmax(scores(ready, larger, there))], found.max())
 
-    def test_its_terms_are_one_number_per_test_and_its_rule_over_all_candidates_keeps_the_shape(self, ready, cases):
+    def test_its_terms_are_one_number_per_test_and_its_rule_keeps_the_shape(self, ready, cases):
         skip_if(not (hasattr(ready, "terms") or hasattr(ready, "settle")), "has no terms and settles nothing")
         for tables, node in cases:
             found, terms = scores(ready, tables, node), ready.terms(tables, node) if hasattr(ready, "terms") else {}

@@ -76,7 +76,7 @@ class EncoderSuite(ComponentSuite):
                 wanted = np.where(np.isnan(values), -1, values.astype(np.float64) > threshold)
                 assert feature.rule(float(threshold)).outcomes(objects.table, rows).tolist() == wanted.tolist()
 
-    def test_codes_stay_below_their_number_of_bins_tests_read_aloud_and_objects_stand_for_their_rows(self, component):
+    def test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows(self, component):
         for objects in self.cases(component):
             assert objects.codes.dtype in (np.uint8, np.uint16, np.uint32)
             assert objects.codes.shape == (objects.n_objects, len(objects.features))

@@ -100,7 +100,7 @@ class PredicateSuite(ComponentSuite):
             found += [(objects, np.arange(seed % step, table.n_rows, step)) for step in (1, 3)]
         return found
 
-    def test_every_candidate_sends_every_row_to_an_outcome_reads_aloud_and_is_proposed_again_for_the_same_seed(self, component, cases):
+    def test_candidates_send_every_row_somewhere_and_are_proposed_again_for_the_seed(self, component, cases):
         for objects, rows in cases:
             candidates = rules_of(component, objects, rows, 0)
             assert (candidates or getattr(component, "beside_raw", False)) and rules_of(component, objects, rows, 0) == candidates

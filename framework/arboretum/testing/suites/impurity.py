@@ -89,7 +89,7 @@ class ImpuritySuite(ComponentSuite):
         sizes = [1, 1, 2, 2, 3, 5, 8, 13]
         return [(generator.integers(-4, 5, n) * 0.5, generator.choice([0.5, 1.0, 2.5], n)) for n in sizes]
 
-    def test_of_values_is_positive_where_values_differ_whatever_their_order_and_a_leafs_lies_among_them(self, component, samples):
+    def test_of_values_is_positive_where_they_differ_and_a_leafs_lies_among_them(self, component, samples):
         for y, weight in samples:
             found = component.of_values(y, weight)
             assert isinstance(found, float) and (found > 0 or len(set(y)) == 1)

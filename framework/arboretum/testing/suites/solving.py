@@ -157,7 +157,7 @@ class SolverSuite(ComponentSuite):
 
         return best_tree(problem.objects, least, problem.prices)
 
-    def test_it_finds_what_brute_force_finds_with_a_tree_of_that_value_and_again_for_the_same_seed(self, component, parts, value):
+    def test_it_finds_what_brute_force_finds_and_again_for_the_same_seed(self, component, parts, value):
         for problem in self.problems(parts):
             best, tree = self.brute_force(problem, value)
             solution, again = verified(component.solve, problem, Context(seed=3)), component.solve(problem, Context(seed=3))
@@ -231,7 +231,7 @@ class ObjectiveSuite(ComponentSuite):
         """What the objective is combined with.  Override where it needs more (a complexity)."""
         return Parts(method=None, objective=component)
 
-    def test_it_is_a_number_the_same_twice_and_for_a_tree_that_was_stored_and_tells_some_trees_apart(self, component):
+    def test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart(self, component):
         """Of a leaf, a stump and a grown tree of each small table."""
         found = set()
         for seed, depth in itertools.product(SEEDS, (0, 1, 6)):

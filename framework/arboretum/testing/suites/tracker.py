@@ -77,7 +77,7 @@ class TrackerSuite(ComponentSuite):
             assert dict(tracker.fetch(run_id)) == files
             assert Record.from_json(tracker.fetch(run_id)["record.json"]).metrics == sample_record().metrics
 
-    def test_the_same_run_in_the_same_folder_is_stored_once_and_one_that_nothing_identifies_each_time(self, tracker, tmp_path):
+    def test_the_same_run_is_stored_once_and_one_that_nothing_identifies_each_time(self, tracker, tmp_path):
         first, again, elsewhere = (self.kept(tracker, tmp_path / name)[0] for name in "aab")
         assert first == again != elsewhere
         run, record = RunInfo("anonymous", {}), sample_record(fingerprint="")

@@ -68,7 +68,7 @@ class PrunerSuite(ComponentSuite):
             assert once.to_json() == twice.to_json()
             assert component.prune(tree.cut([0]), *rows).n_nodes == 1, "a leaf stays a leaf"
 
-    def test_it_says_whether_it_needs_validation_rows_and_the_values_it_chooses_prune_as_it_does(self, component):
+    def test_it_says_whether_it_needs_validation_rows_and_its_choice_prunes_as_it_does(self, component):
         assert isinstance(component.needs_validation, bool)
         for tree, train, valid in self.grown(component):
             if not component.needs_validation:
