@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import bisect
+import io
+import tokenize
 
-MODULE_LINES = 500
-CONTRACT_LINES = 200
-FUNCTION_LINES = 60
-KERNEL_LINES = 120
+MODULE_LINES = 700
+CONTRACT_LINES = 260
+FUNCTION_TOKENS = 750
+KERNEL_TOKENS = 1200
+"""Names, numbers, operators and strings, commas apart: what a reader reads, however wide the lines are."""
+COUNTED = {tokenize.NAME, tokenize.NUMBER, tokenize.OP, tokenize.STRING}
 
 LONG_MODULES: dict[str, str] = {}
 """File → why it is one piece although it is longer than MODULE_LINES."""
@@ -15,7 +20,16 @@ LONG_MODULES: dict[str, str] = {}
 MOST_PARAMETERS = 12
 """Of a function; the estimators' ``__init__`` has the signature that scikit-learn asks for."""
 
-LONG_FUNCTIONS: dict[str, str] = {}
+STATE = "the state of a search, an array a line, read from top to bottom"
+LONG_FUNCTIONS: dict[str, str] = {
+    "framework/arboretum/engine/search/shares.py:_competing": "from the tables of rows with a value to scores, each step from the one before",
+    "framework/arboretum/kernels/subtree.py:grow_subtree": "the loop of the engine in one kernel, in its order",
+    "plugins/arboretum_gosdt/intervals.py:_allocate": STATE,
+    "plugins/arboretum_gosdt/regression.py:__init__": STATE,
+    "plugins/arboretum_gosdt/sparse.py:__init__": STATE,
+    "plugins/arboretum_gosdt/within.py:__init__": STATE,
+    "plugins/arboretum_rivals/rank.py:__init__": STATE,
+}
 """"file:function" → why it is one piece although it is longer than the limit."""
 
 PRIVATE = {
@@ -59,15 +73,25 @@ def test_every_contract_fits_on_a_few_screens(house):
     assert {m.where: _lines(m) for m in contracts if _lines(m) > CONTRACT_LINES} == {}
 
 
-def test_no_function_is_longer_than_two_screens_unless_a_reason_is_given(house):
+def _is_kernel(module) -> bool:
+    return module.room == "kernels" or any(word in module.path.stem for word in ("kernel", "lanes"))
+
+
+def _token_lines(module) -> list[int]:
+    """The line of each token that counts."""
+    text = io.StringIO(module.path.read_text(encoding="utf-8"))
+    return [token.start[0] for token in tokenize.generate_tokens(text.readline) if token.type in COUNTED and token.string != ","]
+
+
+def test_no_function_is_longer_than_a_reader_can_hold_unless_a_reason_is_given(house):
     long = {}
     for module in house.modules:
-        kernel = module.room == "kernels" or "kernel" in module.path.stem
+        kernel, lines = _is_kernel(module), _token_lines(module)
         for function in _functions(module):
-            lines = function.end_lineno - function.lineno + 1
-            if lines > (KERNEL_LINES if kernel else FUNCTION_LINES):
-                long[f"{module.where}:{function.name}"] = lines
-    assert {where: lines for where, lines in long.items() if where not in LONG_FUNCTIONS} == {}
+            size = bisect.bisect_right(lines, function.end_lineno) - bisect.bisect_left(lines, function.lineno)
+            if size > (KERNEL_TOKENS if kernel else FUNCTION_TOKENS):
+                long[f"{module.where}:{function.name}"] = size
+    assert {where: size for where, size in long.items() if where not in LONG_FUNCTIONS} == {}
     assert [where for where in LONG_FUNCTIONS if where not in long] == [], "waivers that nobody needs any more"
 
 
