@@ -18,7 +18,7 @@ from typing import Any
 import attrs
 
 from arboretum.engine.lint import KINDS as LINTED, lint
-from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability
+from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability, summary_of
 from arboretum.interfaces.contracts import REQUIRED
 from arboretum.kernels.kernel_decorators import KernelNode
 from arboretum.model.encoded import Encoded, Feature, Node, Prices, Tables
@@ -128,9 +128,9 @@ def plugins() -> str:
     """The first-party plugins and the pages they bring."""
     lines = ["## Plugins", "", "| plugin | what it brings | pages |", "|---|---|---|"]
     for folder in sorted(path.parent for path in PLUGINS.glob("*/plugin.py")):
-        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+        text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
         pages = [f"[{page.stem}](../../plugins/{folder.name}/docs/{page.name})" for page in sorted(folder.glob("docs/*.md"))]
-        summary = cell(text.split("\n")[0].removeprefix("First-party plugin: "))
+        summary = cell(summary_of(text).removeprefix("First-party plugin: "))
         lines.append(f"| `{folder.name}` | {summary[:1].upper()}{summary[1:]} | {', '.join(pages)} |")
     return "\n".join(lines) + "\n"
 

@@ -118,9 +118,15 @@ def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Paragraphs, wrapped one by one; lists and indented lines stay as they are where they fit."""
-    kept = re.compile("^[ *-]", re.MULTILINE)
-    return "\n\n".join(block if kept.search(block) else paragraph(block) for block in text.split("\n\n"))
+    """Paragraphs, items of lists and names with what they mean, wrapped one by one; other indented lines stay as they are."""
+    item = re.compile(r"^(?=[*-] |[\w, *]+ : )", re.MULTILINE)
+
+    def wrapped(block: str) -> str:
+        if item.match(block):
+            return "\n".join(paragraph(one, rest="  " if one[0] in "*-" else "    ") for one in item.split(block) if one)
+        return block if block.startswith(" ") or "\n " in block else paragraph(block)
+
+    return "\n\n".join(map(wrapped, text.split("\n\n")))
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ table and the MLflow parameters are derived from it.
 """
 
 import enum
+import inspect
 import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
@@ -54,6 +55,11 @@ def as_capabilities(declared: object) -> frozenset[Capability]:
     return frozenset(item if isinstance(item, Capability) else Capability(item) for item in items)
 
 
+def summary_of(docstring: str | None) -> str:
+    """Its first paragraph, as one line; "" without one."""
+    return " ".join(inspect.cleandoc(docstring or "").partition("\n\n")[0].split())
+
+
 class Component(Protocol):
     """What every component class states.
 
@@ -63,7 +69,7 @@ class Component(Protocol):
     A class may also state ``needs``, the kinds that a run must have besides (a run without is refused), and ``example``, what the command
     that documentation prints has to say besides ``kind=name``: ``"dataset.path=FILE"``, words in capitals being for the reader to replace.
 
-    The first line of the docstring is the summary that ``arboretum plugins`` prints.  The class is frozen (``@attrs.frozen``), every field
+    The first paragraph of the docstring is the summary that ``arboretum plugins`` prints.  The class is frozen (``@attrs.frozen``), every field
     has a default, and it has the methods of its kind's contract: otherwise PluginError when it is registered.
     """
 

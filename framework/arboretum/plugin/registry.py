@@ -12,7 +12,7 @@ import attrs
 
 from arboretum.engine.check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
-from arboretum.interfaces.component import EVERY_KIND, KINDS, Capability, as_capabilities
+from arboretum.interfaces.component import EVERY_KIND, KINDS, Capability, as_capabilities, summary_of
 
 NONE = "none"  # the option that leaves an optional group empty
 SWEEPER = "hydra.sweeper"  # the kind of what goes through a sweep in a way of its own: no part of a run, an option of a group of Hydra's
@@ -57,7 +57,7 @@ class Entry:
 
     @property
     def summary(self) -> str:
-        return (self.cls.__doc__ or "").strip().split("\n")[0]
+        return summary_of(self.cls.__doc__)
 
 
 @attrs.frozen

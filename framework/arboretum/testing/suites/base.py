@@ -19,6 +19,7 @@ from arboretum.engine.mismatch import Seal
 from arboretum.engine.promises import broken_promise
 from arboretum.engine.verify import verify
 from arboretum.errors import ContractError
+from arboretum.interfaces.component import summary_of
 from arboretum.plugin.registry import Owner, check_component
 from arboretum.testing.tables import TreeParts, problem_of
 
@@ -50,7 +51,7 @@ class ComponentSuite:
         assert component.kind == self.kind, f"this suite is for {self.kind}"
         check_component(type(component), Owner("its author"))  # as when it is registered: fields and methods, too
         assert isinstance(component.paper, str)
-        summary = (type(component).__doc__ or "").strip().split("\n")[0]
+        summary = summary_of(type(component).__doc__)
         assert len(summary) > 10 and not summary.startswith(f"{type(component).__name__}("), "attrs wrote this docstring"
         fields = attrs.fields(type(component))
         assert [f.name for f in fields if f.default is attrs.NOTHING or not f.metadata.get("doc")] == [], "declare fields with arboretum.api.param"
