@@ -21,9 +21,10 @@ from numba.core.inline_closurecall import InlineWorker
 from numba.core.targetconfig import TargetConfig
 from warm.interpreter import warmed_up
 
-# Steady profiles say the same of the same code every time, also on a busy machine; `make explore` draws new examples, and more.
-# `make test` is brief: fewer examples, and tables of one dtype where every other dtype is compiled for itself.
-# Loops over drawn tables go as far as the profile does (arboretum.testing.effort); `make test-thorough` goes all the way.
+# Steady profiles say the same of the same code every time, also on a busy machine; `make explore`
+# draws new examples, and more. `make test` is brief: fewer examples, and tables of one dtype where
+# every other dtype is compiled for itself. Loops over drawn tables go as far as the profile does
+# (arboretum.testing.effort); `make test-thorough` goes all the way.
 CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("thorough", max_examples=100, derandomize=True, **CALM)
 settings.register_profile("steady", max_examples=40, derandomize=True, **CALM)
@@ -34,20 +35,45 @@ settings.load_profile("steady")
 COLD = sys.executable
 """The interpreter that runs the tests."""
 WARM = "WARM_PYTHON"
-"""Variable that names the one that stands in for it (tests/warm) to all processes that run tests."""
+"""Variable that names the one that stands in for it (tests/warm) to all processes that run
+tests.
+"""
 ROOMS = (
-    {"property", "search", "kernels", "arboretum_classic", "arboretum_decision_tables", "arboretum_regularized", "arboretum_gosdt", "arboretum_rivals"},
+    {
+        "property",
+        "search",
+        "kernels",
+        "arboretum_classic",
+        "arboretum_decision_tables",
+        "arboretum_regularized",
+        "arboretum_gosdt",
+        "arboretum_rivals",
+    },
     {"conformance", "engine", "sklearn", "arboretum_basics"},
-    {"architecture", "config", "measure", "model", "plugin", "report", "arboretum_data", "arboretum_mlflow", "arboretum_peers"},
+    {
+        "architecture",
+        "config",
+        "measure",
+        "model",
+        "plugin",
+        "report",
+        "arboretum_data",
+        "arboretum_mlflow",
+        "arboretum_peers",
+    },
     {"browser", "cli", "docs", "runs", "arboretum_optuna"},
 )
-"""Folders of tests: what compiles most kernels, what compiles some, what needs none, and commands."""
+"""Folders of tests: what compiles most kernels, what compiles some, what needs none, and
+commands.
+"""
 
 
 def pytest_configure(config) -> None:
-    """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told to ignore them.
+    """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told
+    to ignore them.
 
-    A shell starts what runs in its background so, and ``nohup`` does; what is ignored stays ignored in children.
+    A shell starts what runs in its background so, and ``nohup`` does; what is ignored stays ignored
+    in children.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,11 +87,15 @@ def pytest_configure(config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of two processes each begins with a half: one with what compiles most, the other with what needs no kernels, so that
-    commands find them compiled.  The long ones come first, and short tests last, so that no process is left alone at the end."""
+    """Of two processes each begins with a half: one with what compiles most, the other with what
+    needs no kernels, so that commands find them compiled.  The long ones come first, and short
+    tests last, so that no process is left alone at the end.
+    """
     groups: list[list[pytest.Item]] = [[] for _ in ROOMS]
     for item in items:
-        groups[next((i for i, rooms in enumerate(ROOMS) if not rooms.isdisjoint(item.path.parts)), -1)].append(item)
+        groups[
+            next((i for i, rooms in enumerate(ROOMS) if not rooms.isdisjoint(item.path.parts)), -1)
+        ].append(item)
     for group in groups:
         group.sort(key=lambda item: item.get_closest_marker("slow") is None)
     compiling, half = [*groups[0], *groups[1]], len(items) // 2
@@ -73,19 +103,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported is never garbage, and to look for some every 700 objects takes a fifth of the time of a compilation.
+    """What is imported is never garbage, and to look for some every 700 objects takes a fifth of
+    the time of a compilation.
 
-    A tenth of it are ways round in numba; that they are left out here changes nothing of what is compiled."""
+    A tenth of it are ways round in numba; that they are left out here changes nothing of what is
+    compiled.
+    """
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    # numba compares the flags of a compilation at each call that it types, option by option through properties, and all have one hash
-    defaults = lru_cache(lambda kind: {name: option.default for name, option in kind.options.items()})
+    # numba compares the flags of a compilation at each call that it types, option by option through
+    # properties, and all have one hash
+    defaults = lru_cache(
+        lambda kind: {name: option.default for name, option in kind.options.items()}
+    )
     TargetConfig.values = lambda flags: defaults(type(flags)) | flags._values
     TargetConfig.__hash__ = lambda flags: len(flags.options)
     # to learn how large a variable is it writes a module and has LLVM read it
     sizes, size_of = {}, Type.get_abi_size
-    Type.get_abi_size = lambda kind, *target: sizes.get(str(kind)) or sizes.setdefault(str(kind), size_of(kind, *target))
-    # and what is merged into its callers it reads anew at every call, only to copy that twice, with all variables for each block
+    Type.get_abi_size = lambda kind, *target: (
+        sizes.get(str(kind)) or sizes.setdefault(str(kind), size_of(kind, *target))
+    )
+    # and what is merged into its callers it reads anew at every call, only to copy that twice, with
+    # all variables for each block
     merge = InlineWorker.inline_function
     InlineWorker.inline_function = lambda *given, **named: _without_copies(merge, *given, **named)
 
@@ -97,5 +136,7 @@ def _without_copies(merge: Callable, *given: Any, **named: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Commands that tests start are copies of a warmed-up process, which saves seconds each; those of ``cold`` tests are not."""
+    """Commands that tests start are copies of a warmed-up process, which saves seconds each;
+    those of ``cold`` tests are not.
+    """
     sys.executable = COLD if item.get_closest_marker("cold") else os.environ.get(WARM, COLD)

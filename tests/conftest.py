@@ -13,11 +13,16 @@ def examinations():
     from arboretum.engine.axioms import examine
     from arboretum.engine.axioms_of_coverages import examine_coverage
 
-    return {"examine": lru_cache(maxsize=None)(examine), "examine_coverage": lru_cache(maxsize=None)(examine_coverage)}
+    return {
+        "examine": lru_cache(maxsize=None)(examine),
+        "examine_coverage": lru_cache(maxsize=None)(examine_coverage),
+    }
 
 
 @pytest.fixture
 def examined_once(examinations, monkeypatch):
-    """To try all axioms of all components takes a quarter of a minute, and what is found of one is always the same."""
+    """To try all axioms of all components takes a quarter of a minute, and what is found of one
+    is always the same.
+    """
     for name, once in examinations.items():
         monkeypatch.setattr(f"arboretum.engine.lint.{name}", once)

@@ -1,5 +1,6 @@
-"""Trees drawn at random over small tables: grown by random tests, row by row with ``outcome_of``, so that their weights are those
-of their training rows."""
+"""Trees drawn at random over small tables: grown by random tests, row by row with ``outcome_of``,
+so that their weights are those of their training rows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,17 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, numbers, spell
+from arboretum.model.rules import (
+    Bins,
+    Equals,
+    Interval,
+    OrdinalThreshold,
+    TestRule,
+    Threshold,
+    Values,
+    numbers,
+    spell,
+)
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 from arboretum.testing.oracles import mean_of, planted
@@ -43,12 +54,17 @@ def rules(draw: st.DrawFn, column: Column) -> TestRule:
     """Any built-in test that a column of this kind allows."""
     if column.kind is ColumnKind.continuous:
         edges = sorted(set(draw(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=3))))
-        kinds = [Threshold(column.name, edges[0]), Bins(column.name, tuple(edges), draw(st.booleans()))]
+        kinds = [
+            Threshold(column.name, edges[0]),
+            Bins(column.name, tuple(edges), draw(st.booleans())),
+        ]
         low, high = edges[0], edges[-1] if len(edges) > 1 else None
         kinds += [Interval(column.name, low, high, draw(st.booleans())), Equals(column.name, None)]
         return draw(st.sampled_from(kinds))
     category = draw(st.sampled_from(column.categories))
-    kept = tuple(draw(st.permutations(column.categories)))[: draw(st.integers(1, len(column.categories)))]
+    kept = tuple(draw(st.permutations(column.categories)))[
+        : draw(st.integers(1, len(column.categories)))
+    ]
     kinds = [
         Equals(column.name, category, draw(st.booleans())),
         Equals(column.name, None),
@@ -61,7 +77,9 @@ def rules(draw: st.DrawFn, column: Column) -> TestRule:
 
 @attrs.frozen
 class Ramp(TestRule):
-    """A fuzzy threshold: outcome 0 up to ``low``, outcome 1 from ``high`` on, both in shares that change evenly between."""
+    """A fuzzy threshold: outcome 0 up to ``low``, outcome 1 from ``high`` on, both in shares
+    that change evenly between.
+    """
 
     tag: ClassVar[str] = "ramp"
     fuzzy: ClassVar[bool] = True
@@ -86,18 +104,33 @@ class Ramp(TestRule):
 
 @st.composite
 def trees(
-    draw: st.DrawFn, table: Table, max_depth: int = 3, binary: bool = False, splits: bool = True, shares: bool = False
+    draw: st.DrawFn,
+    table: Table,
+    max_depth: int = 3,
+    binary: bool = False,
+    splits: bool = True,
+    shares: bool = False,
 ) -> Tree:
     """A tree grown on ``table`` by random tests; its weights are those of the training rows.
 
-    binary : only tests with two outcomes.   splits : missing values may be split over branches.   shares : all that schema 2 can
-    say, too: tests that give degrees, surrogates, prices of branches.
+    binary : only tests with two outcomes.
+    splits : missing values may be split over branches.
+    shares : all that schema 2 can say, too: tests that give degrees, surrogates, prices of
+        branches.
     """
     rows = [(row, weight) for row, weight in enumerate(table.row_weights())]
     return planted(_grow(draw, table, rows, max_depth, binary, splits, shares), bare_objects(table))
 
 
-def _grow(draw, table: Table, rows: list[tuple[int, float]], depth: int, binary: bool, splits: bool, shares: bool) -> Any:
+def _grow(
+    draw,
+    table: Table,
+    rows: list[tuple[int, float]],
+    depth: int,
+    binary: bool,
+    splits: bool,
+    shares: bool,
+) -> Any:
     """A node with (row, weight) of what comes there, and what is drawn below it."""
     node = _node(table, rows)
     if depth == 0 or draw(st.integers(0, 3)) == 0:
@@ -105,14 +138,18 @@ def _grow(draw, table: Table, rows: list[tuple[int, float]], depth: int, binary:
     column = draw(st.sampled_from(table.columns))
     rule = draw(rules(column))
     if shares and column.kind is ColumnKind.continuous and draw(st.booleans()):
-        low, high = sorted(draw(st.lists(st.sampled_from(NUMBERS), min_size=2, max_size=2, unique=True)))
+        low, high = sorted(
+            draw(st.lists(st.sampled_from(NUMBERS), min_size=2, max_size=2, unique=True))
+        )
         rule = Ramp(column.name, low, high)
     if binary and rule.arity != 2:
         return node
     surrogates = []
     for _ in range(draw(st.integers(0, 2)) if shares else 0):
         other = draw(rules(draw(st.sampled_from(table.columns))))
-        outcomes = st.lists(st.integers(-1, rule.arity - 1), min_size=other.arity, max_size=other.arity)
+        outcomes = st.lists(
+            st.integers(-1, rule.arity - 1), min_size=other.arity, max_size=other.arity
+        )
         surrogates.append((other, tuple(draw(outcomes))))
     parts: list[list[tuple[int, float]]] = [[] for _ in range(rule.arity)]
     lost = []
@@ -128,7 +165,9 @@ def _grow(draw, table: Table, rows: list[tuple[int, float]], depth: int, binary:
         else:
             (lost if outcome < 0 else parts[outcome]).append((row, weight))
     filled = [k for k, part in enumerate(parts) if part]
-    policies = [MISSING_STOPS, draw(st.integers(0, rule.arity - 1))] + ([MISSING_SPLITS] if splits and filled else [])
+    policies = [MISSING_STOPS, draw(st.integers(0, rule.arity - 1))] + (
+        [MISSING_SPLITS] if splits and filled else []
+    )
     policy = draw(st.sampled_from(policies))
     if policy >= 0:
         parts[policy] += lost
@@ -139,10 +178,15 @@ def _grow(draw, table: Table, rows: list[tuple[int, float]], depth: int, binary:
     if not any(parts):
         return node
     some = st.sampled_from([0.0, 1.0, 2.5])
-    prices = [draw(some) for _ in parts] if shares and draw(st.booleans()) else [draw(some)] * len(parts)
+    prices = (
+        [draw(some) for _ in parts] if shares and draw(st.booleans()) else [draw(some)] * len(parts)
+    )
     node.rule, node.missing_child, node.surrogates = rule, policy, surrogates
     node.price, node.branch_price = max(prices), prices
-    node.children = [_grow(draw, table, part, depth - 1, binary, splits, shares) if part else None for part in parts]
+    node.children = [
+        _grow(draw, table, part, depth - 1, binary, splits, shares) if part else None
+        for part in parts
+    ]
     return node
 
 
@@ -151,7 +195,17 @@ def _node(table: Table, rows: list[tuple[int, float]]) -> Any:
 
     target, whole = table.target, table.row_weights()
     if target.task is Task.regression:
-        weights = np.sum([np.array([w, w * target.values[r], w * target.values[r] ** 2]) for r, w in rows], axis=0)
+        weights = np.sum(
+            [np.array([w, w * target.values[r], w * target.values[r] ** 2]) for r, w in rows],
+            axis=0,
+        )
     else:
-        weights = np.bincount([target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes))
-    return Grown(weights, sum(weight / whole[row] for row, weight in rows), mean_of(weights, target.task), float("nan"))
+        weights = np.bincount(
+            [target.codes[r] for r, _ in rows], [w for _, w in rows], len(target.classes)
+        )
+    return Grown(
+        weights,
+        sum(weight / whole[row] for row, weight in rows),
+        mean_of(weights, target.task),
+        float("nan"),
+    )

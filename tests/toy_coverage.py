@@ -1,4 +1,6 @@
-"""A coverage to test on, as simple as they come; with a kernel of its own in ``property/search/cover.py``."""
+"""A coverage to test on, as simple as they come; with a kernel of its own in
+``property/search/cover.py``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from arboretum.api import Encoded
 
 @attrs.frozen
 class ToyExcluded:
-    """Share of the weight of the other objects that an object has been told apart from: (W − w(S)) / (W − w_i)."""
+    """Share of the weight of the other objects that an object has been told apart from: (W −
+    w(S)) / (W − w_i).
+    """
 
     kind = "coverage"
     name = "toy_excluded"
@@ -33,4 +37,6 @@ class ExcludedOf:
     def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
         weight = objects.weight[rows]
         others = self.total - weight
-        return np.divide(self.total - weight.sum(), others, out=np.ones(len(rows)), where=others > 0.0)
+        return np.divide(
+            self.total - weight.sum(), others, out=np.ones(len(rows)), where=others > 0.0
+        )

@@ -1,7 +1,8 @@
-"""Write components.md from the registry and node-and-tables.md from the classes that plugins are handed: ``make docs``.
+"""Write components.md from the registry and node-and-tables.md from the classes that plugins are
+handed: ``make docs``.
 
-A component's class is the only place that knows its name, paper, fields and capabilities; this page is read off it, and a
-test fails when it is out of date.
+A component's class is the only place that knows its name, paper, fields and capabilities; this page
+is read off it, and a test fails when it is out of date.
 """
 
 from __future__ import annotations
@@ -83,18 +84,40 @@ FIELD = re.compile(r"(?:^|(?<=   )|(?<=; ))([a-z_]+(?:, [a-z_]+)*) : ", re.MULTI
 
 def handed() -> str:
     """The page of the classes that methods of plugins receive."""
-    return "\n\n".join([HANDED_HEAD.rstrip(), *(fields_of(cls) for cls in (Node, Tables, KernelNode, Encoded, Feature, Prices))]) + "\n"
+    return (
+        "\n\n".join(
+            [
+                HANDED_HEAD.rstrip(),
+                *(fields_of(cls) for cls in (Node, Tables, KernelNode, Encoded, Feature, Prices)),
+            ]
+        )
+        + "\n"
+    )
 
 
 def fields_of(cls: type) -> str:
-    """A class as its docstring tells it: summary, fields, and the properties and methods beside them."""
+    """A class as its docstring tells it: summary, fields, and the properties and methods beside
+    them.
+    """
     summary, *told = FIELD.split(inspect.cleandoc(cls.__doc__ or ""))
-    rows = [(", ".join(f"`{n}`" for n in names.split(", ")), text) for names, text in zip(told[::2], told[1::2], strict=True)]
+    rows = [
+        (", ".join(f"`{n}`" for n in names.split(", ")), text)
+        for names, text in zip(told[::2], told[1::2], strict=True)
+    ]
     for name, member in vars(cls).items():
         member = member.fget if isinstance(member, property) else member
         if not name.startswith("_") and inspect.isfunction(member) and member.__doc__:
-            rows.append((f"`{name}`" if isinstance(vars(cls)[name], property) else f"`{name}{_call(member)}`", inspect.cleandoc(member.__doc__)))
-    rows = [(name, re.sub(r":class:`[~.]?[a-z._]*([A-Z]\w*)`", r"`\1`", text)) for name, text in rows]
+            rows.append(
+                (
+                    f"`{name}`"
+                    if isinstance(vars(cls)[name], property)
+                    else f"`{name}{_call(member)}`",
+                    inspect.cleandoc(member.__doc__),
+                )
+            )
+    rows = [
+        (name, re.sub(r":class:`[~.]?[a-z._]*([A-Z]\w*)`", r"`\1`", text)) for name, text in rows
+    ]
     table = [f"| {name} | {cell(text)} |" for name, text in rows]
     return "\n".join([f"## {cls.__name__}", "", summary.strip(), "", "| | |", "|---|---|", *table])
 
@@ -129,9 +152,14 @@ def plugins() -> str:
     lines = ["## Plugins", "", "| plugin | what it brings | pages |", "|---|---|---|"]
     for folder in sorted(path.parent for path in PLUGINS.glob("*/plugin.py")):
         text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
-        pages = [f"[{page.stem}](../../plugins/{folder.name}/docs/{page.name})" for page in sorted(folder.glob("docs/*.md"))]
+        pages = [
+            f"[{page.stem}](../../plugins/{folder.name}/docs/{page.name})"
+            for page in sorted(folder.glob("docs/*.md"))
+        ]
         summary = cell(summary_of(text).removeprefix("First-party plugin: "))
-        lines.append(f"| `{folder.name}` | {summary[:1].upper()}{summary[1:]} | {', '.join(pages)} |")
+        lines.append(
+            f"| `{folder.name}` | {summary[:1].upper()}{summary[1:]} | {', '.join(pages)} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -139,34 +167,67 @@ def matrix(registry: Registry) -> str:
     """Components against what they say they can do."""
     entries = [entry for entry in registry.entries() if entry.capabilities]
     used = [c for c in Capability if any(c in entry.capabilities for entry in entries)]
-    lines = ["## What copes with what", "", "A component that is not listed here makes no claim: where it judges objects, it"]
-    lines += ["handles classes, any number of them, and weights. The framework refuses combinations that nobody claims.", ""]
+    lines = [
+        "## What copes with what",
+        "",
+        "A component that is not listed here makes no claim: where it judges objects, it",
+    ]
+    lines += [
+        "handles classes, any number of them, and weights. The framework refuses "
+        "combinations that nobody claims.",
+        "",
+    ]
     lines.append("| component | " + " | ".join(c.value for c in used) + " |")
     lines.append("|---|" + ":-:|" * len(used))
     for entry in entries:
         cells = ["●" if c in entry.capabilities else "" for c in used]
-        lines.append(f"| [{entry.kind} {entry.name}](#{entry.kind}-{entry.name}) | " + " | ".join(cells) + " |")
+        lines.append(
+            f"| [{entry.kind} {entry.name}](#{entry.kind}-{entry.name}) | "
+            + " | ".join(cells)
+            + " |"
+        )
     return "\n".join(lines) + "\n"
 
 
 def axioms(registry: Registry) -> str:
     """Impurities and coverages, with their defaults, against their axioms."""
-    lines = ["## Who satisfies which axiom", "", "● no counterexample was found, ✗ there is one (`arboretum lint KIND.NAME` prints it), – does not apply."]
+    lines = [
+        "## Who satisfies which axiom",
+        "",
+        "● no counterexample was found, ✗ there is one (`arboretum lint KIND.NAME` prints "
+        "it), – does not apply.",
+    ]
     for kind in LINTED:
         found = [lint(entry.cls()) for entry in registry.entries(kind)]
         names = list(found[0].found)
         lines += ["", f"| {kind} | " + " | ".join(names) + " |", "|---|" + ":-:|" * len(names)]
         for each in found:
-            marks = ("●" if finding.holds else "–" if finding.holds is None else "✗" for finding in each.found.values())
-            lines.append(f"| [{each.component.name}](#{kind}-{each.component.name}) | " + " | ".join(marks) + " |")
+            marks = (
+                "●" if finding.holds else "–" if finding.holds is None else "✗"
+                for finding in each.found.values()
+            )
+            lines.append(
+                f"| [{each.component.name}](#{kind}-{each.component.name}) | "
+                + " | ".join(marks)
+                + " |"
+            )
     return "\n".join(lines) + "\n"
 
 
 def section(registry: Registry, kind: str, question: str) -> str:
     """One kind: its question, its components and presets."""
     contract = f"[contract](../../framework/{REQUIRED[kind].__module__.replace('.', '/')}.py)"
-    suite = f"[conformance suite](../../framework/arboretum/testing/suites/{MODULES.get(kind, kind)}.py) `arboretum.testing.{SUITES[kind]}`"
-    lines = [f"## {kind}", "", f"*{question[0].upper()}{question[1:]}* Its {contract}, its {suite}.", ""]
+    suite = (
+        "[conformance "
+        f"suite](../../framework/arboretum/testing/suites/{MODULES.get(kind, kind)}.py) "
+        f"`arboretum.testing.{SUITES[kind]}`"
+    )
+    lines = [
+        f"## {kind}",
+        "",
+        f"*{question[0].upper()}{question[1:]}* Its {contract}, its {suite}.",
+        "",
+    ]
     entries, presets = list(registry.entries(kind)), list(registry.presets(kind))
     if not entries and not presets:
         return "\n".join([*lines, "Nothing of this kind is installed with Arboretum yet.", ""])
@@ -188,7 +249,11 @@ def compact(group: list[Entry], table: tuple[str, ...]) -> list[str]:
     """Components with the same fields: one line each, the fields once."""
     lines = ["| name | what it is | paper |", "|---|---|---|"]
     for entry in group:
-        row = (f'<a id="{entry.kind}-{entry.name}"></a>`{entry.name}`', cell(entry.summary), cell(entry.paper))
+        row = (
+            f'<a id="{entry.kind}-{entry.name}"></a>`{entry.name}`',
+            cell(entry.summary),
+            cell(entry.paper),
+        )
         lines.append("| " + " | ".join(row) + " |")
     lines.append("")
     if table:
@@ -198,7 +263,13 @@ def compact(group: list[Entry], table: tuple[str, ...]) -> list[str]:
 
 def component(entry: Entry) -> list[str]:
     """Heading, meaning, paper, and a table of fields."""
-    lines = [f'<a id="{entry.kind}-{entry.name}"></a>', f"### {entry.name}", "", cell(entry.summary), ""]
+    lines = [
+        f'<a id="{entry.kind}-{entry.name}"></a>',
+        f"### {entry.name}",
+        "",
+        cell(entry.summary),
+        "",
+    ]
     paper = f"Paper: {entry.paper}. " if entry.paper else ""
     lines += [f"{paper}Plugin: `{entry.owner.plugin}`.", ""]
     table = field_table(entry)
@@ -217,17 +288,36 @@ def field_table(entry: Entry) -> list[str]:
         meaning = field.metadata.get("doc", "") + (f" ({unit})" if unit else "")
         if field.metadata.get("shared"):
             meaning += f"; follows the top-level `{field.metadata['shared']}`"
-        row = (f"`{field.alias}`", type_name(types_of[field.alias]), default(field), field.metadata.get("bounds", ""), meaning)
+        row = (
+            f"`{field.alias}`",
+            type_name(types_of[field.alias]),
+            default(field),
+            field.metadata.get("bounds", ""),
+            meaning,
+        )
         lines.append("| " + " | ".join(map(cell, row)) + " |")
     return lines
 
 
 def recipe(preset: Preset) -> list[str]:
     """A preset: what it selects."""
-    chosen = [f"{group}={'[' + ','.join(o) + ']' if isinstance(o, tuple) else o}" for group, o in preset.select.items()]
-    lines = [f'<a id="{preset.kind}-{preset.name}"></a>', f"### {preset.name} (preset)", "", cell(preset.summary), ""]
+    chosen = [
+        f"{group}={'[' + ','.join(o) + ']' if isinstance(o, tuple) else o}"
+        for group, o in preset.select.items()
+    ]
+    lines = [
+        f'<a id="{preset.kind}-{preset.name}"></a>',
+        f"### {preset.name} (preset)",
+        "",
+        cell(preset.summary),
+        "",
+    ]
     paper = f"Paper: {preset.paper}. " if preset.paper and preset.paper != "none" else ""
-    lines += [f"{paper}Plugin: `{preset.owner.plugin}`. Stands for `{' '.join([preset.kind + '=' + preset.recipe, *chosen])}`.", ""]
+    lines += [
+        f"{paper}Plugin: `{preset.owner.plugin}`. Stands for "
+        f"`{' '.join([preset.kind + '=' + preset.recipe, *chosen])}`.",
+        "",
+    ]
     return lines
 
 
@@ -249,7 +339,14 @@ def default(field: Any) -> str:
 
 def type_name(wanted: Any) -> str:
     """How a type reads: "whole number or none", "list of text"."""
-    words = {int: "whole number", float: "number", bool: "true or false", str: "text", type(None): "none", Any: "anything"}
+    words = {
+        int: "whole number",
+        float: "number",
+        bool: "true or false",
+        str: "text",
+        type(None): "none",
+        Any: "anything",
+    }
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted in words:
         return words[wanted]

@@ -2,9 +2,10 @@
 
     python one_file_framework.py
 
-A test is judged by its contingency table.  A component is a frozen class whose fields are its configuration.  Every tree is
-the same value, whoever grew it, and a run ends with a check.  The real house adds: many kinds of tests, compiled kernels,
-configuration from the command line, records, trackers, and a reader who never has to change it.
+A test is judged by its contingency table.  A component is a frozen class whose fields are its
+configuration.  Every tree is the same value, whoever grew it, and a run ends with a check.  The
+real house adds: many kinds of tests, compiled kernels, configuration from the command line,
+records, trackers, and a reader who never has to change it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-# -- model: rows, tests, trees ------------------------------------------------------------------------------------------
+# -- model: rows, tests, trees ---------------------------------------------------------------------
 
 Row = dict[str, Any]
 Table = list[Counter]
@@ -46,7 +47,8 @@ class Tree:
 
     def predict(self, row: Row) -> str:
         if self.test is None:
-            return min(self.weights, key=lambda name: (-self.weights[name], name))  # ties: the smallest class
+            # ties: the smallest class
+            return min(self.weights, key=lambda name: (-self.weights[name], name))
         return self.children[self.test.outcome(row)].predict(row)
 
     def lines(self, prefix: str = "", says: str = "all rows") -> Iterator[str]:
@@ -56,10 +58,12 @@ class Tree:
             yield from child.lines(prefix + "  ", f"{sign}{self.test}")
 
 
-# -- interfaces and plugins: a component is a class with a kind and a name ------------------------------------------------
+# -- interfaces and plugins: a component is a class with a kind and a name -------------------------
 
 REGISTRY: dict[tuple[str, str], type] = {}
-"""In the real house an object that is passed down; two plugins that claim one name are both named."""
+"""In the real house an object that is passed down; two plugins that claim one name are both
+named.
+"""
 
 
 def component(cls: type) -> type:
@@ -107,7 +111,7 @@ def bits(weights: Counter) -> float:
     return -sum(w / total * math.log2(w / total) for w in weights.values())
 
 
-# -- engine: one loop grows every tree; verification shares no code with it ------------------------------------------------
+# -- engine: one loop grows every tree; verification shares no code with it ------------------------
 
 
 def grow(rows: list[Row], target: str, criterion: Any, max_depth: int = 9) -> Tree:
@@ -117,7 +121,8 @@ def grow(rows: list[Row], target: str, criterion: Any, max_depth: int = 9) -> Tr
     for row in rows:
         for test, table in tables.items():
             table[test.outcome(row)][row[target]] += 1
-    candidates = [test for test in tests if all(part.total() for part in tables[test])]  # constant tests never compete
+    # constant tests never compete
+    candidates = [test for test in tests if all(part.total() for part in tables[test])]
     if len(node) == 1 or not candidates or max_depth == 0:
         return Tree(node)
     best = max(candidates, key=lambda test: criterion.score(tables[test], node))  # ties: the first
@@ -127,21 +132,31 @@ def grow(rows: list[Row], target: str, criterion: Any, max_depth: int = 9) -> Tr
 
 def verify(tree: Tree, rows: list[Row], target: str) -> None:
     """Replay every row and recount every node."""
-    assert tree.weights == Counter(row[target] for row in rows), "the tree reports other weights than its rows have"
+    assert tree.weights == Counter(row[target] for row in rows), (
+        "the tree reports other weights than its rows have"
+    )
     for outcome, child in enumerate(tree.children):
         verify(child, [row for row in rows if tree.test.outcome(row) == outcome], target)
 
 
-# -- a run -------------------------------------------------------------------------------------------------------------
+# -- a run -----------------------------------------------------------------------------------------
 
 PLAY = """sunny hot no|sunny hot no|overcast hot yes|rain mild yes|rain cool yes|rain cool no
 overcast cool yes|sunny mild no|sunny cool yes|rain mild yes|sunny mild yes|overcast mild yes
 overcast hot yes|rain mild no""".replace("\n", "|")
-ROWS = [dict(zip(("outlook", "temperature", "play"), line.split(), strict=True)) for line in PLAY.split("|")]
+ROWS = [
+    dict(zip(("outlook", "temperature", "play"), line.split(), strict=True))
+    for line in PLAY.split("|")
+]
 
 if __name__ == "__main__":
     for name in ("gain", "clean_cut"):
         tree = grow(ROWS, "play", build("criterion", name), max_depth=3)
         verify(tree, ROWS, "play")
         errors = sum(tree.predict(row) != row["play"] for row in ROWS)
-        print(f"criterion {name}: {errors} errors of {len(ROWS)}, verified", *tree.lines(), "", sep="\n")
+        print(
+            f"criterion {name}: {errors} errors of {len(ROWS)}, verified",
+            *tree.lines(),
+            "",
+            sep="\n",
+        )

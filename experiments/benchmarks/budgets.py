@@ -1,14 +1,20 @@
-"""What fits take that are asked to end: every solver on every table, seconds or megabytes asked and taken.
+"""What fits take that are asked to end: every solver on every table, seconds or megabytes asked and
+taken.
 
-    ARBORETUM_DATA=… ARBORETUM_BENCH=… python experiments/benchmarks/budgets.py [--solvers NAME…] [--tables NAME…] [--to FILE]
-                                                                              [--memory] [--again SECONDS]
+    ARBORETUM_DATA=… ARBORETUM_BENCH=… python experiments/benchmarks/budgets.py [--solvers NAME…]
+    [--tables NAME…] [--to FILE]
+                                                                              [--memory] [--again
+                                                                              SECONDS]
 
-The clock that a fit looks at is its processor time here, so that a busy machine does not lend it time that it does not use.  A process
-reads one table after the other, encodes it and loads the kernels for one solver after the other, then one fit is timed in processor
-seconds (``time.process_time``, all threads); one that takes more than asked is timed once more, its kernels loaded for certain, and the
-lesser counts.  ``--memory`` asks for megabytes instead, and traces what a fit allocates (the bytes of its
-arrays at most; tracing makes it slower, so that no seconds are told).  ``--again`` measures once more the lines of the file that took more
-than so many seconds, or more than the megabytes asked, and keeps the others.  With STACKS in the environment a fit that is late says where it is.
+The clock that a fit looks at is its processor time here, so that a busy machine does not lend it
+time that it does not use.  A process reads one table after the other, encodes it and loads the
+kernels for one solver after the other, then one fit is timed in processor seconds
+(``time.process_time``, all threads); one that takes more than asked is timed once more, its kernels
+loaded for certain, and the lesser counts.  ``--memory`` asks for megabytes instead, and traces what
+a fit allocates (the bytes of its arrays at most; tracing makes it slower, so that no seconds are
+told).  ``--again`` measures once more the lines of the file that took more than so many seconds, or
+more than the megabytes asked, and keeps the others.  With STACKS in the environment a fit that is
+late says where it is.
 """
 
 from __future__ import annotations
@@ -30,23 +36,42 @@ from pathlib import Path
 import attrs
 
 SECONDS, MEGABYTES, PATIENCE = 1.0, 200, 300
-"""Asked of every fit; processor seconds after which a solver that does not come back from one table is ended."""
+"""Asked of every fit; processor seconds after which a solver that does not come back from one
+table is ended.
+"""
 HERE = Path(__file__).resolve().parent
 LIMITED = {"stopping": ["standard"], "stopping.standard.max_depth": 4}
 SOLVERS: Mapping[str, Mapping[str, object]] = {
     "gosdt": {"method": "gosdt", "objective.lam": 0.01},
     "gosdt, depth 4": {"method": "gosdt", "objective.lam": 0.0, **LIMITED},
-    "gosdt, 6 leaves": {"method": "gosdt", "objective.lam": 0.001, "stopping": ["standard"], "stopping.standard.max_leaves": 6},
+    "gosdt, 6 leaves": {
+        "method": "gosdt",
+        "objective.lam": 0.001,
+        "stopping": ["standard"],
+        "stopping.standard.max_leaves": 6,
+    },
     "gosdt, two threads": {"method": "gosdt", "objective.lam": 0.0005, "solver.threads": 2},
     "gosdt_thresholds": {"method": "gosdt", "solver": "gosdt_thresholds", "objective.lam": 0.0005},
-    "gosdt, raw, depth 3": {"method": "gosdt", "encoder": "raw", "objective.lam": 0.0, **LIMITED, "stopping.standard.max_depth": 3},
+    "gosdt, raw, depth 3": {
+        "method": "gosdt",
+        "encoder": "raw",
+        "objective.lam": 0.0,
+        **LIMITED,
+        "stopping.standard.max_depth": 3,
+    },
     "path": {"method": "path"},
     "rashomon": {"method": "rashomon", "objective.lam": 0.02},
     "constrained": {"method": "constrained", "objective.lam": 0.01},
     "fronts, F": {"method": "fronts", "objective.lam": 0.01},
     "fronts, AUC": {"method": "fronts", "objective": "auc", "objective.lam": 0.01},
     "regression": {"method": "regression", "objective.lam": 0.01, **LIMITED},
-    "oblivious": {"method": "exact", "solver": "oblivious", "objective": "accuracy", "objective.lam": 0.0, **LIMITED},
+    "oblivious": {
+        "method": "exact",
+        "solver": "oblivious",
+        "objective": "accuracy",
+        "objective.lam": 0.0,
+        **LIMITED,
+    },
     "max_cost": {"method": "max_cost"},
     "front": {"method": "front"},
     "subtable_dp": {"method": "subtable_dp"},
@@ -55,7 +80,14 @@ SOLVERS: Mapping[str, Mapping[str, object]] = {
     "osdt": {"method": "osdt", "objective.lam": 0.01},
     "gosdt_reference": {"method": "gosdt_reference", "objective.lam": 0.01},
     "rank": {"method": "rank", "objective.lam": 0.01},
-    "binoct": {"method": "exact", "solver": "binoct", "objective": "accuracy", "objective.lam": 0.0, **LIMITED, "stopping.standard.max_depth": 2},
+    "binoct": {
+        "method": "exact",
+        "solver": "binoct",
+        "objective": "accuracy",
+        "objective.lam": 0.0,
+        **LIMITED,
+        "stopping.standard.max_depth": 2,
+    },
     "cart, optimal_subtree": {"method": "cart", "pruner": "optimal_subtree"},
 }
 """What is asked, beside the table."""
@@ -77,7 +109,11 @@ class Line:
 def tables() -> dict[str, Path]:
     """All that lie in the two folders, by name."""
     folders = [Path(os.environ[name]) for name in ("ARBORETUM_DATA", "ARBORETUM_BENCH")]
-    return {path.name.removesuffix(".csv.gz"): path for folder in folders for path in sorted(folder.glob("*.csv.gz"))}
+    return {
+        path.name.removesuffix(".csv.gz"): path
+        for folder in folders
+        for path in sorted(folder.glob("*.csv.gz"))
+    }
 
 
 def dataset_of(path: Path) -> dict[str, object]:
@@ -86,7 +122,12 @@ def dataset_of(path: Path) -> dict[str, object]:
         return {"dataset": path.name.removesuffix(".csv.gz")}
     with gzip.open(path, "rt", encoding="utf-8") as file:
         target = next(csv.reader(file))[-1]
-    return {"dataset": "file", "dataset.path": str(path), "dataset.target": target, "dataset.task": "classification"}
+    return {
+        "dataset": "file",
+        "dataset.path": str(path),
+        "dataset.target": target,
+        "dataset.task": "classification",
+    }
 
 
 @functools.lru_cache(maxsize=1)
@@ -95,20 +136,36 @@ def loaded(name: str) -> object:
     from arboretum.plugin.assemble import RegistryFactory
     from arboretum.plugin.discovery import load_registry
 
-    return RegistryFactory(load_registry()).parts({}, {"method": "cart", "split": None, **dataset_of(tables()[name])}).dataset.load(0)
+    return (
+        RegistryFactory(load_registry())
+        .parts({}, {"method": "cart", "split": None, **dataset_of(tables()[name])})
+        .dataset.load(0)
+    )
 
 
 def asked_of(solver: str, name: str) -> object:
-    """The table as a solver is asked for it: numbers or two classes in place of its classes where it knows no others."""
+    """The table as a solver is asked for it: numbers or two classes in place of its classes
+    where it knows no others.
+    """
     from arboretum.api import Target, Task
 
     table = loaded(name)
     if table.target.task is not Task.classification:
         return table
     if solver == "regression":
-        return attrs.evolve(table, target=Target("y", Task.regression, values=table.target.codes.astype(float)))
+        return attrs.evolve(
+            table, target=Target("y", Task.regression, values=table.target.codes.astype(float))
+        )
     if solver in TWO_CLASSES and len(table.target.classes) > 2:
-        return attrs.evolve(table, target=Target("y", Task.classification, (table.target.codes > 0).astype("int32"), ("first", "others")))
+        return attrs.evolve(
+            table,
+            target=Target(
+                "y",
+                Task.classification,
+                (table.target.codes > 0).astype("int32"),
+                ("first", "others"),
+            ),
+        )
     return table
 
 
@@ -162,10 +219,18 @@ def measure(solver: str, table: str, memory: bool) -> Line:
 
 
 def solved(pairs: list[tuple[str, str]], memory: bool) -> Iterator[Line]:
-    """A line per pair of solver and table, from a process of its own, which is started anew where it does not come back."""
+    """A line per pair of solver and table, from a process of its own, which is started anew
+    where it does not come back.
+    """
     waiting = list(pairs)
     while waiting:
-        command = [sys.executable, __file__, "--child", json.dumps(waiting), *(["--memory"] if memory else [])]
+        command = [
+            sys.executable,
+            __file__,
+            "--child",
+            json.dumps(waiting),
+            *(["--memory"] if memory else []),
+        ]
         before = len(waiting)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             for text in process.stdout:
@@ -174,7 +239,12 @@ def solved(pairs: list[tuple[str, str]], memory: bool) -> Iterator[Line]:
                     yield Line(values[0], values[1], float(values[2]), float(values[3]), values[4])
                     waiting.remove((values[0], values[1]))
         if process.returncode and waiting:
-            yield Line(*waiting.pop(0), float(MEGABYTES if memory else SECONDS), float("inf"), f"ended with {process.returncode}")
+            yield Line(
+                *waiting.pop(0),
+                float(MEGABYTES if memory else SECONDS),
+                float("inf"),
+                f"ended with {process.returncode}",
+            )
         elif len(waiting) == before:
             return
 
@@ -187,7 +257,12 @@ def child(pairs: list[tuple[str, str]], memory: bool) -> None:
     for solver, table in map(tuple, pairs):
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
         line = measure(solver, table, memory)
-        print("LINE", *(str(value).replace("\n", " ") for value in attrs.astuple(line)), sep="\t", flush=True)
+        print(
+            "LINE",
+            *(str(value).replace("\n", " ") for value in attrs.astuple(line)),
+            sep="\t",
+            flush=True,
+        )
 
 
 def report(lines: list[Line]) -> str:
@@ -197,10 +272,22 @@ def report(lines: list[Line]) -> str:
         own = [line for line in lines if line.solver == solver]
         fits = [line for line in own if not line.said.startswith("refused")]
         worst = max(fits, key=lambda line: line.taken, default=None)
-        over = sum(line.taken > 1.5 * line.asked if line.asked == SECONDS else line.taken > line.asked for line in fits)
+        over = sum(
+            line.taken > 1.5 * line.asked if line.asked == SECONDS else line.taken > line.asked
+            for line in fits
+        )
         told = "–" if worst is None else f"{worst.taken:.2f} ({worst.table})"
         rows.append(f"| {solver} | {len(fits)} | {len(own) - len(fits)} | {told} | {over} |")
-    return "\n".join(["| solver | fits | refused | most taken | over |", "| --- | --- | --- | --- | --- |", *rows]) + "\n"
+    return (
+        "\n".join(
+            [
+                "| solver | fits | refused | most taken | over |",
+                "| --- | --- | --- | --- | --- |",
+                *rows,
+            ]
+        )
+        + "\n"
+    )
 
 
 def kept_lines(file: Path, again: float | None) -> list[Line]:
@@ -208,7 +295,10 @@ def kept_lines(file: Path, again: float | None) -> list[Line]:
     if again is None or not file.exists():
         return []
     with file.open(encoding="utf-8") as text:
-        lines = [Line(r["solver"], r["table"], float(r["asked"]), float(r["taken"]), r["said"]) for r in csv.DictReader(text)]
+        lines = [
+            Line(r["solver"], r["table"], float(r["asked"]), float(r["taken"]), r["said"])
+            for r in csv.DictReader(text)
+        ]
     return [line for line in lines if line.taken <= again]
 
 
@@ -227,12 +317,19 @@ def main() -> None:
     lines = kept_lines(file, asked.again)
     done = {(line.solver, line.table) for line in lines}
     order = {name: place for place, name in enumerate([*SOLVERS, *tables()])}
-    pairs = [(solver, table) for table in asked.tables for solver in asked.solvers if (solver, table) not in done]
+    pairs = [
+        (solver, table)
+        for table in asked.tables
+        for solver in asked.solvers
+        if (solver, table) not in done
+    ]
     for line in solved(pairs, asked.memory):
         print(*attrs.astuple(line), sep="  ", flush=True)
         lines = sorted([*lines, line], key=lambda one: (order[one.solver], order[one.table]))
         with file.open("w", encoding="utf-8", newline="") as text:
-            csv.writer(text, lineterminator="\n").writerows([[f.name for f in attrs.fields(Line)], *map(attrs.astuple, lines)])
+            csv.writer(text, lineterminator="\n").writerows(
+                [[f.name for f in attrs.fields(Line)], *map(attrs.astuple, lines)]
+            )
     print(report(lines))
 
 

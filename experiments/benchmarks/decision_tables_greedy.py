@@ -1,10 +1,12 @@
-"""The sixteen greedy algorithms on random decision tables (50 rows, 10 attributes, values 0, 1, 2): µs per tree and table.
+"""The sixteen greedy algorithms on random decision tables (50 rows, 10 attributes, values 0, 1, 2):
+µs per tree and table.
 
     python experiments/benchmarks/decision_tables_greedy.py [TABLES]
 
-Prints the time of one tree of each algorithm inside bulk growth, what growing and checking all sixteen trees of a table
-costs, the making of the table, and one tree through ``engine.fit`` by the kernel and by the loop.  Processor time of this
-thread, the best of five passes: other work on the machine disturbs that least.
+Prints the time of one tree of each algorithm inside bulk growth, what growing and checking all
+sixteen trees of a table costs, the making of the table, and one tree through ``engine.fit`` by the
+kernel and by the loop.  Processor time of this thread, the best of five passes: other work on the
+machine disturbs that least.
 """
 
 from __future__ import annotations
@@ -38,15 +40,27 @@ def best(work: Callable[[], object], times: int = 5) -> float:
 
 def main(n_tables: int) -> None:
     registry = load_registry()
-    parts = {n: assemble(registry, {"method": n}, without=("dataset", "split", "tracker")) for n in NAMES}
+    parts = {
+        n: assemble(registry, {"method": n}, without=("dataset", "split", "tracker")) for n in NAMES
+    }
     generator = registry.get("dataset", "random_table").cls()
     start = time.perf_counter()
     layout = bulk.multiway_layout([generator.n_values] * generator.n_columns)
-    judges = bulk.Judges.of([(p.criterion, p.impurity) for p in parts.values()], generator.n_classes)
-    objects = [bulk.Objects(layout, *generator.cells(seed), generator.n_classes) for seed in range(n_tables)]
+    judges = bulk.Judges.of(
+        [(p.criterion, p.impurity) for p in parts.values()], generator.n_classes
+    )
+    objects = [
+        bulk.Objects(layout, *generator.cells(seed), generator.n_classes)
+        for seed in range(n_tables)
+    ]
     forests = [bulk.grow_many(o, judges) for o in objects]
-    assert all((bulk.check(f, o) == 0).all() for f, o in zip(forests, objects, strict=True)), "some leaf is not pure"
-    print(f"compiled or loaded in {time.perf_counter() - start:.2f} s; {n_tables} tables, each tree pure and checked\n")
+    assert all((bulk.check(f, o) == 0).all() for f, o in zip(forests, objects, strict=True)), (
+        "some leaf is not pure"
+    )
+    print(
+        f"compiled or loaded in {time.perf_counter() - start:.2f} s; {n_tables} tables, each "
+        "tree pure and checked\n"
+    )
 
     nodes = sum(len(f.feature) for f in forests) / n_tables / len(NAMES)
     print(f"µs per tree ({nodes:.1f} nodes on average), alone in a call:")
@@ -55,11 +69,20 @@ def main(n_tables: int) -> None:
         seconds = best(lambda one=one: [bulk.grow_many(o, one) for o in objects])
         print(f"  {name:12}{seconds / n_tables * 1e6:8.1f}", end="\n" if k % 4 == 3 else "")
 
-    draw = best(lambda: [bulk.Objects(layout, *generator.cells(s), generator.n_classes) for s in range(n_tables)])
+    draw = best(
+        lambda: [
+            bulk.Objects(layout, *generator.cells(s), generator.n_classes) for s in range(n_tables)
+        ]
+    )
     grow = best(lambda: [bulk.grow_many(o, judges) for o in objects])
     check = best(lambda: [bulk.check(f, o) for f, o in zip(forests, objects, strict=True)])
     print("\nµs per table:")
-    found = {"drawn": draw, "16 trees grown": grow, "16 trees checked": check, "all": draw + grow + check}
+    found = {
+        "drawn": draw,
+        "16 trees grown": grow,
+        "16 trees checked": check,
+        "all": draw + grow + check,
+    }
     for what, seconds in found.items():
         print(f"  {what:18}{seconds / n_tables * 1e6:8.1f}")
 

@@ -1,10 +1,13 @@
-"""Trees of unlimited depth, where every small node counts, against scikit-learn's DecisionTreeClassifier.
+"""Trees of unlimited depth, where every small node counts, against scikit-learn's
+DecisionTreeClassifier.
 
     python experiments/benchmarks/deep_trees.py [--loop]
 
-Goal: at most twice scikit-learn's time at every size, and a sixth of it at 100,000 rows.  ``--loop`` measures growth without the kernel for
-subtrees, too.  30 % of the labels are redrawn, so that trees are large.  Half of the columns are binary and half continuous; at 100,000 rows
-also all continuous, and half of them categories of 8 values, which scikit-learn gets one-hot.  Both run on one thread and take turns; medians.
+Goal: at most twice scikit-learn's time at every size, and a sixth of it at 100,000 rows.
+``--loop`` measures growth without the kernel for subtrees, too.  30 % of the labels are redrawn, so
+that trees are large.  Half of the columns are binary and half continuous; at 100,000 rows also all
+continuous, and half of them categories of 8 values, which scikit-learn gets one-hot.  Both run on
+one thread and take turns; medians.
 """
 
 from __future__ import annotations
@@ -39,14 +42,20 @@ def main() -> None:
     from arboretum_classic.criteria import Reduction
     from arboretum_classic.impurities import Gini
 
-    for rows, columns, kind in (*((*size, "binary") for size in SIZES), (*LARGE, "continuous"), (*LARGE, "categories")):
+    for rows, columns, kind in (
+        *((*size, "binary") for size in SIZES),
+        (*LARGE, "continuous"),
+        (*LARGE, "categories"),
+    ):
         x, y = noisy(rows, columns, kind)
         problem = raw_problem(x, y, Reduction(), Gini(), NO_LIMIT)
         if kind == "categories":
             codes = (x[:, 1::2] * CATEGORIES).astype(np.uint8)
             numbers = np.ascontiguousarray(x[:, ::2])
             problem = mixed_problem(numbers, codes, y, Reduction(), Gini(), NO_LIMIT)
-            x = np.concatenate([numbers, *(codes == k for k in range(CATEGORIES))], axis=1, dtype=np.float32)
+            x = np.concatenate(
+                [numbers, *(codes == k for k in range(CATEGORIES))], axis=1, dtype=np.float32
+            )
         warm_up(problem)
         peer = DecisionTreeClassifier(random_state=0)
         runs = {  # called at once
@@ -54,14 +63,18 @@ def main() -> None:
             "grow": lambda: grow(problem, Context()),  # noqa: B023
         }
         if "--loop" in sys.argv:
-            runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023 - called at once
+            # called at once
+            runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023
         median = interleaved(runs, REPEATS)
         tree = grow(problem, Context()).tree
         slow = f", loop {median['loop']:.4f} s" if "loop" in median else ""
         print(
-            f"{rows:>7,} x {columns:<3} {kind:<10} grow {median['grow']:.4f} s ({tree.n_nodes} nodes,"
-            f" {median['grow'] / tree.n_nodes * 1e6:.1f} us each), scikit-learn {median['peer']:.4f} s"
-            f" ({peer.tree_.node_count} nodes), {median['peer'] / median['grow']:.2f} times as fast{slow}"
+            f"{rows:>7,} x {columns:<3} {kind:<10} grow {median['grow']:.4f} s "
+            f"({tree.n_nodes} nodes,"
+            f" {median['grow'] / tree.n_nodes * 1e6:.1f} us each), scikit-learn "
+            f"{median['peer']:.4f} s"
+            f" ({peer.tree_.node_count} nodes), {median['peer'] / median['grow']:.2f} times "
+            f"as fast{slow}"
         )
 
 

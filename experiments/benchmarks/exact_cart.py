@@ -1,10 +1,12 @@
-"""Exact CART on 100,000 × 20 float32 columns, depth 6, against scikit-learn's DecisionTreeClassifier.
+"""Exact CART on 100,000 × 20 float32 columns, depth 6, against scikit-learn's
+DecisionTreeClassifier.
 
     python experiments/benchmarks/exact_cart.py
 
-Goal: the same impurity in every node, and a fit at least 15 × faster (moonshot 30 ×), sorting or binning included.
-Both run on one thread and take turns; medians.  The first lines are the goal's table, whose classes depend on the columns;
-then come others: how much of a table the bounds of bins rule out, and so the ratio, depends on what there is to find.
+Goal: the same impurity in every node, and a fit at least 15 × faster (moonshot 30 ×), sorting or
+binning included. Both run on one thread and take turns; medians.  The first lines are the goal's
+table, whose classes depend on the columns; then come others: how much of a table the bounds of bins
+rule out, and so the ratio, depends on what there is to find.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from greedy_tables import interleaved, noisy_xor, one_and, one_thread, pure_noise, raw_problem, two_ands
+from greedy_tables import (
+    interleaved,
+    noisy_xor,
+    one_and,
+    one_thread,
+    pure_noise,
+    raw_problem,
+    two_ands,
+)
 
 ROWS, COLUMNS, DEPTH, REPEATS, FEWER = 100_000, 20, 6, 7, 3
 SHAPES: dict[str, Callable[[int, int], tuple[np.ndarray, np.ndarray]]] = {
@@ -25,12 +35,17 @@ SHAPES: dict[str, Callable[[int, int], tuple[np.ndarray, np.ndarray]]] = {
 
 
 def same_impurities(mine: np.ndarray, theirs: np.ndarray) -> float:
-    """Largest difference between the sorted impurities of both trees; inf if they differ in size."""
-    return float(np.abs(np.sort(mine) - np.sort(theirs)).max()) if len(mine) == len(theirs) else np.inf
+    """Largest difference between the sorted impurities of both trees; inf if they differ in
+    size.
+    """
+    return (
+        float(np.abs(np.sort(mine) - np.sort(theirs)).max()) if len(mine) == len(theirs) else np.inf
+    )
 
 
 def largest_regret(tree: object, x: np.ndarray, y: np.ndarray) -> float:
-    """How much more any node's test could reduce the Gini index by scikit-learn's own search on the node's rows.
+    """How much more any node's test could reduce the Gini index by scikit-learn's own search on the
+    node's rows.
 
     For tables with ties, where equally good tests lead to other trees below.
     """
@@ -42,7 +57,10 @@ def largest_regret(tree: object, x: np.ndarray, y: np.ndarray) -> float:
             continue
         rows, rule = rows_of[v], tree.rule(v)
         left = x[rows, int(rule.column[1:])] <= rule.threshold
-        rows_of[int(tree.children(v)[0])], rows_of[int(tree.children(v)[1])] = rows[left], rows[~left]
+        rows_of[int(tree.children(v)[0])], rows_of[int(tree.children(v)[1])] = (
+            rows[left],
+            rows[~left],
+        )
         peer = DecisionTreeClassifier(max_depth=1, random_state=0).fit(x[rows], y[rows]).tree_
         theirs = (peer.n_node_samples[1:] * peer.impurity[1:]).sum() / len(rows)
         ours = sum(np.mean(part) * _gini(y[rows[part]]) for part in (left, ~left))
@@ -79,12 +97,19 @@ def main() -> None:
         median = interleaved(runs, REPEATS if number == 0 else FEWER)
         tree = grow(problem, Context()).tree
         if number == 0:
-            print(f"exact CART {ROWS:,} x {COLUMNS} float32, depth {DEPTH}, {tree.n_nodes} nodes; "
-                  f"warm-up {compile_seconds:.2f} s")  # fmt: skip
-            print(f"  largest difference of a node's impurity: {same_impurities(tree.impurity, peer.tree_.impurity):.1e}")
+            print(
+                f"exact CART {ROWS:,} x {COLUMNS} float32, depth {DEPTH}, {tree.n_nodes} nodes; "
+                f"warm-up {compile_seconds:.2f} s"
+            )
+            print(
+                "  largest difference of a node's impurity: "
+                f"{same_impurities(tree.impurity, peer.tree_.impurity):.1e}"
+            )
             for name in ("grow", "TreeClassifier"):
-                print(f"  {name} {median[name]:.4f} s, scikit-learn {median['scikit-learn']:.3f} s, "
-                      f"ratio {median['scikit-learn'] / median[name]:.1f} (goal >= 15, moonshot 30)")  # fmt: skip
+                print(
+                    f"  {name} {median[name]:.4f} s, scikit-learn {median['scikit-learn']:.3f} s, "
+                    f"ratio {median['scikit-learn'] / median[name]:.1f} (goal >= 15, moonshot 30)"
+                )
             names = f"\n{'shape':24}{'seconds':>10}{'scikit-learn':>14}{'ratio':>7}"
             print(f"{names}{'a better test, at most by':>28}")
         mine, theirs = median["TreeClassifier"], median["scikit-learn"]

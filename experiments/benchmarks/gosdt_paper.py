@@ -1,17 +1,20 @@
-"""What goes round the optimum of plain errors, beside rivals: F-scores, all λ, sets of good trees, and the paper's own systems.
+"""What goes round the optimum of plain errors, beside rivals: F-scores, all λ, sets of good trees,
+and the paper's own systems.
 
-    ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/gosdt_paper.py [TABLE.md] [--peers PYTHON ...] [--only PART ...]
+    ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/gosdt_paper.py
+    [TABLE.md] [--peers PYTHON ...] [--only PART ...]
 
 Parts, and their goals:
 
-    f_score     1 − F₁ + λ · leaves, λ = .02, over plain errors by gosdt: at most 10 ×, proven wherever errors are
-    path        every λ down to .005 over λ = .005 alone: at most 3 × where that is certified
-    rashomon    all trees within 5 % of the optimum at λ = .02: counts as by treefarms, 20 × its trees a second
-    reference   Algorithms 1–6 as printed, seconds an iteration over those of gosdt 1.0.4: at most 20 ×
-    dl85        over pydl8.5: at most 1 ×
+    f_score     1 − F₁ + λ · leaves, λ = .02, over plain errors by gosdt: at most 10 ×, proven
+    wherever errors are path        every λ down to .005 over λ = .005 alone: at most 3 × where that
+    is certified rashomon    all trees within 5 % of the optimum at λ = .02: counts as by treefarms,
+    20 × its trees a second reference   Algorithms 1–6 as printed, seconds an iteration over those
+    of gosdt 1.0.4: at most 20 × dl85        over pydl8.5: at most 1 ×
 
-Each solve is a process of one thread, rivals and ours in turn, compilation apart; the least of REPEATS readings, within LIMIT seconds.  PYTHON:
-interpreters that have rivals (treefarms; gosdt; pydl8.5); without one that has it a rival is left out.
+Each solve is a process of one thread, rivals and ours in turn, compilation apart; the least of
+REPEATS readings, within LIMIT seconds.  PYTHON: interpreters that have rivals (treefarms; gosdt;
+pydl8.5); without one that has it a rival is left out.
 """
 
 from __future__ import annotations
@@ -31,22 +34,39 @@ from typing import Any
 import numpy as np
 
 REPEATS, LIMIT = 3, 100.0
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+ONE_THREAD = {
+    name: "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+}
 SETS = ("monk2@onehot", "car-gosdt@binary", "bar-7@binary")
 PRINTED = (
-    ("monk1@onehot", 0.01), ("monk1@onehot", 0.03), ("car-gosdt@binary", 0.02), ("bar-7@binary", 0.02), ("compas-binary@binary", 0.005),
-    ("fico-binary@binary", 0.02), ("tic-tac-toe@onehot", 0.03),
-)  # fmt: skip
+    ("monk1@onehot", 0.01),
+    ("monk1@onehot", 0.03),
+    ("car-gosdt@binary", 0.02),
+    ("bar-7@binary", 0.02),
+    ("compas-binary@binary", 0.005),
+    ("fico-binary@binary", 0.02),
+    ("tic-tac-toe@onehot", 0.03),
+)
 DEPTHS = (
-    ("monk1@onehot", 4), ("tic-tac-toe@onehot", 4), ("compas-binary@binary", 5), ("fico-binary@binary", 4), ("bar-7@binary", 5),
-    ("car-gosdt@binary", 5), ("anneal@binary", 3), ("anneal@binary", 4), ("german-credit@binary", 3),
-)  # fmt: skip
+    ("monk1@onehot", 4),
+    ("tic-tac-toe@onehot", 4),
+    ("compas-binary@binary", 5),
+    ("fico-binary@binary", 4),
+    ("bar-7@binary", 5),
+    ("car-gosdt@binary", 5),
+    ("anneal@binary", 3),
+    ("anneal@binary", 4),
+    ("german-credit@binary", 3),
+)
 
 
-# -- one solve, in a process of its own ------------------------------------------------------------------------------------------
+# -- one solve, in a process of its own ------------------------------------------------------------
 
 
-def ours(kind: str, problem: Callable[..., Any], job: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+def ours(
+    kind: str, problem: Callable[..., Any], job: dict[str, Any]
+) -> Callable[[], dict[str, Any]]:
     """The solve of a solver of the laboratory, loaded."""
     import attrs
 
@@ -57,14 +77,31 @@ def ours(kind: str, problem: Callable[..., Any], job: dict[str, Any]) -> Callabl
     lam = job.get("lam", 0.0)
     asked = problem(lam, job.get("depth"))
     if kind == "f_score":
-        asked = attrs.evolve(asked, parts=attrs.evolve(asked.parts, objective=registry.get("objective", "f_score").cls(lam=lam)))
+        asked = attrs.evolve(
+            asked,
+            parts=attrs.evolve(
+                asked.parts, objective=registry.get("objective", "f_score").cls(lam=lam)
+            ),
+        )
     name = {"f_score": "fronts", "gosdt_ours": "gosdt"}.get(kind, kind)
     solver = registry.get("solver", name).cls(**({"epsilon": 0.05} if kind == "rashomon" else {}))
 
     def solve() -> dict[str, Any]:
-        found = solver.solve(asked, Context(deadline=time.monotonic() + LIMIT, memory_bytes=8 << 30))
-        details = {name: int(found.details[name]) for name in ("trees", "iterations") if name in found.details}
-        return {"value": found.value, "bound": found.lower_bound, "proven": found.status is Status.optimal, "leaves": found.tree.n_leaves, **details}
+        found = solver.solve(
+            asked, Context(deadline=time.monotonic() + LIMIT, memory_bytes=8 << 30)
+        )
+        details = {
+            name: int(found.details[name])
+            for name in ("trees", "iterations")
+            if name in found.details
+        }
+        return {
+            "value": found.value,
+            "bound": found.lower_bound,
+            "proven": found.status is Status.optimal,
+            "leaves": found.tree.n_leaves,
+            **details,
+        }
 
     if hasattr(solver, "warm_up"):
         solver.warm_up(asked, Context())
@@ -75,7 +112,10 @@ def treefarms(x: np.ndarray, y: np.ndarray, job: dict[str, Any]) -> Callable[[],
     import pandas
     from treefarms import TREEFARMS
 
-    table, label = pandas.DataFrame(x.astype(int), columns=[f"x{i}" for i in range(x.shape[1])]), pandas.Series(y, name="y")
+    table, label = (
+        pandas.DataFrame(x.astype(int), columns=[f"x{i}" for i in range(x.shape[1])]),
+        pandas.Series(y, name="y"),
+    )
     model = TREEFARMS({"regularization": job["lam"], "rashomon_bound_multiplier": 0.05})
 
     def solve() -> dict[str, Any]:
@@ -93,7 +133,11 @@ def gosdt(x: np.ndarray, y: np.ndarray, job: dict[str, Any]) -> Callable[[], dic
     def solve() -> dict[str, Any]:
         model.fit(x.astype(bool), y)
         found = model.result_
-        return {"value": found.upperbound, "proven": found.lowerbound >= found.upperbound, "iterations": found.n_iterations}
+        return {
+            "value": found.upperbound,
+            "proven": found.lowerbound >= found.upperbound,
+            "iterations": found.n_iterations,
+        }
 
     return solve
 
@@ -134,7 +178,7 @@ def work(who: str, path: str, job: dict[str, Any]) -> None:
     print("\n" + json.dumps({"seconds": least, **found}, default=float))
 
 
-# -- the parts -------------------------------------------------------------------------------------------------------------------
+# -- the parts -------------------------------------------------------------------------------------
 
 
 def solved(who: str, table: str, python: str, **job: Any) -> dict[str, Any] | None:
@@ -147,7 +191,14 @@ def solved(who: str, table: str, python: str, **job: Any) -> dict[str, Any] | No
         np.savez(path := Path(folder, "table.npz"), x=x, y=y)
         command = [python, "-W", "ignore", __file__, "--work", who, str(path), json.dumps(job)]
         try:
-            done = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True, timeout=3 * LIMIT, check=False)
+            done = subprocess.run(
+                command,
+                env={**os.environ, **ONE_THREAD},
+                capture_output=True,
+                text=True,
+                timeout=3 * LIMIT,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return None
     if done.returncode:
@@ -159,10 +210,16 @@ def solved(who: str, table: str, python: str, **job: Any) -> dict[str, Any] | No
 def told(found: dict[str, Any] | None, of: str = "seconds") -> str:
     if found is None:
         return f"not within {3 * LIMIT:g} s"
-    return (f"{found[of]:,}" if of == "trees" else f"{found[of]:.4g}") + ("" if found.get("proven", True) else " (open)")
+    return (f"{found[of]:,}" if of == "trees" else f"{found[of]:.4g}") + (
+        "" if found.get("proven", True) else " (open)"
+    )
 
 
-def ratio(a: dict[str, Any] | None, b: dict[str, Any] | None, of: Callable[[dict[str, Any]], float] = lambda one: one["seconds"]) -> str:
+def ratio(
+    a: dict[str, Any] | None,
+    b: dict[str, Any] | None,
+    of: Callable[[dict[str, Any]], float] = lambda one: one["seconds"],
+) -> str:
     return "–" if a is None or b is None else f"{of(a) / of(b):.3g}"
 
 
@@ -177,8 +234,14 @@ def suite(classes: int | None = None) -> list[str]:
 def f_score(find: Callable[[str], str | None]) -> Iterator[list[str]]:
     yield ["table", "errors, s", "F, s", "÷", "value", "bound", "leaves"]
     for table in suite(2):
-        plain, found = (solved(who, table, sys.executable, lam=0.02) for who in ("gosdt_ours", "f_score"))
-        values = ["–"] * 3 if found is None else [f"{found['value']:.5f}", f"{found['bound']:.5f}", str(found["leaves"])]
+        plain, found = (
+            solved(who, table, sys.executable, lam=0.02) for who in ("gosdt_ours", "f_score")
+        )
+        values = (
+            ["–"] * 3
+            if found is None
+            else [f"{found['value']:.5f}", f"{found['bound']:.5f}", str(found["leaves"])]
+        )
         yield [table, told(plain), told(found), ratio(found, plain), *values]
 
 
@@ -197,7 +260,9 @@ def rashomon(find: Callable[[str], str | None]) -> Iterator[list[str]]:
     yield ["table", "trees", "s", "treefarms: trees", "s", "our trees a second ÷ theirs"]
     for table in SETS:
         mine = solved("rashomon", table, sys.executable, lam=0.02)
-        theirs = solved("treefarms", table, python, lam=0.02) if (python := find("treefarms")) else None
+        theirs = (
+            solved("treefarms", table, python, lam=0.02) if (python := find("treefarms")) else None
+        )
         times = ratio(mine, theirs, lambda one: one["trees"] / one["seconds"])
         yield [table, told(mine, "trees"), told(mine), told(theirs, "trees"), told(theirs), times]
 
@@ -208,7 +273,13 @@ def reference(find: Callable[[str], str | None]) -> Iterator[list[str]]:
         mine = solved("gosdt_reference", table, sys.executable, lam=lam)
         theirs = solved("gosdt", table, python, lam=lam) if (python := find("gosdt")) else None
         each = lambda one: one["seconds"] / max(one["iterations"], 1) * 1e6
-        cells = [word for one in (mine, theirs) for word in (["–", "–"] if one is None else [f"{one['iterations']:,.0f}", f"{each(one):.3g}"])]
+        cells = [
+            word
+            for one in (mine, theirs)
+            for word in (
+                ["–", "–"] if one is None else [f"{one['iterations']:,.0f}", f"{each(one):.3g}"]
+            )
+        ]
         yield [table, f"{lam:g}", *cells, ratio(mine, theirs, each)]
 
 
@@ -216,7 +287,9 @@ def dl85(find: Callable[[str], str | None]) -> Iterator[list[str]]:
     yield ["table", "depth", "s", "pydl8.5, s", "÷", "both errors"]
     for table, depth in DEPTHS:
         mine = solved("dl85", table, sys.executable, depth=depth)
-        theirs = solved("pydl8.5", table, python, depth=depth) if (python := find("pydl8.5")) else None
+        theirs = (
+            solved("pydl8.5", table, python, depth=depth) if (python := find("pydl8.5")) else None
+        )
         values = " ".join("–" if one is None else f"{one['value']:.4f}" for one in (mine, theirs))
         yield [table, str(depth), told(mine), told(theirs), ratio(mine, theirs), values]
 
@@ -234,7 +307,11 @@ def main() -> int:
 
     def find(rival: str) -> str | None:
         word = f"import {MODULES[rival]}"
-        able = (python for python in options.peers if not subprocess.run([python, "-c", word], capture_output=True, check=False).returncode)
+        able = (
+            python
+            for python in options.peers
+            if not subprocess.run([python, "-c", word], capture_output=True, check=False).returncode
+        )
         return next(able, None)
 
     for name in options.only:

@@ -76,23 +76,31 @@ def two_ands(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarra
 
 
 def one_and(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """float32[n, columns], labels: an AND of two thresholded columns, 10 % redrawn; nothing is left to find below."""
+    """float32[n, columns], labels: an AND of two thresholded columns, 10 % redrawn; nothing is
+    left to find below.
+    """
     generator = np.random.default_rng(seed)
     x = generator.random((n, columns), dtype=np.float32)
     return x, _redrawn(((x[:, 0] > 0.5) & (x[:, 1] > 0.4)).astype(np.int32), 0.1, generator)
 
 
 def noisy_xor(n: int, columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """float32[n, columns], labels: the XOR of two thresholded columns, 20 % redrawn; no column alone says anything."""
+    """float32[n, columns], labels: the XOR of two thresholded columns, 20 % redrawn; no column
+    alone says anything.
+    """
     generator = np.random.default_rng(seed)
     x = generator.random((n, columns), dtype=np.float32)
     return x, _redrawn(((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)).astype(np.int32), 0.2, generator)
 
 
-def pure_noise(n: int, columns: int, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+def pure_noise(
+    n: int, columns: int, seed: int = 0, classes: int = 2
+) -> tuple[np.ndarray, np.ndarray]:
     """float32[n, columns], labels drawn without looking."""
     generator = np.random.default_rng(seed)
-    return generator.random((n, columns), dtype=np.float32), generator.integers(0, classes, n).astype(np.int32)
+    return generator.random((n, columns), dtype=np.float32), generator.integers(
+        0, classes, n
+    ).astype(np.int32)
 
 
 def _redrawn(y: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
@@ -101,11 +109,15 @@ def _redrawn(y: np.ndarray, share: float, generator: np.random.Generator) -> np.
     return y
 
 
-def codes(n: int, columns: int, bins: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def codes(
+    n: int, columns: int, bins: int, classes: int, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """uint8[n, columns] uniform codes and labels that depend on the first columns, 20 % redrawn."""
     generator = np.random.default_rng(seed)
     x = generator.integers(0, bins, (n, columns), dtype=np.uint8)
-    signal = x[:, :6].astype(np.int64) >= np.array([bins // 2, bins // 3, bins // 4, bins // 2, bins // 3, bins // 2])
+    signal = x[:, :6].astype(np.int64) >= np.array(
+        [bins // 2, bins // 3, bins // 4, bins // 2, bins // 3, bins // 2]
+    )
     y = (signal @ np.array([1, 2, 1, 3, 1, 2]) % classes).astype(np.int32)
     redrawn = generator.random(n) < 0.2
     y[redrawn] = generator.integers(0, classes, int(redrawn.sum()))
@@ -117,29 +129,52 @@ def raw_problem(x: np.ndarray, y: np.ndarray, criterion: Any, impurity: Any, dep
     names = [f"x{j}" for j in range(x.shape[1])]
     columns = tuple(Column(name, ColumnKind.continuous, x[:, j]) for j, name in enumerate(names))
     features = tuple(RawFeature(name, j) for j, name in enumerate(names))
-    return _problem(columns, y, (), np.zeros((len(y), 0), np.uint8), features, x, criterion, impurity, depth)
+    return _problem(
+        columns, y, (), np.zeros((len(y), 0), np.uint8), features, x, criterion, impurity, depth
+    )
 
 
-def coded_problem(x: np.ndarray, y: np.ndarray, bins: int, criterion: Any, impurity: Any, depth: int) -> Problem:
-    """Thresholds between the codes of every column; the raw columns are one and the same, so that memory is that of the codes."""
+def coded_problem(
+    x: np.ndarray, y: np.ndarray, bins: int, criterion: Any, impurity: Any, depth: int
+) -> Problem:
+    """Thresholds between the codes of every column; the raw columns are one and the same, so
+    that memory is that of the codes.
+    """
     names, blank = tuple(map(str, range(bins))), np.zeros(len(x), np.int32)
     columns = tuple(Column(f"x{j}", ColumnKind.ordinal, blank, names) for j in range(x.shape[1]))
     features = tuple(CodeFeature(f"x{j}", j, Family.thresholds, bins) for j in range(x.shape[1]))
     return _problem(columns, y, features, x, (), np.zeros((len(y), 0)), criterion, impurity, depth)
 
 
-def mixed_problem(x: np.ndarray, codes: np.ndarray, y: np.ndarray, criterion: Any, impurity: Any, depth: int) -> Problem:
+def mixed_problem(
+    x: np.ndarray, codes: np.ndarray, y: np.ndarray, criterion: Any, impurity: Any, depth: int
+) -> Problem:
     """Exact thresholds on the columns of x; in turn with them, codes that are asked one by one."""
     columns, features, raw_features = [], [], []
     for j in range(x.shape[1]):
         bins = int(codes[:, j].max()) + 1
         columns += [
             Column(f"x{j}", ColumnKind.continuous, x[:, j]),
-            Column(f"c{j}", ColumnKind.categorical, codes[:, j].astype(np.int32), tuple(map(str, range(bins)))),
+            Column(
+                f"c{j}",
+                ColumnKind.categorical,
+                codes[:, j].astype(np.int32),
+                tuple(map(str, range(bins))),
+            ),
         ]
         raw_features.append(RawFeature(f"x{j}", 2 * j))
         features.append(AskedCode(f"c{j}", 2 * j + 1, Family.equals, bins))
-    return _problem(tuple(columns), y, tuple(features), codes, tuple(raw_features), x, criterion, impurity, depth)
+    return _problem(
+        tuple(columns),
+        y,
+        tuple(features),
+        codes,
+        tuple(raw_features),
+        x,
+        criterion,
+        impurity,
+        depth,
+    )
 
 
 def _problem(columns, y, features, codes, raw_features, raw, criterion, impurity, depth) -> Problem:
@@ -147,7 +182,16 @@ def _problem(columns, y, features, codes, raw_features, raw, criterion, impurity
     classes = tuple(map(str, range(int(y.max()) + 1)))
     table = Table("benchmark", columns, Target("y", Task.classification, y, classes))
     objects = Encoded(
-        table, features, codes, raw_features, raw, y, None, np.ones(n), np.ones(n, np.int64), np.arange(n)
+        table,
+        features,
+        codes,
+        raw_features,
+        raw,
+        y,
+        None,
+        np.ones(n),
+        np.ones(n, np.int64),
+        np.arange(n),
     )
     prices = Prices(np.ones(int(objects.test_offset[-1])), np.ones(len(raw_features)))
     parts = Parts(method=None, criterion=criterion, impurity=impurity, stopping=(Depth(depth),))
@@ -165,7 +209,9 @@ def seconds(run: Callable[[], Any], repeats: int) -> list[float]:
 
 
 def interleaved(runs: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """Median wall seconds of each; the candidates take turns, so that a busy moment of the machine meets all alike."""
+    """Median wall seconds of each; the candidates take turns, so that a busy moment of the
+    machine meets all alike.
+    """
     found: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():

@@ -2,8 +2,9 @@
 
     python experiments/benchmarks/histogram_engine.py
 
-Goal: at most 1.0 ns per row·column·level, peak memory at most 0.5 × the table above the process that holds it.
-Named peer: one pass of numpy.bincount over every column, which is what counting one level costs in NumPy.
+Goal: at most 1.0 ns per row·column·level, peak memory at most 0.5 × the table above the process
+that holds it. Named peer: one pass of numpy.bincount over every column, which is what counting one
+level costs in NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ ROWS, COLUMNS, BINS, DEPTH = 1_000_000, 50, 256, 8
 
 def resident() -> tuple[int, int]:
     """Bytes of this process: now, and at the peak since :func:`forget_peak`."""
-    found = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("Vm"))
+    found = dict(
+        line.split(":")
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if line.startswith("Vm")
+    )
     return tuple(int(found[name].split()[0]) * 1024 for name in ("VmRSS", "VmHWM"))
 
 
@@ -50,11 +55,20 @@ def main() -> None:
     median = interleaved({"grow": lambda: grow(problem, Context()), "bincount": bincounts}, 5)
     levels = int(tree.depth_of.max())
     ns = median["grow"] * 1e9 / (ROWS * COLUMNS * levels)
-    print(f"histogram engine {ROWS:,} x {COLUMNS}, {levels} levels, {tree.n_nodes} nodes; warm-up {compile_seconds:.2f} s")
+    print(
+        f"histogram engine {ROWS:,} x {COLUMNS}, {levels} levels, {tree.n_nodes} nodes; "
+        f"warm-up {compile_seconds:.2f} s"
+    )
     print(f"  fit {median['grow']:.3f} s = {ns:.2f} ns per row*column*level (goal <= 1.0)")
-    print(f"  numpy.bincount, one level {median['bincount']:.3f} s; ratio fit : {levels} such levels = "
-          f"{median['grow'] / (levels * median['bincount']):.2f}")  # fmt: skip
-    print(f"  peak memory above the table's process {extra / 1e6:.0f} MB = {extra / x.nbytes:.2f} x the table (goal <= 0.5)")
+    print(
+        f"  numpy.bincount, one level {median['bincount']:.3f} s; ratio fit : {levels} such "
+        "levels = "
+        f"{median['grow'] / (levels * median['bincount']):.2f}"
+    )
+    print(
+        f"  peak memory above the table's process {extra / 1e6:.0f} MB = "
+        f"{extra / x.nbytes:.2f} x the table (goal <= 0.5)"
+    )
 
 
 if __name__ == "__main__":

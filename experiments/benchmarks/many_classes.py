@@ -1,10 +1,14 @@
-"""CART on tables of many classes against scikit-learn's DecisionTreeClassifier: exact thresholds, one thread.
+"""CART on tables of many classes against scikit-learn's DecisionTreeClassifier: exact thresholds,
+one thread.
 
-    python experiments/benchmarks/many_classes.py [--rows 20000] [--classes 10 100 1000] [--depths 6 10 0] [--turns 3] [--enough 20]
+    python experiments/benchmarks/many_classes.py [--rows 20000] [--classes 10 100 1000] [--depths 6
+    10 0] [--turns 3] [--enough 20]
 
-Goal: no slower, whatever the number of classes.  20 float32 columns, depth 0 is without a limit; the labels are noise, or follow two columns, with noise about the borders.
-Both fit in turns; told are the least processor seconds, their ratio, and by how much the impurity of any node differs: "ties" where the trees are
-others below a node at which several tests are equally good.  Where turns take longer than ``--enough`` seconds, two have to do.
+Goal: no slower, whatever the number of classes.  20 float32 columns, depth 0 is without a limit;
+the labels are noise, or follow two columns, with noise about the borders. Both fit in turns; told
+are the least processor seconds, their ratio, and by how much the impurity of any node differs:
+"ties" where the trees are others below a node at which several tests are equally good.  Where turns
+take longer than ``--enough`` seconds, two have to do.
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ COLUMNS, LEAST_TURNS = 20, 2
 
 
 def labelled(rows: int, classes: int, signal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """float32[rows, columns], labels: drawn without looking; or the rank of a blurred column, scattered where another one is above 0."""
+    """float32[rows, columns], labels: drawn without looking; or the rank of a blurred column,
+    scattered where another one is above 0.
+    """
     draw = np.random.default_rng(0)
     x = draw.normal(size=(rows, COLUMNS)).astype(np.float32)
     if not signal:
@@ -49,24 +55,35 @@ def main() -> None:
 
     from arboretum.sklearn import TreeClassifier
 
-    print("| rows | classes | labels | depth | `TreeClassifier`, s | scikit-learn, s | ratio | impurities differ by |\n" + "|---" * 8 + "|")
+    print(
+        "| rows | classes | labels | depth | `TreeClassifier`, s | scikit-learn, s | ratio | "
+        "impurities differ by |\n" + "|---" * 8 + "|"
+    )
     for rows in asked.rows:
         for classes in asked.classes:
             for signal in (False, True):
                 x, y = labelled(rows, classes, signal)
                 for depth in (d or None for d in asked.depths):
-                    ours, peer = TreeClassifier(method="cart", max_depth=depth), DecisionTreeClassifier(max_depth=depth, random_state=0)
+                    ours, peer = (
+                        TreeClassifier(method="cart", max_depth=depth),
+                        DecisionTreeClassifier(max_depth=depth, random_state=0),
+                    )
                     ours.fit(x[:5000], y[:5000])  # loads the kernels
                     mine, theirs = [], []
-                    while len(mine) < asked.turns and (len(mine) < LEAST_TURNS or sum(mine + theirs) < asked.enough):
+                    while len(mine) < asked.turns and (
+                        len(mine) < LEAST_TURNS or sum(mine + theirs) < asked.enough
+                    ):
                         mine.append(seconds(lambda: ours.fit(x, y)))  # noqa: B023 - called at once
-                        theirs.append(seconds(lambda: peer.fit(x, y)))  # noqa: B023 - called at once
+                        # called at once
+                        theirs.append(seconds(lambda: peer.fit(x, y)))  # noqa: B023
                     apart = same_impurities(ours.tree_.impurity, peer.tree_.impurity)
                     told = f"{apart:.0e}" if apart < 1e-6 else "ties"
                     print(
-                        f"| {rows:,} | {classes:,} | {'signal' if signal else 'noise'} | {depth or '∞'} | {min(mine):.3f} | {min(theirs):.3f} "
-                        f"| {min(mine) / min(theirs):.3f} | {told} |", flush=True,
-                    )  # fmt: skip
+                        f"| {rows:,} | {classes:,} | {'signal' if signal else 'noise'} | "
+                        f"{depth or '∞'} | {min(mine):.3f} | {min(theirs):.3f} "
+                        f"| {min(mine) / min(theirs):.3f} | {told} |",
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

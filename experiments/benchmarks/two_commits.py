@@ -1,10 +1,14 @@
-"""Two commits in turns: what fits take in one as a multiple of what they take in the other, in processor seconds.
+"""Two commits in turns: what fits take in one as a multiple of what they take in the other, in
+processor seconds.
 
-    python experiments/benchmarks/two_commits.py OLD [NEW] [--questions NAME…] [--turns 3] [--repeats 15]
+    python experiments/benchmarks/two_commits.py OLD [NEW] [--questions NAME…] [--turns 3]
+    [--repeats 15]
 
-Each commit is laid out by ``git worktree`` in a temporary folder, with a cache of kernels of its own; a turn is a process per commit that
-fits once, which compiles, then times its repeats, so that both see the same neighbours on a busy machine.  Told are the ratio of the least times
-of all turns, and of each turn, which says how far to trust it.  NEW: HEAD where nothing is said; what is not committed is not measured.
+Each commit is laid out by ``git worktree`` in a temporary folder, with a cache of kernels of its
+own; a turn is a process per commit that fits once, which compiles, then times its repeats, so that
+both see the same neighbours on a busy machine.  Told are the ratio of the least times of all turns,
+and of each turn, which says how far to trust it.  NEW: HEAD where nothing is said; what is not
+committed is not measured.
 """
 
 from __future__ import annotations
@@ -24,10 +28,14 @@ y = ((x[:, 0] > 0) ^ (x[:, 1] > 0.5) ^ (draw.random(len(x)) < 0.1)).astype(int)
 QUESTIONS = {
     "noise": (NOISE, "TreeClassifier(method='cart', max_depth=6)"),
     "noise, any depth": (NOISE.replace("100_000", "20_000"), "TreeClassifier(method='cart')"),
-    "no signal": (NOISE.replace("(x[:, 0] > 0) ^ (x[:, 1] > 0.5)", "(x[:, 0] > 9)").replace("0.1)", "0.5)"), "TreeClassifier(method='cart', max_depth=6)"),
+    "no signal": (
+        NOISE.replace("(x[:, 0] > 0) ^ (x[:, 1] > 0.5)", "(x[:, 0] > 9)").replace("0.1)", "0.5)"),
+        "TreeClassifier(method='cart', max_depth=6)",
+    ),
     "three classes": (NOISE + "y += x[:, 2] > 1\n", "TreeClassifier(method='cart', max_depth=6)"),
     "1000 classes": (
-        "x = draw.normal(size=(20_000, 10)).astype(np.float32)\ny = np.argsort(np.argsort(x[:, 0] + draw.normal(size=20_000) / 5)) // 20\n",
+        "x = draw.normal(size=(20_000, 10)).astype(np.float32)\ny = "
+        "np.argsort(np.argsort(x[:, 0] + draw.normal(size=20_000) / 5)) // 20\n",
         "TreeClassifier(method='cart', max_depth=8)",
     ),
 }
@@ -53,7 +61,14 @@ def measured(folder: Path, question: str, repeats: int) -> float:
     paths = os.pathsep.join([str(folder / "framework"), str(folder / "plugins")])
     surroundings = {**os.environ, "PYTHONPATH": paths, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     code = CHILD.format(table=table, model=model, repeats=repeats)
-    done = subprocess.run([sys.executable, "-c", code], env=surroundings, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=surroundings,
+        cwd=folder,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return float(done.stdout.split()[-1])
 
 
@@ -69,17 +84,44 @@ def main() -> None:
         folders = [Path(place, str(k)) for k in range(2)]
         try:
             for folder, commit in zip(folders, (asked.old, asked.new)):
-                subprocess.run(["git", "-C", str(HOME), "worktree", "add", "--detach", "--quiet", str(folder), commit], check=True)
-            names = (subprocess.check_output(["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], text=True).strip() for folder in folders)
-            print(f"| question | {' ÷ '.join(reversed(list(names)))} | turn by turn |\n| --- | --: | --- |")
+                subprocess.run(
+                    [
+                        "git",
+                        "-C",
+                        str(HOME),
+                        "worktree",
+                        "add",
+                        "--detach",
+                        "--quiet",
+                        str(folder),
+                        commit,
+                    ],
+                    check=True,
+                )
+            names = (
+                subprocess.check_output(
+                    ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"], text=True
+                ).strip()
+                for folder in folders
+            )
+            print(
+                f"| question | {' ÷ '.join(reversed(list(names)))} | turn by turn |\n| --- | "
+                "--: | --- |"
+            )
             for question in asked.questions:
-                turns = [[measured(folder, question, asked.repeats) for folder in folders] for _ in range(asked.turns)]
+                turns = [
+                    [measured(folder, question, asked.repeats) for folder in folders]
+                    for _ in range(asked.turns)
+                ]
                 old, new = (min(turn[k] for turn in turns) for k in range(2))
                 each = ", ".join(f"{turn[1] / turn[0]:.2f}" for turn in turns)
                 print(f"| {question} | {new / old:.2f} | {each} |", flush=True)
         finally:
             for folder in folders:
-                subprocess.run(["git", "-C", str(HOME), "worktree", "remove", "--force", str(folder)], check=False)
+                subprocess.run(
+                    ["git", "-C", str(HOME), "worktree", "remove", "--force", str(folder)],
+                    check=False,
+                )
 
 
 if __name__ == "__main__":

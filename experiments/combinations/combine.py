@@ -1,10 +1,13 @@
-"""Random combinations of all components on tiny tables: every one is verified, or refused by name before growth.
+"""Random combinations of all components on tiny tables: every one is verified, or refused by name
+before growth.
 
-    python experiments/combinations/combine.py [--number 10000] [--minutes 60] [--seed 0] [--only NUMBER …] [--write]
+    python experiments/combinations/combine.py [--number 10000] [--minutes 60] [--seed 0] [--only
+    NUMBER …] [--write]
 
-Prints how many combinations ended how, and what reproduces those that should not have ended so; with ``--write`` also
-``counts.csv`` beside itself.  A combination is drawn from the seed and its number alone, so one can be repeated by itself
-(``--only``).  The programs of others (``peer_…``) are left out: they run outside of this process.
+Prints how many combinations ended how, and what reproduces those that should not have ended so;
+with ``--write`` also ``counts.csv`` beside itself.  A combination is drawn from the seed and its
+number alone, so one can be repeated by itself (``--only``).  The programs of others (``peer_…``)
+are left out: they run outside of this process.
 """
 
 from __future__ import annotations
@@ -28,9 +31,18 @@ import numpy as np
 from numba.core.event import register
 
 from arboretum.api import (
-    ArboretumError, BudgetError, CapabilityError, Column, ColumnKind, ConfigError, DataError, Table, Target, Task,
+    ArboretumError,
+    BudgetError,
+    CapabilityError,
+    Column,
+    ColumnKind,
+    ConfigError,
+    DataError,
+    Table,
+    Target,
+    Task,
     VerificationError,
-)  # fmt: skip
+)
 from arboretum.engine.run import Request, run
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Budget
@@ -41,11 +53,24 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Registry
 
 SECONDS = 2.0  # a solver's budget; what it cuts short is verified all the same
-PATIENCE = 600  # seconds after which a combination counts as unexpected (kernels may be compiled in them)
+# seconds after which a combination counts as unexpected (kernels may be compiled in them)
+PATIENCE = 600
 DRAWN = (
-    "encoder", "predicate", "impurity", "coverage", "criterion", "stopping", "missing", "cost", "complexity", "objective",
-    "solver", "pruner", "tuner", "split",
-)  # fmt: skip
+    "encoder",
+    "predicate",
+    "impurity",
+    "coverage",
+    "criterion",
+    "stopping",
+    "missing",
+    "cost",
+    "complexity",
+    "objective",
+    "solver",
+    "pruner",
+    "tuner",
+    "split",
+)
 REFUSALS = (CapabilityError, ConfigError, DataError)
 AFTERWARDS = {"Growth.run", "prune", "verify", "measure", "_certified", "_legible"}
 COUNTS = Path(__file__).with_name("counts.csv")
@@ -67,7 +92,9 @@ class Given:
 
 
 def tables() -> dict[str, Table]:
-    """Tables of 12 to 30 rows: numbers, a mixture with gaps, two values per column, weights, regression, one column alone."""
+    """Tables of 12 to 30 rows: numbers, a mixture with gaps, two values per column, weights,
+    regression, one column alone.
+    """
     draw = np.random.Generator(np.random.PCG64(2022))
 
     def numbers(name: str, n: int, gaps: float = 0.0, most: int = 8) -> Column:
@@ -75,7 +102,9 @@ def tables() -> dict[str, Table]:
         values[draw.random(n) < gaps] = np.nan
         return Column(name, ColumnKind.continuous, values)
 
-    def words(name: str, n: int, levels: str, gaps: float = 0.0, kind: ColumnKind = ColumnKind.categorical) -> Column:
+    def words(
+        name: str, n: int, levels: str, gaps: float = 0.0, kind: ColumnKind = ColumnKind.categorical
+    ) -> Column:
         codes = draw.integers(0, len(levels), n)
         codes[draw.random(n) < gaps] = -1
         return Column(name, kind, codes, tuple(levels))
@@ -89,7 +118,11 @@ def tables() -> dict[str, Table]:
 
     def mixed(gaps: float) -> tuple[Column, ...]:
         ordered = ColumnKind.ordinal
-        return numbers("m", 24, gaps), words("c", 24, "abcd", gaps), words("o", 24, "xyz", gaps, ordered)
+        return (
+            numbers("m", 24, gaps),
+            words("c", 24, "abcd", gaps),
+            words("o", 24, "xyz", gaps, ordered),
+        )
 
     n = 24
     weights = lambda: draw.integers(1, 4, n).astype(np.float64)
@@ -128,7 +161,12 @@ def prices(draw: np.random.Generator, table: Table) -> dict[str, dict[str, Any]]
 
 @attrs.frozen
 class Combination:
-    """table : its name.   values : as on the command line.   settings : "group.field" → value.   certify : beside the minimum, too."""
+    """table : its name.
+
+    values : as on the command line.
+    settings : "group.field" → value.
+    certify : beside the minimum, too.
+    """
 
     table: str
     choices: Mapping[str, Any]
@@ -137,7 +175,12 @@ class Combination:
     seed: int
 
     def __str__(self) -> str:
-        said = {**self.choices, **self.settings, **({"certify": True} if self.certify else {}), "seed": self.seed}
+        said = {
+            **self.choices,
+            **self.settings,
+            **({"certify": True} if self.certify else {}),
+            "seed": self.seed,
+        }
         return f"{self.table}: " + " ".join(f"{key}={value!r}" for key, value in said.items())
 
 
@@ -152,23 +195,36 @@ def drawn(registry: Registry, known: Mapping[str, Table], seed: int, number: int
         names = [name for name in registry.names(group) if not name.startswith("peer_")]
         if group in MANY:
             return tuple(dict.fromkeys(one_of(names) for _ in range(int(draw.integers(1, 3)))))
-        return one_of(names if group in ("encoder", "missing", "cost", "split") else [*names, "none"])
+        return one_of(
+            names if group in ("encoder", "missing", "cost", "split") else [*names, "none"]
+        )
 
     table = one_of(list(known.values()))
-    choices = {"method": one_of(registry.names("method")), "split": "none" if draw.random() < 0.7 else "holdout"}
+    choices = {
+        "method": one_of(registry.names("method")),
+        "split": "none" if draw.random() < 0.7 else "holdout",
+    }
     if draw.random() < 0.4:
         choices["encoder"] = option("encoder")
     if draw.random() < 0.35:
         choices["cost"] = option("cost")
     for group in draw.permutation(DRAWN)[: int(draw.integers(0, 4))].tolist():
         choices[group] = option(group)
-    settings = {f"cost.{k}": v for k, v in prices(draw, table).get(choices.get("cost", ""), {}).items()}
+    settings = {
+        f"cost.{k}": v for k, v in prices(draw, table).get(choices.get("cost", ""), {}).items()
+    }
     settings |= fields(registry, choices, draw)
-    return Combination(table.name, choices, settings, bool(draw.random() < 0.15), int(draw.integers(3)))
+    return Combination(
+        table.name, choices, settings, bool(draw.random() < 0.15), int(draw.integers(3))
+    )
 
 
-def fields(registry: Registry, choices: Mapping[str, Any], draw: np.random.Generator) -> dict[str, Any]:
-    """Values for some fields of what is chosen, of the fields' types; those that a component refuses are left out."""
+def fields(
+    registry: Registry, choices: Mapping[str, Any], draw: np.random.Generator
+) -> dict[str, Any]:
+    """Values for some fields of what is chosen, of the fields' types; those that a component
+    refuses are left out.
+    """
     found: dict[str, Any] = {}
     try:
         parts = assemble(registry, choices, without=("dataset", "tracker"))
@@ -183,7 +239,12 @@ def fields(registry: Registry, choices: Mapping[str, Any], draw: np.random.Gener
                 if not asked or (value := any_value(field_types(type(part))[name], draw)) is None:
                     continue
                 try:
-                    assemble(registry, choices, {**found, f"{where}.{name}": value}, without=("dataset", "tracker"))
+                    assemble(
+                        registry,
+                        choices,
+                        {**found, f"{where}.{name}": value},
+                        without=("dataset", "tracker"),
+                    )
                 except ArboretumError:
                     continue
                 found[f"{where}.{name}"] = value
@@ -205,7 +266,9 @@ def any_value(wanted: Any, draw: np.random.Generator) -> Any:
 
 
 def late(error: Exception) -> bool:
-    """Whether something grew before it was raised, or was done with what had grown; a solver looks at its problem itself, first."""
+    """Whether something grew before it was raised, or was done with what had grown; a solver
+    looks at its problem itself, first.
+    """
     found = {frame.f_code.co_qualname for frame, _ in traceback.walk_tb(error.__traceback__)}
     return bool(found & AFTERWARDS)
 
@@ -227,31 +290,49 @@ def outcome(registry: Registry, known: Mapping[str, Table], asked: Combination) 
         parts = attrs.evolve(parts, dataset=Given(known[asked.table]))
         request = Request(parts=parts, seed=asked.seed, budget=Budget(seconds=SECONDS))
         if asked.certify:
-            more = {"certifier": certifier_of(registry, parts), "complexities": certified_complexities(registry, parts)}
+            more = {
+                "certifier": certifier_of(registry, parts),
+                "complexities": certified_complexities(registry, parts),
+            }
             request = attrs.evolve(request, certify=True, **more)
         record = run(request, progress=listen)
     except REFUSALS as error:
-        return f"refused {'late' if late(error) else 'before growth'}: {type(error).__name__}", str(error)
+        return f"refused {'late' if late(error) else 'before growth'}: {type(error).__name__}", str(
+            error
+        )
     except BudgetError as error:
         return "no tree within the budget", str(error)
     except VerificationError as error:
         return "failed verification", str(error)
     except Exception as error:
-        where = "" if isinstance(error, ArboretumError) else "".join(traceback.format_exception(error)[-3:])
+        where = (
+            ""
+            if isinstance(error, ArboretumError)
+            else "".join(traceback.format_exception(error)[-3:])
+        )
         return f"unexpected: {type(error).__name__}", f"{error} ({said[0]}) {where}"
     finally:
         signal.alarm(0)
-    return "verified" if "unfinished" not in record.fingerprint else "verified, cut short by the budget", ""
+    return (
+        "verified"
+        if "unfinished" not in record.fingerprint
+        else "verified, cut short by the budget",
+        "",
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--number", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop then, with the counts so far")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop then, with the counts so far"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, nargs="+")
-    parser.add_argument("--slow", type=float, default=0.0, help="print what takes longer, in seconds")
+    parser.add_argument(
+        "--slow", type=float, default=0.0, help="print what takes longer, in seconds"
+    )
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--refusals", action="store_true", help="print every refusal, too")
     given = parser.parse_args()
@@ -269,12 +350,20 @@ def main() -> int:
             took = f"{time.monotonic() - began:.0f} s, {compiling.seconds:.0f} of them compiling"
             print(f"{number + 1} after {took}: {dict(counts)}", file=sys.stderr, flush=True)
         if given.slow and time.monotonic() - start > given.slow:
-            print(f"{number} took {time.monotonic() - start:.0f} s ({ended})\n    {asked}", flush=True)
-        if given.only or given.refusals or not ended.startswith(("verified", "refused before", "no tree")):
+            print(
+                f"{number} took {time.monotonic() - start:.0f} s ({ended})\n    {asked}", flush=True
+            )
+        if (
+            given.only
+            or given.refusals
+            or not ended.startswith(("verified", "refused before", "no tree"))
+        ):
             print(f"{number} {ended}: {said}\n    {asked}", flush=True)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     width = max(len(name) for name, _ in rows)
-    print("\n".join(f"{name:{width}}  {n:>6}" for name, n in [*rows, ("all", sum(counts.values()))]))
+    print(
+        "\n".join(f"{name:{width}}  {n:>6}" for name, n in [*rows, ("all", sum(counts.values()))])
+    )
     if given.write:
         with COUNTS.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([("ended", "combinations"), *rows])

@@ -1,12 +1,14 @@
-"""How far greedy trees are from the minimum, against the number of rows and attributes of random tables.
+"""How far greedy trees are from the minimum, against the number of rows and attributes of random
+tables.
 
     python experiments/decision_tables/shapes.py [--tables 50] [--memory-mb 1000] [--into FOLDER]
 
-Random tables as in the paper (values and decisions uniform on {0, 1, 2}, equal rows merged) of 10 to 200 rows and 5 to 15
-attributes.  Per shape, algorithm and cost: the mean of (greedy − minimum) / minimum over the tables whose minimum is proven within
---memory-mb (not seconds, so that every machine gives the same numbers).  A shape with a table that is not is marked, for its mean
-is over easier tables; after the third such table the rest of the shape is left out.  Prints a line per shape; writes shapes.csv and
-its pictures.
+Random tables as in the paper (values and decisions uniform on {0, 1, 2}, equal rows merged) of 10
+to 200 rows and 5 to 15 attributes.  Per shape, algorithm and cost: the mean of (greedy − minimum) /
+minimum over the tables whose minimum is proven within --memory-mb (not seconds, so that every
+machine gives the same numbers).  A shape with a table that is not is marked, for its mean is over
+easier tables; after the third such table the rest of the shape is left out.  Prints a line per
+shape; writes shapes.csv and its pictures.
 """
 
 from __future__ import annotations
@@ -43,7 +45,12 @@ SHOWN = ("w_sum/gini", "sum/rt", "max/rt")
 
 @attrs.frozen(eq=False)
 class Shape:
-    """relative : float64[proven, 16, 5].   left_out : tables not proven within the budget.   skipped : not tried.   single : one decision."""
+    """relative : float64[proven, 16, 5].
+
+    left_out : tables not proven within the budget.
+    skipped : not tried.
+    single : one decision.
+    """
 
     rows: int
     attributes: int
@@ -68,9 +75,14 @@ class Shape:
 
 
 def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memory_mb: int) -> Shape:
-    """Tables with seeds 0, 1, … of this shape.  Raises VerificationError when a tree is not what was said of it."""
+    """Tables with seeds 0, 1, … of this shape.  Raises VerificationError when a tree is not what
+    was said of it.
+    """
     shape = {"n_rows": rows, "n_columns": attributes, "n_values": VALUES, "n_classes": CLASSES}
-    dataset, exact = house.component("dataset", "random_table", shape), Study(house, VALUES, attributes, CLASSES)
+    dataset, exact = (
+        house.component("dataset", "random_table", shape),
+        Study(house, VALUES, attributes, CLASSES),
+    )
     relative, left_out, single, start, tried = [], 0, 0, time.perf_counter(), 0
     for seed in range(tables):
         tried += 1
@@ -79,7 +91,9 @@ def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memor
             single += 1
             continue
         if rows <= IN_BULK:
-            relative.append(exact.of(np.ascontiguousarray(codes, np.uint8), label.astype(np.uint8)).relative)
+            relative.append(
+                exact.of(np.ascontiguousarray(codes, np.uint8), label.astype(np.uint8)).relative
+            )
             continue
         least = minima(house, dataset, seed, memory_mb)
         if least is None:
@@ -94,7 +108,9 @@ def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memor
         assert (greedy >= least).all(), "a greedy tree costs less than the minimum"
         relative.append((greedy - least) / least)
     found = np.array(relative).reshape(-1, len(ALGORITHMS), len(COSTS))
-    return Shape(rows, attributes, found, left_out, tables - tried, single, time.perf_counter() - start)
+    return Shape(
+        rows, attributes, found, left_out, tables - tried, single, time.perf_counter() - start
+    )
 
 
 def minima(house: RegistryFactory, dataset: object, seed: int, memory_mb: int) -> np.ndarray | None:
@@ -105,11 +121,17 @@ def minima(house: RegistryFactory, dataset: object, seed: int, memory_mb: int) -
     by_name = {cls.name: cls() for cls in COMPLEXITIES}
     context = Budget(None, memory_mb).context(0, lambda *_: None)
     found = SubtableDP().minima(problem, [by_name[name] for name in COSTS.values()], context)
-    return np.array([s.value for s in found]) if all(s.status is Status.optimal for s in found) else None
+    return (
+        np.array([s.value for s in found])
+        if all(s.status is Status.optimal for s in found)
+        else None
+    )
 
 
 def picture(shapes: Mapping[tuple[int, int], Shape], cost: str) -> Grid:
-    """One cost: a block of rows per algorithm, each attribute number a line, the numbers of table rows as columns."""
+    """One cost: a block of rows per algorithm, each attribute number a line, the numbers of
+    table rows as columns.
+    """
     k, lines = list(COSTS).index(cost), [(a, m) for a in SHOWN for m in ATTRIBUTES]
 
     def value(line: tuple[str, int], n: int) -> float:
@@ -126,7 +148,10 @@ def picture(shapes: Mapping[tuple[int, int], Shape], cost: str) -> Grid:
     top, marked = float(np.nanmax(values)), any(shape.left_out for shape in shapes.values())
     return Grid(
         title=f"How much dearer than the optimum, by the size of the table: {COST_NAMES[k]}",
-        subtitle="mean of (greedy − minimum) / minimum over random tables with values and decisions in {0, 1, 2}",
+        subtitle=(
+            "mean of (greedy − minimum) / minimum over random tables with values and "
+            "decisions in {0, 1, 2}"
+        ),
         rows=[f"{a}, {m} attributes" for a, m in lines],
         columns=[f"{n} rows" for n in ROWS],
         values=values,
@@ -134,33 +159,77 @@ def picture(shapes: Mapping[tuple[int, int], Shape], cost: str) -> Grid:
         breaks=range(len(ATTRIBUTES), len(lines), len(ATTRIBUTES)),
         scales=[(0.0, top)] * len(ROWS),
         legend="light: 0, dark: the largest of the picture",
-        notes=("not proven, *: all or some of the tables drawn had too many subtables for the budget.",) if marked else (),
+        notes=(
+            "not proven, *: all or some of the tables drawn had too many subtables for the budget.",
+        )
+        if marked
+        else (),
     )
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tables", type=int, default=50, help="per shape (default 50)")
-    parser.add_argument("--memory-mb", type=int, default=1000, help="for the minima of one table (default 1000)")
-    parser.add_argument("--into", type=Path, default=Path(__file__).parent, help="folder of the output")
+    parser.add_argument(
+        "--memory-mb", type=int, default=1000, help="for the minima of one table (default 1000)"
+    )
+    parser.add_argument(
+        "--into", type=Path, default=Path(__file__).parent, help="folder of the output"
+    )
     a = parser.parse_args(arguments)
     house, shapes = RegistryFactory(load_registry()), {}
     for n in ROWS:
         for m in ATTRIBUTES:
             shape = shapes[n, m] = study(house, n, m, a.tables, a.memory_mb)
-            said = f"w_sum/gini h_av {100 * shape.mean[ALGORITHMS.index('w_sum/gini'), 0]:.2f} %" if shape.enough else "–"
-            counts = f"{len(shape.relative)} proven, {shape.left_out} not, {shape.skipped} left out, {shape.single} of one decision"
+            said = (
+                f"w_sum/gini h_av {100 * shape.mean[ALGORITHMS.index('w_sum/gini'), 0]:.2f} %"
+                if shape.enough
+                else "–"
+            )
+            counts = (
+                f"{len(shape.relative)} proven, {shape.left_out} not, {shape.skipped} left out, "
+                f"{shape.single} of one decision"
+            )
             print(f"{n:4} × {m:<3} {counts}; {said}; {shape.seconds:.1f} s", flush=True)
     with (a.into / "shapes.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["rows", "attributes", "algorithm", "cost", "mean", "standard_error", "proven", "not_proven", "skipped", "single"])
+        writer.writerow(
+            [
+                "rows",
+                "attributes",
+                "algorithm",
+                "cost",
+                "mean",
+                "standard_error",
+                "proven",
+                "not_proven",
+                "skipped",
+                "single",
+            ]
+        )
         for (n, m), shape in shapes.items():
             for i, algorithm in enumerate(ALGORITHMS if shape.enough else ()):
                 for k, cost in enumerate(COSTS):
                     numbers = [f"{x[i, k]:.6f}" for x in (shape.mean, shape.error)]
-                    writer.writerow([n, m, algorithm, cost, *numbers, len(shape.relative), shape.left_out, shape.skipped, shape.single])
+                    writer.writerow(
+                        [
+                            n,
+                            m,
+                            algorithm,
+                            cost,
+                            *numbers,
+                            len(shape.relative),
+                            shape.left_out,
+                            shape.skipped,
+                            shape.single,
+                        ]
+                    )
     for cost in ("h_av", "L"):
-        (a.into / f"shapes_{cost}.svg").write_text(chart_svg(picture(shapes, cost)), encoding="utf-8")
+        (a.into / f"shapes_{cost}.svg").write_text(
+            chart_svg(picture(shapes, cost)), encoding="utf-8"
+        )
     return 0
 
 

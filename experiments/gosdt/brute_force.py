@@ -1,6 +1,8 @@
-"""Every objective against all trees of random tiny tables: weights, ties, duplicates with both labels, up to three classes, limits.
+"""Every objective against all trees of random tiny tables: weights, ties, duplicates with both
+labels, up to three classes, limits.
 
-Use: ``python experiments/gosdt/brute_force.py [TABLES [OUTPUT]]``; TABLES a kind of objective, 5,000 unless said, OUTPUT a CSV file.
+Use: ``python experiments/gosdt/brute_force.py [TABLES [OUTPUT]]``; TABLES a kind of objective,
+5,000 unless said, OUTPUT a CSV file.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins" / "arboretum_gosdt" / "tests"))
+sys.path.insert(
+    0, str(Path(__file__).resolve().parents[2] / "plugins" / "arboretum_gosdt" / "tests")
+)
 
 import test_fronts
 from tiny_tables import Held, least, limited, objectives, tiny_problem
@@ -22,7 +26,15 @@ from arboretum.api import Context, Limits
 from arboretum_gosdt.fronts import NonDominated
 from arboretum_gosdt.solver import Gosdt
 
-RANKED = ("f_score", "f_score, beta .5", "auc", "pauc(.3)", "pauc(.5), normalised", "g_mean", "jaccard")
+RANKED = (
+    "f_score",
+    "f_score, beta .5",
+    "auc",
+    "pauc(.3)",
+    "pauc(.5), normalised",
+    "g_mean",
+    "jaccard",
+)
 ADDITIVE = ("accuracy", "balanced", "weighted", "cost_matrix")
 NEAR = 1e-8
 """Values of the ranked are floats of two ways to sum, those of the additive one rounding apart."""
@@ -42,20 +54,44 @@ def limits_of(seed: int, rng: np.random.Generator) -> dict[str, int]:
 
 
 def tried(kind: str, seed: int) -> bool | None:
-    """Whether the solver's value is that of the best of all trees; None where a table has one class."""
+    """Whether the solver's value is that of the best of all trees; None where a table has one
+    class.
+    """
     rng = np.random.default_rng([seed, 77])
     limits = limits_of(seed, rng)
-    depth, leaves, rows = limits.get("max_depth"), limits.get("max_leaves"), limits.get("min_leaf", 1)
+    depth, leaves, rows = (
+        limits.get("max_depth"),
+        limits.get("max_leaves"),
+        limits.get("min_leaf", 1),
+    )
     if kind in ADDITIVE:
         objective = objectives(seed)[ADDITIVE.index(kind)]
-        problem = limited(tiny_problem(seed, objective, raw=seed % 5 == 0), stopping=(Held(Limits(**limits)),), objective=objective)
-        return math.isclose(Gosdt().solve(problem, Context()).value, least(problem, depth=depth, leaves=leaves, least=rows), abs_tol=NEAR)
-    objective = test_fronts.OBJECTIVES[RANKED.index(kind)](lam=float(rng.choice([0.005, 0.02, 0.05, 0.2])))
-    problem = limited(tiny_problem(seed, raw=seed % 5 == 0), stopping=(Held(Limits(**limits)),), objective=objective)
+        problem = limited(
+            tiny_problem(seed, objective, raw=seed % 5 == 0),
+            stopping=(Held(Limits(**limits)),),
+            objective=objective,
+        )
+        return math.isclose(
+            Gosdt().solve(problem, Context()).value,
+            least(problem, depth=depth, leaves=leaves, least=rows),
+            abs_tol=NEAR,
+        )
+    objective = test_fronts.OBJECTIVES[RANKED.index(kind)](
+        lam=float(rng.choice([0.005, 0.02, 0.05, 0.2]))
+    )
+    problem = limited(
+        tiny_problem(seed, raw=seed % 5 == 0),
+        stopping=(Held(Limits(**limits)),),
+        objective=objective,
+    )
     if problem.objects.n_classes != 2 or len(np.unique(problem.objects.label)) != 2:
         return None
     found = NonDominated().solve(problem, Context())
-    return math.isclose(found.value, test_fronts.best(problem, objective, depth or 9, leaves or 99, rows), abs_tol=NEAR)
+    return math.isclose(
+        found.value,
+        test_fronts.best(problem, objective, depth or 9, leaves or 99, rows),
+        abs_tol=NEAR,
+    )
 
 
 def batch(asked: tuple[str, int]) -> list[tuple[int, bool | None]]:
@@ -69,10 +105,16 @@ def main(tables: int, output: Path | None) -> None:
     for kind in (*ADDITIVE, *RANKED):
         done, wrong = 0, []
         with multiprocessing.get_context("spawn").Pool(2) as pool:
-            for results in pool.imap_unordered(batch, ((kind, first) for first in range(0, 4 * tables, BATCH))):
+            for results in pool.imap_unordered(
+                batch, ((kind, first) for first in range(0, 4 * tables, BATCH))
+            ):
                 done += sum(right is not None for _, right in results)
                 wrong += [seed for seed, right in results if right is False]
-                print(f"\r{kind}: {done:,} of {tables:,} tables, {len(wrong)} wrong", end="", flush=True)
+                print(
+                    f"\r{kind}: {done:,} of {tables:,} tables, {len(wrong)} wrong",
+                    end="",
+                    flush=True,
+                )
                 if done >= tables:
                     break
         print()
@@ -83,4 +125,7 @@ def main(tables: int, output: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5000, Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    main(
+        int(sys.argv[1]) if len(sys.argv) > 1 else 5000,
+        Path(sys.argv[2]) if len(sys.argv) > 2 else None,
+    )

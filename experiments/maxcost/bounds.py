@@ -1,10 +1,11 @@
-"""What the bounds of the exact search save, in subtables and seconds: writes bounds.csv and bounds.md beside itself.
+"""What the bounds of the exact search save, in subtables and seconds: writes bounds.csv and
+bounds.md beside itself.
 
     ARBORETUM_DATA=… python experiments/maxcost/bounds.py [TABLE …]
 
-Every table is solved with all bounds, without each, and without any, and by dynamic programming over subtables, each within
-LIMIT seconds and two gigabytes; kernels are loaded before.  Seconds are those of the whole solver, the least of three where one
-takes less than a second.
+Every table is solved with all bounds, without each, and without any, and by dynamic programming
+over subtables, each within LIMIT seconds and two gigabytes; kernels are loaded before.  Seconds are
+those of the whole solver, the least of three where one takes less than a second.
 """
 
 from __future__ import annotations
@@ -33,17 +34,42 @@ TEXT = f"""Made by `python experiments/maxcost/bounds.py`.  Subtables visited / 
 solver, kernels loaded before; in brackets where {LIMIT:g} seconds were not enough: subtables, and
 the bound that was proven.  *No stars* leaves out the lemma on stars of objects, *no lemma* that on
 whole subtables; *none* leaves out both."""
-NINE = ("house-votes", "sonar", "ionosphere", "dna", "boston-quartile", "soybean", "pima", "wdbc", "mammography")
-OTHERS = ("car", "tic-tac-toe", "monk1-full", "monk2-full", "monk3-full", "balance-scale", "dfep-synthetic")
+NINE = (
+    "house-votes",
+    "sonar",
+    "ionosphere",
+    "dna",
+    "boston-quartile",
+    "soybean",
+    "pima",
+    "wdbc",
+    "mammography",
+)
+OTHERS = (
+    "car",
+    "tic-tac-toe",
+    "monk1-full",
+    "monk2-full",
+    "monk3-full",
+    "balance-scale",
+    "dfep-synthetic",
+)
 TWO_WAY = ("monk1-full", "monk2-full", "monk3-full", "house-votes", "car", "tic-tac-toe")
 KINDS: dict[str, dict[str, bool]] = {
     "Least dearest path without error: multiway tests, equal prices": {},
-    "Least dearest path without error: multiway tests, whole prices from 1 to 10 at random": {"random_prices": True},
+    "Least dearest path without error: multiway tests, whole prices from 1 to 10 at random": {
+        "random_prices": True
+    },
     "Least dearest path without error: two-way tests, equal prices": {"two_way": True},
 }
 FRONT = "Least errors by budget: multiway tests, equal prices"
 CELLS = Path(__file__).with_suffix(".csv")
-WAYS = {"all bounds": (), "no stars": ("stars",), "no lemma": ("lemma", "ahead"), "none": ("stars", "lemma", "ahead")}
+WAYS = {
+    "all bounds": (),
+    "no stars": ("stars",),
+    "no lemma": ("lemma", "ahead"),
+    "none": ("stars", "lemma", "ahead"),
+}
 
 
 class Pure:
@@ -60,15 +86,30 @@ class Pure:
 
 
 def problem_of(name: str, *, two_way: bool = False, random_prices: bool = False) -> Problem:
-    """Zero error at the least dearest path; continuous columns in ten equal widths, duplicates merged, as in the paper."""
+    """Zero error at the least dearest path; continuous columns in ten equal widths, duplicates
+    merged, as in the paper.
+    """
     data = canonical(name)
-    tests = (Categorical.onehot, BinTests.thresholds) if two_way else (Categorical.multiway, BinTests.multiway)
+    tests = (
+        (Categorical.onehot, BinTests.thresholds)
+        if two_way
+        else (Categorical.multiway, BinTests.multiway)
+    )
     encoder = MultiwayEncoder(
-        n_bins=10, missing=Missing.category, numeric=Numeric.equal_width_round, coalesce=Coalesce.one, categorical=tests[0], bin_tests=tests[1]
+        n_bins=10,
+        missing=Missing.category,
+        numeric=Numeric.equal_width_round,
+        coalesce=Coalesce.one,
+        categorical=tests[0],
+        bin_tests=tests[1],
     )
     objects = encoder.encode(data, data, raw_thresholds=False, seed=0)
     n = int(objects.test_offset[-1])
-    price = np.random.default_rng(0).integers(1, 11, n).astype(np.float64) if random_prices else np.ones(n)
+    price = (
+        np.random.default_rng(0).integers(1, 11, n).astype(np.float64)
+        if random_prices
+        else np.ones(n)
+    )
     parts = Parts(method=None, objective=ZeroError(), complexity=MaxCost(), stopping=(Pure(),))
     return Problem(objects, Prices(price, np.ones(0)), parts)
 
@@ -100,10 +141,18 @@ def row(name: str, **kind: bool) -> Iterator[str]:
     best = found["all bounds"][0]
     yield f"{name}"
     yield f"{problem.objects.n_objects:,}"
-    yield f"{best.value:g}" if best.status is Status.optimal else f"{best.lower_bound:g} to {best.value:g}"
+    yield (
+        f"{best.value:g}"
+        if best.status is Status.optimal
+        else f"{best.lower_bound:g} to {best.value:g}"
+    )
     for one, seconds in found.values():
         proven = one.status is Status.optimal
-        yield f"{one.subproblems:,} / {seconds:.3g} s" if proven else f"({one.subproblems:,}, at {one.lower_bound:g})"
+        yield (
+            f"{one.subproblems:,} / {seconds:.3g} s"
+            if proven
+            else f"({one.subproblems:,}, at {one.lower_bound:g})"
+        )
 
 
 def front(name: str) -> Iterator[str]:
@@ -127,7 +176,9 @@ def rows_of(name: str) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Solve the tables named on the command line (all without any); the others are those of the runs before."""
+    """Solve the tables named on the command line (all without any); the others are those of the
+    runs before.
+    """
     kept = {}
     if CELLS.exists():
         with CELLS.open(newline="") as file:
@@ -140,10 +191,21 @@ def main() -> None:
         csv.writer(file, lineterminator="\n").writerows(kept.values())
     lines = ["# What the bounds of solver=max_cost save", "", TEXT, ""]
     for title in (*KINDS, FRONT):
-        heads = ["table", "errors at budget", "exact", "subtables", "seconds"] if title == FRONT else ["table", "objects", "optimum", *WAYS, "subtable_dp"]
+        heads = (
+            ["table", "errors at budget", "exact", "subtables", "seconds"]
+            if title == FRONT
+            else ["table", "objects", "optimum", *WAYS, "subtable_dp"]
+        )
         cells = [kept[title, name][1:] for name in (*OTHERS, *NINE) if (title, name) in kept]
-        lines += [f"## {title}", "", table.markdown_table([dict(zip(heads, one, strict=True)) for one in cells]), ""]
-    Path(__file__).with_suffix(".md").write_text(re.sub("\n\n\n+", "\n\n", "\n".join(lines)).rstrip() + "\n")
+        lines += [
+            f"## {title}",
+            "",
+            table.markdown_table([dict(zip(heads, one, strict=True)) for one in cells]),
+            "",
+        ]
+    Path(__file__).with_suffix(".md").write_text(
+        re.sub("\n\n\n+", "\n\n", "\n".join(lines)).rstrip() + "\n"
+    )
 
 
 if __name__ == "__main__":

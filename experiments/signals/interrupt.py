@@ -1,11 +1,14 @@
-"""Real signals at random moments of real runs: what every solver keeps of its search, and how long it takes to end.
+"""Real signals at random moments of real runs: what every solver keeps of its search, and how long
+it takes to end.
 
     python experiments/signals/interrupt.py [--signals 12] [--solvers NAME…] [--seed 0] [--write]
 
-Each run is the command itself, in a copy (fork) of one process that has imported it.  The first is left alone for as long as its budget
-allows; into the others a SIGTERM or a SIGINT is sent at a moment drawn evenly from the time between the beginning of the search and the end of
-the run.  A run is kept when its folder has a record with a tree that was verified.  Seconds are of the processor, from the signal to the
-end of the search and to the end of the process: a busy machine adds none.  With ``--write`` the table goes to ``signals.csv`` beside this file.
+Each run is the command itself, in a copy (fork) of one process that has imported it.  The first is
+left alone for as long as its budget allows; into the others a SIGTERM or a SIGINT is sent at a
+moment drawn evenly from the time between the beginning of the search and the end of the run.  A run
+is kept when its folder has a record with a tree that was verified.  Seconds are of the processor,
+from the signal to the end of the search and to the end of the process: a busy machine adds none.
+With ``--write`` the table goes to ``signals.csv`` beside this file.
 """
 
 from __future__ import annotations
@@ -40,7 +43,9 @@ SOLVERS: Mapping[str, str] = {
     "gosdt, proof": "method=gosdt objective.lam=0.001 solver.proof=proof.gz",
     "gosdt, solved, proof": "method=gosdt objective.lam=0.02 solver.proof=proof.gz",
     "gosdt, depth 4": f"method=gosdt objective.lam=0 {DEEP}4",
-    "gosdt, 8 leaves": "method=gosdt objective.lam=0.001 stopping=[standard] stopping.standard.max_leaves=8",
+    "gosdt, 8 leaves": (
+        "method=gosdt objective.lam=0.001 stopping=[standard] stopping.standard.max_leaves=8"
+    ),
     "gosdt, two threads": "method=gosdt objective.lam=0.001 solver.threads=2",
     "gosdt, certified": "method=gosdt objective.lam=0.02 certify=true",
     "gosdt_thresholds": "method=gosdt solver=gosdt_thresholds objective.lam=0.001",
@@ -51,7 +56,9 @@ SOLVERS: Mapping[str, str] = {
     "fronts, F": "method=fronts objective.lam=0.01",
     "fronts, AUC": "method=fronts objective=auc objective.lam=0.01",
     "regression": f"method=regression objective.lam=0.001 dataset.task=regression {DEEP}4",
-    "oblivious": f"method=exact solver=oblivious objective=accuracy objective.lam=0 encoder=tests {DEEP}5",
+    "oblivious": (
+        f"method=exact solver=oblivious objective=accuracy objective.lam=0 encoder=tests {DEEP}5"
+    ),
     "max_cost": "method=max_cost",
     "front": "method=front solver.curves=true",
     "subtable_dp": "method=subtable_dp",
@@ -62,13 +69,19 @@ SOLVERS: Mapping[str, str] = {
     "rank": "method=rank objective.lam=0.01",
     "binoct": f"method=exact solver=binoct objective=accuracy objective.lam=0 {DEEP}2",
 }
-"""What is asked, beside the table.  The peers work in processes of their own, which a signal ends: they have nothing to keep."""
+"""What is asked, beside the table.  The peers work in processes of their own, which a signal
+ends: they have nothing to keep.
+"""
 
 
 @attrs.frozen
 class Ended:
-    """A run.   begun, searched, ended : seconds since it was started (wall).   after : (processor seconds to the end of the search, to the end) since
-    the signal; None where the run had ended before."""
+    """A run.
+
+    begun, searched, ended : seconds since it was started (wall).
+    after : (processor seconds to the end of the search, to the end) since the signal; None where
+        the run had ended before.
+    """
 
     begun: float
     searched: float
@@ -77,7 +90,9 @@ class Ended:
 
 
 def rows(folder: Path) -> Path:
-    """2,000 rows of ten columns of six values; the class is a vote of conjunctions, a tenth of them noise."""
+    """2,000 rows of ten columns of six values; the class is a vote of conjunctions, a tenth of
+    them noise.
+    """
     draw = np.random.Generator(np.random.PCG64(25))
     x = draw.integers(0, 6, (2000, 10))
     votes = sum(((x[:, k] > 2) & (x[:, k + 1] < 4)).astype(int) for k in range(0, 10, 2))
@@ -120,7 +135,9 @@ def child(words: list[str], line: int, said: Path) -> None:
 
 
 def run(words: list[str], said: Path, moment: float | None, number: int) -> Ended:
-    """One run; the signal is sent ``moment`` seconds after its search began, where it still runs then."""
+    """One run; the signal is sent ``moment`` seconds after its search began, where it still runs
+    then.
+    """
     hear, line = os.pipe()
     start = time.monotonic()
     if (pid := os.fork()) == 0:
@@ -152,15 +169,28 @@ def run(words: list[str], said: Path, moment: float | None, number: int) -> Ende
     _, _, used = os.wait4(pid, 0)
     ended = time.monotonic() - start
     begun, searched = begun or ended, searched or ended
-    after = None if at is None else (max(0.0, since - before), used.ru_utime + used.ru_stime - before)
+    after = (
+        None if at is None else (max(0.0, since - before), used.ru_utime + used.ru_stime - before)
+    )
     return Ended(begun, searched, ended, after)
 
 
-def trials(name: str, asked: str, table: Path, n: int, seed: int) -> Iterator[tuple[Ended, bool, bool]]:
+def trials(
+    name: str, asked: str, table: Path, n: int, seed: int
+) -> Iterator[tuple[Ended, bool, bool]]:
     """(run, kept, verified) for each signal that found the run at work."""
     draw, folder = np.random.Generator(np.random.PCG64([seed, *name.encode()])), table.parent
     task = [] if "dataset.task" in asked else ["dataset.task=classification"]
-    common = ["run", "dataset=file", f"dataset.path={table}", "dataset.target=y", *task, "split=none", "tracker=none", f"budget.seconds={BUDGET}"]
+    common = [
+        "run",
+        "dataset=file",
+        f"dataset.path={table}",
+        "dataset.target=y",
+        *task,
+        "split=none",
+        "tracker=none",
+        f"budget.seconds={BUDGET}",
+    ]
     os.chdir(folder)
     whole = run([*common, *asked.split(), "hydra.run.dir=whole"], folder / "said", None, 0)
     try:
@@ -172,7 +202,9 @@ def trials(name: str, asked: str, table: Path, n: int, seed: int) -> Iterator[tu
         where, number = folder / f"run{k}", (signal.SIGTERM, signal.SIGINT)[k % 2]
         moment = float(draw.random()) * (whole.ended - whole.begun)
         (folder / "said").unlink(missing_ok=True)
-        found = run([*common, *asked.split(), f"hydra.run.dir={where}"], folder / "said", moment, number)
+        found = run(
+            [*common, *asked.split(), f"hydra.run.dir={where}"], folder / "said", moment, number
+        )
         if found.after is None:
             continue
         try:
@@ -181,7 +213,10 @@ def trials(name: str, asked: str, table: Path, n: int, seed: int) -> Iterator[tu
         except ArboretumError:
             kept = verified = False
             last = (folder / "said").read_text()[-300:].replace("\n", " ")
-            print(f"{name}: lost after {moment:.2f} s of {whole.ended - whole.begun:.2f}: {last}", file=sys.stderr)
+            print(
+                f"{name}: lost after {moment:.2f} s of {whole.ended - whole.begun:.2f}: {last}",
+                file=sys.stderr,
+            )
         yield found, kept, verified
 
 
@@ -192,13 +227,30 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    found: list[tuple[Any, ...]] = [("solver", "signals", "kept", "verified", "seconds to the end of the search", "seconds to the end")]
+    found: list[tuple[Any, ...]] = [
+        (
+            "solver",
+            "signals",
+            "kept",
+            "verified",
+            "seconds to the end of the search",
+            "seconds to the end",
+        )
+    ]
     for name in given.solvers:
         with tempfile.TemporaryDirectory() as folder:
             each = list(trials(name, SOLVERS[name], rows(Path(folder)), given.signals, given.seed))
             os.chdir("/")
         longest = [max((one.after[k] for one, _, _ in each), default=0.0) for k in (0, 1)]
-        found.append((name, len(each), sum(kept for _, kept, _ in each), sum(true for _, _, true in each), *(f"{one:.2f}" for one in longest)))
+        found.append(
+            (
+                name,
+                len(each),
+                sum(kept for _, kept, _ in each),
+                sum(true for _, _, true in each),
+                *(f"{one:.2f}" for one in longest),
+            )
+        )
         print(*found[-1], sep="  ", flush=True)
     if given.write:
         with TABLE.open("w", newline="") as file:

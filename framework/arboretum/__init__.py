@@ -2,7 +2,8 @@
 
 Every tree comes with what it costs, how far it can be from the optimum, and a check of both.
 
-``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public names below are loaded on first use.
+``import arboretum`` is light: it loads neither Hydra, numba, mlflow nor scikit-learn.  The public
+names below are loaded on first use.
 """
 
 import importlib
@@ -32,7 +33,9 @@ _FORMS = {
     "tree_text": "arboretum.report.text",
     "tree_scene": "arboretum.report.picture",
 }
-"""What ``Tree.to_text``, ``Tree.places`` and their siblings ask for.  The package lies above all rooms, so the model needs to know none of them."""
+"""What ``Tree.to_text``, ``Tree.places`` and their siblings ask for.  The package lies above all
+rooms, so the model needs to know none of them.
+"""
 
 __all__ = sorted((*_PUBLIC, "__version__"))
 

@@ -1,4 +1,5 @@
-"""What a plugin may import, together with :mod:`arboretum.kernels` and :mod:`arboretum.testing`: nothing else.
+"""What a plugin may import, together with :mod:`arboretum.kernels` and :mod:`arboretum.testing`:
+nothing else.
 
 Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit-learn.
 """
@@ -6,9 +7,20 @@ Importing this module is light: it loads neither numba, mlflow, Hydra nor scikit
 from typing import Any
 
 from arboretum.errors import (
-    ArboretumError, BudgetError, CapabilityError, ConfigError, ContractError, DataError, OutOfTime, PluginError, StoreError, TrackerError,
-    VerificationError, closest, unknown,
-)  # fmt: skip
+    ArboretumError,
+    BudgetError,
+    CapabilityError,
+    ConfigError,
+    ContractError,
+    DataError,
+    OutOfTime,
+    PluginError,
+    StoreError,
+    TrackerError,
+    VerificationError,
+    closest,
+    unknown,
+)
 from arboretum.interfaces.component import Capability, param
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
@@ -27,12 +39,47 @@ from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawF
 from arboretum.model.files import file_for, put_text
 from arboretum.model.frame import table_like
 from arboretum.model.front import Front, Point as FrontPoint
-from arboretum.model.judgement import Cell, Chapter, Chaptered, Claim, Judgement, Known, Verdict, csv_text, fared
-from arboretum.model.record import Certificate, Certified, Checked, Record, Selection, Solution, Status
-from arboretum.model.rules import NO_OUTCOME, Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values
+from arboretum.model.judgement import (
+    Cell,
+    Chapter,
+    Chaptered,
+    Claim,
+    Judgement,
+    Known,
+    Verdict,
+    csv_text,
+    fared,
+)
+from arboretum.model.record import (
+    Certificate,
+    Certified,
+    Checked,
+    Record,
+    Selection,
+    Solution,
+    Status,
+)
+from arboretum.model.rules import (
+    NO_OUTCOME,
+    Bins,
+    Equals,
+    Interval,
+    OrdinalThreshold,
+    TestRule,
+    Threshold,
+    Values,
+)
 from arboretum.model.rules import category_codes, midpoints, numbers
 from arboretum.model.shown import masked, visible
-from arboretum.model.spelling import EXACT, TRUTH, canonical, positions, refuse_merged, speller, spelling
+from arboretum.model.spelling import (
+    EXACT,
+    TRUTH,
+    canonical,
+    positions,
+    refuse_merged,
+    speller,
+    spelling,
+)
 from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
@@ -52,7 +99,9 @@ _LATE = {
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
         "arboretum.engine.search.warmup": "sample, warm_up",
-        "arboretum.engine.solving": "assemble, best_leaf, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree",
+        "arboretum.engine.solving": (
+            "assemble, best_leaf, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree"
+        ),
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",
         "arboretum.measure.importance": "importances",
         "arboretum.measure.metrics": "roc_auc",
@@ -64,8 +113,10 @@ _LATE = {
     }.items()
     for name in names.split(", ")
 }
-"""Name → (module, its name there), imported on first use: what grows trees (numba), measures them, writes and reads
-proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table, csv_table, markdown_table)."""
+"""Name → (module, its name there), imported on first use: what grows trees (numba), measures them,
+writes and reads proofs, or shows results (``charts``: chart_svg, chart_png; ``table``: text_table,
+csv_table, markdown_table).
+"""
 
 __all__ = sorted({name for name in globals() if name[0] != "_"} - {"Any"} | _LATE.keys())
 

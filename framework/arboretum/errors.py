@@ -1,7 +1,9 @@
-"""The one family of errors: every message is one line that names the rule, the value that broke it, and the way out.
+"""The one family of errors: every message is one line that names the rule, the value that broke it,
+and the way out.
 
-What is wrong with what was given is a ValueError, too, which is what scikit-learn's tools know.  And whose code raised: one line
-that names component, method, file and line, whichever method it was.
+What is wrong with what was given is a ValueError, too, which is what scikit-learn's tools know.
+And whose code raised: one line that names component, method, file and line, whichever method it
+was.
 """
 
 import difflib
@@ -18,11 +20,15 @@ class ArboretumError(Exception):
 
 
 class ConfigError(ArboretumError, ValueError):
-    """What the user asked for cannot be understood: unknown name, wrong type, value out of bounds."""
+    """What the user asked for cannot be understood: unknown name, wrong type, value out of
+    bounds.
+    """
 
 
 class PluginError(ArboretumError):
-    """A plugin cannot be used: it fails to import, breaks a contract, or claims a name that is taken."""
+    """A plugin cannot be used: it fails to import, breaks a contract, or claims a name that is
+    taken.
+    """
 
 
 class DataError(ArboretumError, ValueError):
@@ -30,11 +36,15 @@ class DataError(ArboretumError, ValueError):
 
 
 class CapabilityError(ArboretumError, ValueError):
-    """The parts are fine but do not fit together (an impurity for classes on a regression target)."""
+    """The parts are fine but do not fit together (an impurity for classes on a regression
+    target).
+    """
 
 
 class ContractError(ArboretumError):
-    """A component returned something its contract forbids (a NaN score, a table of the wrong shape)."""
+    """A component returned something its contract forbids (a NaN score, a table of the wrong
+    shape).
+    """
 
 
 class VerificationError(ArboretumError):
@@ -46,7 +56,9 @@ class BudgetError(ArboretumError):
 
 
 class OutOfTime(BudgetError):
-    """A search cannot begin within its seconds; method exact returns the best leaf in its place, where a leaf is allowed."""
+    """A search cannot begin within its seconds; method exact returns the best leaf in its place,
+    where a leaf is allowed.
+    """
 
 
 class TrackerError(ArboretumError):
@@ -59,33 +71,41 @@ class StoreError(ArboretumError):
 
 SHORTEST_PART = 3  # letters of a name that is looked for within longer ones
 ALIKE, SHORT_ALIKE = 0.7, 0.6
-"""Shares of equal letters from which on one name may be a slip of another, as :mod:`difflib` counts them: of four letters
-one may be wrong, of three too; "titanic" is no slip of "tic-tac-toe"."""
+"""Shares of equal letters from which on one name may be a slip of another, as :mod:`difflib` counts
+them: of four letters one may be wrong, of three too; "titanic" is no slip of "tic-tac-toe".
+"""
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that ``name`` may be a slip of, or None when nothing comes near; capitals count for little.
+    """Return the candidate that ``name`` may be a slip of, or None when nothing comes near;
+    capitals count for little.
 
-    Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in "regularized_ec45"), or the
-    longest that is a word of it ("best" of "best-first").
+    Where nothing is alike, the shortest candidate that holds the name as a part ("ec45" in
+    "regularized_ec45"), or the longest that is a word of it ("best" of "best-first").
     """
     names, key = list(candidates), name.casefold()
     if name in names:
         return name
-    folded = {candidate.casefold(): candidate for candidate in reversed(names)}  # of those that differ in capitals the first
+    # of those that differ in capitals the first
+    folded = {candidate.casefold(): candidate for candidate in reversed(names)}
     holding = sorted((one for one in folded if len(name) >= SHORTEST_PART and key in one), key=len)
     held = sorted(folded.keys() & set(re.split(r"[\W_]+", key)), key=len, reverse=True)
-    alike = difflib.get_close_matches(key, folded, n=1, cutoff=SHORT_ALIKE if len(key) <= SHORTEST_PART else ALIKE)
+    alike = difflib.get_close_matches(
+        key, folded, n=1, cutoff=SHORT_ALIKE if len(key) <= SHORTEST_PART else ALIKE
+    )
     swapped = [one for one in folded if sorted(one) == sorted(key)]
     near = [*swapped, *alike, *holding, *held]
     return folded[near[0]] if near else None
 
 
-MOST_NAMES = 24  # names that a message lists; of more it shows those that come nearest, and their number
+# names that a message lists; of more it shows those that come nearest, and their number
+MOST_NAMES = 24
 
 
 def listed(name: str, candidates: Iterable[str]) -> str:
-    """The candidates in one short line: all in alphabetical order, or the six nearest and how many more there are."""
+    """The candidates in one short line: all in alphabetical order, or the six nearest and how
+    many more there are.
+    """
     names = sorted(candidates)
     if len(names) <= MOST_NAMES:
         return ", ".join(names) if names else "none"
@@ -103,11 +123,13 @@ def unknown(what: str, name: str, candidates: Iterable[str]) -> str:
 
 @contextmanager
 def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Raise ContractError, naming the component, when the code of a plugin raises inside the block (or function).
+    """Raise ContractError, naming the component, when the code of a plugin raises inside the block
+    (or function).
 
-    Also for SystemExit: a component that leaves has not done its work.  Passed on: the laboratory's own errors, Ctrl-C, want
-    of memory, and what is raised where no component is at work.
-    what : the component where a traceback cannot show it.   but : what the caller has words for itself.
+    Also for SystemExit: a component that leaves has not done its work.  Passed on: the laboratory's
+    own errors, Ctrl-C, want of memory, and what is raised where no component is at work.
+    what : the component where a traceback cannot show it.
+    but : what the caller has words for itself.
     """
     try:
         yield
@@ -121,7 +143,9 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
 
 
 def account(error: BaseException, what: str = "") -> str | None:
-    """ "criterion 'mine': score raised KeyError: 'x' (mine.py:12)"; None where no component was at work."""
+    """ "criterion 'mine': score raised KeyError: 'x' (mine.py:12)"; None where no component was
+    at work.
+    """
     found, inside, package, line, deeper = what, "", "", "", ""
     for frame, number in traceback.walk_tb(error.__traceback__):
         top = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -144,8 +168,15 @@ def said(error: BaseException) -> str:
 
 
 def place(error: BaseException, file: str = "") -> str:
-    """ " (mine.py:12)": where an exception was raised, or "".   file : the last line of this file, if it had a part in it."""
-    steps = [step for step in traceback.walk_tb(error.__traceback__) if os.path.isfile(step[0].f_code.co_filename)]
+    """ " (mine.py:12)": where an exception was raised, or "".
+
+    file : the last line of this file, if it had a part in it.
+    """
+    steps = [
+        step
+        for step in traceback.walk_tb(error.__traceback__)
+        if os.path.isfile(step[0].f_code.co_filename)
+    ]
     mine = [step for step in steps if step[0].f_code.co_filename == file]
     return f" ({_place(*(mine or steps)[-1])})" if steps else ""
 
@@ -158,7 +189,9 @@ def _place(frame: FrameType, line: int) -> str:
 
 
 def _component(frame: FrameType) -> tuple[str, str]:
-    """ ("criterion 'mine'", its top package) for a method of a component; two empty texts for any other code."""
+    """("criterion 'mine'", its top package) for a method of a component; two empty texts for
+    any other code.
+    """
     owner = frame.f_locals.get("self", frame.f_locals.get("cls"))
     cls = owner if isinstance(owner, type) else type(owner)
     if owner is None:  # a static method

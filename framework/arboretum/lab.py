@@ -1,13 +1,15 @@
-"""A lab of one's own: what the file ``arboretum.yaml`` of a folder chooses for all that is done in it and below it.
+"""A lab of one's own: what the file ``arboretum.yaml`` of a folder chooses for all that is done in
+it and below it.
 
-    plugins: [criteria.py]          # one-file plugins, loaded by every verb, by arboretum.run and by estimators
-    conf: conf                      # a folder of choices, as --config-dir
-    data: data                      # the data home, unless ARBORETUM_DATA names one
-    store: sqlite:///mlflow.db      # tracker.uri, unless it is given
-    defaults: {seed: 1, split: kfold, stopping.standard.max_depth: 4}    # of arboretum run
+    plugins: [criteria.py]          # one-file plugins, loaded by every verb, by arboretum.run and
+    by estimators conf: conf                      # a folder of choices, as --config-dir data: data
+    # the data home, unless ARBORETUM_DATA names one store: sqlite:///mlflow.db      # tracker.uri,
+    unless it is given defaults: {seed: 1, split: kfold, stopping.standard.max_depth: 4}    # of
+    arboretum run
 
-A folder that was found never runs code, but for a lab that its user trusts: ``arboretum trust`` notes the checksum of that file, of
-every plugin, and of every file of the folder of choices.  Any change of any of them asks again.
+A folder that was found never runs code, but for a lab that its user trusts: ``arboretum trust``
+notes the checksum of that file, of every plugin, and of every file of the folder of choices.  Any
+change of any of them asks again.
 """
 
 import hashlib
@@ -34,7 +36,8 @@ STORE = "sqlite:///"
 class Lab:
     """What a lab chooses, with absolute paths; nothing at all where there is none.
 
-    defaults : JSON text of KEY → value.   checksums : (file, SHA-256 of its content) of all that it takes on trust, sorted.
+    defaults : JSON text of KEY → value.
+    checksums : (file, SHA-256 of its content) of all that it takes on trust, sorted.
     """
 
     folder: str = ""
@@ -51,7 +54,9 @@ class Lab:
         return hashlib.sha256(json.dumps(self.checksums).encode()).hexdigest()
 
     def trust(self) -> None:
-        """Note for this user that everything in it, as it is now, may be run.  Raises StoreError."""
+        """Note for this user that everything in it, as it is now, may be run.  Raises
+        StoreError.
+        """
         path = _notes()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -60,13 +65,24 @@ class Lab:
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, path)
         except OSError as error:
-            raise StoreError(f"what is trusted cannot be noted in {path} ({error.strerror})") from error
+            raise StoreError(
+                f"what is trusted cannot be noted in {path} ({error.strerror})"
+            ) from error
 
     def changes(self) -> list[str]:
-        """Each file with a word, "new", "changed" or "gone", since it was trusted last; all are new where it never was."""
+        """Each file with a word, "new", "changed" or "gone", since it was trusted last; all are
+        new where it never was.
+        """
         before, now = _trusted().get(self.folder, {}), dict(self.checksums)
-        words = {name: "new" if name not in before else "changed" for name in now if before.get(name) != now[name]}
-        return [f"{word} {name}" for name, word in {**words, **dict.fromkeys(before.keys() - now.keys(), "gone")}.items()]
+        words = {
+            name: "new" if name not in before else "changed"
+            for name in now
+            if before.get(name) != now[name]
+        }
+        return [
+            f"{word} {name}"
+            for name, word in {**words, **dict.fromkeys(before.keys() - now.keys(), "gone")}.items()
+        ]
 
 
 def current() -> Lab:
@@ -82,7 +98,10 @@ def current() -> Lab:
         seen = "has changed since you trusted it" if lab.folder in _trusted() else "is not trusted"
         files = ", ".join(changes[:3]) + f" and {len(changes) - 3} more" * (len(changes) > 3)
         where = folder / FILE
-        msg = f"{where} is a lab that {seen} ({files}); look at these files, then say: arboretum trust {folder}"
+        msg = (
+            f"{where} is a lab that {seen} ({files}); look at these files, then say: arboretum "
+            f"trust {folder}"
+        )
         raise ConfigError(f"{msg}; or go on without it: {VARIABLE}={NONE}")
     return lab
 
@@ -116,7 +135,11 @@ def read(folder: Path) -> Lab:
         except OSError as error:
             raise ConfigError(f"{file} cannot be read ({error.strerror})") from error
         if content is None:
-            raise ConfigError(f"{path} names {file}, which is no file" if file != path else f"{folder} holds no {FILE}")
+            raise ConfigError(
+                f"{path} names {file}, which is no file"
+                if file != path
+                else f"{folder} holds no {FILE}"
+            )
         sums[os.path.relpath(file, folder)] = hashlib.sha256(content).hexdigest()
         return content
 
@@ -138,27 +161,42 @@ def read(folder: Path) -> Lab:
     store = values["store"]
     if store.startswith(STORE) and not store.startswith(f"{STORE}/"):
         store = STORE + str(_inside(folder, store.removeprefix(STORE)))
-    return Lab(str(folder), plugins, conf, data, store, json.dumps(values["defaults"]), tuple(sorted(sums.items())))
+    return Lab(
+        str(folder),
+        plugins,
+        conf,
+        data,
+        store,
+        json.dumps(values["defaults"]),
+        tuple(sorted(sums.items())),
+    )
 
 
 def _checked(said: Any, path: Path) -> dict[str, Any]:
     """What the file says, with what it does not say; raises ConfigError naming the key."""
     kinds: Mapping[str, tuple[type, str]] = {
-        "plugins": (list, "a list of files"), "conf": (str, "a folder"), "data": (str, "a folder"),
-        "store": (str, "a tracking URI"), "defaults": (dict, "KEY: VALUE, as in arboretum run KEY=VALUE"),
-    }  # fmt: skip
+        "plugins": (list, "a list of files"),
+        "conf": (str, "a folder"),
+        "data": (str, "a folder"),
+        "store": (str, "a tracking URI"),
+        "defaults": (dict, "KEY: VALUE, as in arboretum run KEY=VALUE"),
+    }
     if not isinstance(said, dict):
         raise ConfigError(f"{path} must hold the keys {', '.join(kinds)}; got {said!r}")
     for key, value in said.items():
         if key not in kinds:
             raise ConfigError(f"{path}: {unknown('key', str(key), kinds)}")
         kind, words = kinds[key]
-        if not isinstance(value, kind) or (kind is list and not all(isinstance(item, str) for item in value)):
+        if not isinstance(value, kind) or (
+            kind is list and not all(isinstance(item, str) for item in value)
+        ):
             raise ConfigError(f"{path}: {key} must be {words}; got {value!r}")
     try:
         json.dumps(said.get("defaults", {}))
     except TypeError as error:
-        raise ConfigError(f"{path}: defaults must be numbers, texts and lists of them ({error})") from None
+        raise ConfigError(
+            f"{path}: defaults must be numbers, texts and lists of them ({error})"
+        ) from None
     return {key: said.get(key, kind()) for key, (kind, _) in kinds.items()}
 
 
@@ -184,4 +222,8 @@ def _trusted() -> dict[str, dict[str, str]]:
         found = json.loads(_notes().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, dict)} if isinstance(found, dict) else {}
+    return (
+        {key: value for key, value in found.items() if isinstance(value, dict)}
+        if isinstance(found, dict)
+        else {}
+    )

@@ -1,10 +1,12 @@
-"""The scikit-learn face: any greedy or exact method as an estimator, resolved through the registry, without Hydra.
+"""The scikit-learn face: any greedy or exact method as an estimator, resolved through the registry,
+without Hydra.
 
 >>> from arboretum import TreeClassifier
 >>> TreeClassifier(method="cart", max_depth=3).fit(X, y).predict(X)      # doctest: +SKIP
 
-Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns become categorical columns, ordered
-categories ordinal ones, dates and times days or seconds since 1970-01-01.  Everything the laboratory knows of the tree is in ``tree_``.
+Numeric arrays stay what they are (float32 is not widened); a frame's text and category columns
+become categorical columns, ordered categories ordinal ones, dates and times days or seconds since
+1970-01-01.  Everything the laboratory knows of the tree is in ``tree_``.
 """
 
 import inspect
@@ -20,7 +22,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from arboretum.engine import check
 from arboretum.engine.run import measure
@@ -39,13 +46,19 @@ from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
 
 
 _LIMITS = {
-    "max_depth": "max_depth", "max_leaf_nodes": "max_leaves", "min_samples_leaf": "min_leaf", "min_samples_split": "min_split",
+    "max_depth": "max_depth",
+    "max_leaf_nodes": "max_leaves",
+    "min_samples_leaf": "min_leaf",
+    "min_samples_split": "min_split",
     "min_weight_fraction_leaf": "min_mass",
-}  # fmt: skip
+}
 """Parameters by scikit-learn's names → fields of ``stopping.standard``."""
 
 _ABSENT = {
-    "splitter": "every node takes its best test; predicate='random' draws thresholds, criterion='random' tests",
+    "splitter": (
+        "every node takes its best test; predicate='random' draws thresholds, "
+        "criterion='random' tests"
+    ),
 }
 """Parameters of scikit-learn's trees that there are none of here, and what comes near."""
 
@@ -54,16 +67,23 @@ _KINDS = tuple(kind for kind in KINDS if kind not in (*UNUSED, "method"))
 
 
 def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
-    """Show each kind as a keyword of ``__init__``, to scikit-learn, which reads parameters there, and to ``help``."""
+    """Show each kind as a keyword of ``__init__``, to scikit-learn, which reads parameters
+    there, and to ``help``.
+    """
     signature = inspect.signature(init)
     *own, parts = signature.parameters.values()
-    kinds = (inspect.Parameter(kind, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any) for kind in _KINDS)
+    kinds = (
+        inspect.Parameter(kind, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+        for kind in _KINDS
+    )
     init.__signature__ = signature.replace(parameters=[*own, *kinds, parts.replace(name="fields")])
     return init
 
 
 class _View(Column):
-    """A column of rows to predict on, where it lies in their array: most values are read once, so it is not copied."""
+    """A column of rows to predict on, where it lies in their array: most values are read once,
+    so it is not copied.
+    """
 
     def __attrs_post_init__(self) -> None:
         pass
@@ -75,53 +95,82 @@ class _BaseTree(BaseEstimator):
     _task: Task
     _fields: Mapping[str, Any] = {}
 
-    # -- parts ---------------------------------------------------------------------------------------------------
+    # -- parts -------------------------------------------------------------------------------------
 
     def _keep(self, given: dict[str, Any]) -> None:
-        """Keep the constructor's arguments as they are, scikit-learn's rule; those written kind__field are ``_fields``."""
+        """Keep the constructor's arguments as they are, scikit-learn's rule; those written
+        kind__field are ``_fields``.
+        """
         fields = given.pop("parts")
         given |= {kind: fields.pop(kind, None) for kind in _KINDS}
-        vars(self).update({name: value for name, value in given.items() if name not in ("self", "__class__")})
+        vars(self).update(
+            {name: value for name, value in given.items() if name not in ("self", "__class__")}
+        )
         self._refuse_unknown(fields, TypeError)
         self._fields = fields
 
     def _refuse_unknown(self, names: Iterable[str], error: type[Exception]) -> None:
-        """Raise ``error`` for a name that no parameter has; whether a component has the field, fit knows."""
-        known = [*self._get_param_names(), "fields"]  # scikit-learn's checks hand in the name of **fields: fit refuses it
+        """Raise ``error`` for a name that no parameter has; whether a component has the field,
+        fit knows.
+        """
+        # scikit-learn's checks hand in the name of **fields: fit refuses it
+        known = [*self._get_param_names(), "fields"]
         for name in names:
             kind, nested, _ = name.partition("__")
             if name in _ABSENT:
                 raise error(f"{type(self).__name__} has no {name!r}: {_ABSENT[name]}")
-            if (kind not in known or (nested and kind not in KINDS)) and not name.startswith("budget__"):
-                raise error(f"{type(self).__name__}: " + unknown("parameter", name, self.get_params()))
+            if (kind not in known or (nested and kind not in KINDS)) and not name.startswith(
+                "budget__"
+            ):
+                raise error(
+                    f"{type(self).__name__}: " + unknown("parameter", name, self.get_params())
+                )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters and their values; the fields that were given, or with ``deep`` those of all components, as kind__field."""
+        """Parameters and their values; the fields that were given, or with ``deep`` those of all
+        components, as kind__field.
+        """
         found = super().get_params(deep=False)
         if deep:
             try:
                 for name, _, part, field in fields_in(self._parts(), KINDS):
                     value = getattr(part, field.name)
-                    found[name.replace(".", "__")] = value.name if isinstance(value, Enum) else value
-            except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
+                    found[name.replace(".", "__")] = (
+                        value.name if isinstance(value, Enum) else value
+                    )
+            except ArboretumError:
+                # a wrong parameter is reported by fit, not by looking at the estimator
                 pass
         return {**found, **self._fields}
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, and fields of components as kind__field; raises ValueError (a ConfigError) for an unknown name."""
+        """Set parameters, and fields of components as kind__field; raises ValueError (a
+        ConfigError) for an unknown name.
+        """
         self._refuse_unknown(params, ConfigError)
         own = self._get_param_names()
         vars(self).update({name: value for name, value in params.items() if name in own})
-        self._fields = {**self._fields, **{name: value for name, value in params.items() if name not in own}}
+        self._fields = {
+            **self._fields,
+            **{name: value for name, value in params.items() if name not in own},
+        }
         return self
 
     def _parts(self) -> Parts:
         """The components of the method, with the estimator's own parameters put in."""
-        limits, ordered = self._limits(), {"method.order": "best"} if self.max_leaf_nodes is not None else {}
-        values = {key: value for key, value in self._asked(ordered).items() if not key.startswith("budget.")}
+        limits, ordered = (
+            self._limits(),
+            {"method.order": "best"} if self.max_leaf_nodes is not None else {},
+        )
+        values = {
+            key: value
+            for key, value in self._asked(ordered).items()
+            if not key.startswith("budget.")
+        }
         try:
             parts = assembled({key: value for key, value in values.items() if key not in ordered})
-            if ordered and (parts.solver is None or hasattr(parts.method, "order")):  # a solver spends leaves in no order
+            # a solver spends leaves in no order
+            if ordered and (parts.solver is None or hasattr(parts.method, "order")):
                 parts = assembled(values)
             return parts
         except ConfigError as error:
@@ -129,7 +178,11 @@ class _BaseTree(BaseEstimator):
 
     def _budget(self) -> Budget:
         """What growing may spend."""
-        asked = {key.removeprefix("budget."): value for key, value in self._asked({}).items() if key.startswith("budget.")}
+        asked = {
+            key.removeprefix("budget."): value
+            for key, value in self._asked({}).items()
+            if key.startswith("budget.")
+        }
         for name in asked:
             if name not in attrs.fields_dict(Budget):
                 raise ConfigError("budget: " + unknown("field", name, attrs.fields_dict(Budget)))
@@ -142,19 +195,26 @@ class _BaseTree(BaseEstimator):
         return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
 
     def _asked(self, ordered: Mapping[str, Any]) -> dict[str, Any]:
-        """Everything that is asked for, by its key on the command line.   ordered : what ``max_leaf_nodes`` asks for besides."""
+        """Everything that is asked for, by its key on the command line.
+
+        ordered : what ``max_leaf_nodes`` asks for besides.
+        """
         limits = self._limits()
         asked = [(f"stopping.standard.{_LIMITS[name]}", value) for name, value in limits.items()]
         asked += ordered.items()
         if self.ccp_alpha:  # of 0 scikit-learn prunes nothing
             asked += [("pruner", "cost_complexity"), ("pruner.alpha", self.ccp_alpha)]
-        asked += [(kind, getattr(self, kind)) for kind in KINDS if getattr(self, kind, None) is not None]
+        asked += [
+            (kind, getattr(self, kind)) for kind in KINDS if getattr(self, kind, None) is not None
+        ]
         asked += [(name.replace("__", "."), value) for name, value in self._fields.items()]
         values: dict[str, Any] = {}
         for key, value in [*asked, *as_mapping(self.overrides).items()]:
             value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
             if key in values and values[key] != value:
-                msg = f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one out"
+                msg = (
+                    f"{key} is asked for twice, as {values[key]!r} and as {value!r}; leave one out"
+                )
                 raise ConfigError(f"{msg}{_meaning(limits, key)}")
             values[key] = value
         return values
@@ -163,27 +223,37 @@ class _BaseTree(BaseEstimator):
         tags = super().__sklearn_tags__()
         try:
             parts = self._parts()
-        except ArboretumError:  # a wrong parameter is reported by fit, not by looking at the estimator
+        except ArboretumError:
+            # a wrong parameter is reported by fit, not by looking at the estimator
             return tags
-        tags.input_tags.allow_nan = not check.lacks(parts.method, Capability.missing) or check.coded_missing(parts.encoder) is not None
+        tags.input_tags.allow_nan = (
+            not check.lacks(parts.method, Capability.missing)
+            or check.coded_missing(parts.encoder) is not None
+        )
         if tags.classifier_tags is not None:
             two_only = any(check.lacks(part, Capability.multiclass) for part in check.judges(parts))
             tags.classifier_tags.multi_class = not two_only
         return tags
 
-    # -- fit -----------------------------------------------------------------------------------------------------
+    # -- fit ---------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Grow the tree.   X : [n_rows, n_features] array or frame.   y : classes, or numbers.   sample_weight : float[n_rows] ≥ 0.
+        """Grow the tree.
 
-        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not fit.
+        X : [n_rows, n_features] array or frame.
+        y : classes, or numbers.
+        sample_weight : float[n_rows] ≥ 0.
+
+        Raises ValueError (also a DataError, ConfigError or CapabilityError) naming what does not
+        fit.
         """
         parts = self._parts()
         columns, y, n_rows = self._read_training(X, y)
         target = self._target(y)
         weights = self._row_weights(sample_weight, target, n_rows)
         table = Table("X", columns, target, weights)
-        if weights is not None and not (heavy := weights > 0).all():  # a row of weight 0 is no row; any other teaches, however light
+        # a row of weight 0 is no row; any other teaches, however light
+        if weights is not None and not (heavy := weights > 0).all():
             if not heavy.any():
                 raise DataError("every sample weight is 0; no row is left to learn from")
             table = table.take(np.flatnonzero(heavy))
@@ -198,28 +268,62 @@ class _BaseTree(BaseEstimator):
         told = {"budget": self._budget(), "sealed": self.verify, "scale": scale}
         fitted = grow_tree(attrs.evolve(parts, split=None), table, self._seed(), **told)
         if fitted.solution.tree is None:
-            raise BudgetError(next(iter(fitted.solution.notes), "the budget ran out before there was any tree; raise it"))
+            raise BudgetError(
+                next(
+                    iter(fitted.solution.notes),
+                    "the budget ran out before there was any tree; raise it",
+                )
+            )
         if self.verify:  # replayed over its training objects by the slow reference
             from arboretum.engine.verify import verify
 
             metrics = measure(fitted.solution.tree, fitted, fitted.train)
-            verify(fitted.solution.tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+            verify(
+                fitted.solution.tree,
+                fitted.problem,
+                fitted.train,
+                metrics,
+                fitted.solution,
+                fitted.seal,
+            )
         self.solution_: Solution | None = fitted.scale.solution(fitted.solution)
         self.tree_: Tree = self.solution_.tree
         return self
 
     def _drawing(self, parts: Parts, n_columns: int) -> Parts:
-        """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for so many columns."""
+        """The same parts; the method's ``max_features`` as scikit-learn's parameter has it, for
+        so many columns.
+        """
         asked, shares = self.max_features, {"sqrt": n_columns**0.5, "log2": math.log2(n_columns)}
         if asked is None:
             return parts
         if not hasattr(parts.method, "max_features"):
-            raise ConfigError(f"max_features: method {parts.method.name} looks at all columns; leave it out, or choose a greedy method")
-        known = asked in shares if isinstance(asked, str) else asked >= 1 if isinstance(asked, Integral) else 0.0 < asked <= 1.0
+            raise ConfigError(
+                f"max_features: method {parts.method.name} looks at all columns; leave it "
+                "out, or choose a greedy method"
+            )
+        known = (
+            asked in shares
+            if isinstance(asked, str)
+            else asked >= 1
+            if isinstance(asked, Integral)
+            else 0.0 < asked <= 1.0
+        )
         if not known:
-            raise ConfigError(f"max_features must be a number of columns ≥ 1, a share of them in (0, 1], 'sqrt' or 'log2'; got {asked!r}")
-        number = shares[asked] if isinstance(asked, str) else asked if isinstance(asked, Integral) else asked * n_columns
-        return attrs.evolve(parts, method=attrs.evolve(parts.method, max_features=max(1, int(number))))
+            raise ConfigError(
+                "max_features must be a number of columns ≥ 1, a share of them in (0, 1], "
+                f"'sqrt' or 'log2'; got {asked!r}"
+            )
+        number = (
+            shares[asked]
+            if isinstance(asked, str)
+            else asked
+            if isinstance(asked, Integral)
+            else asked * n_columns
+        )
+        return attrs.evolve(
+            parts, method=attrs.evolve(parts.method, max_features=max(1, int(number)))
+        )
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -229,51 +333,79 @@ class _BaseTree(BaseEstimator):
     def _read_training(self, X: Any, y: Any) -> tuple[tuple[Column, ...], np.ndarray, int]:
         """Columns and target of the training rows, as scikit-learn checks them."""
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
         self._mixed = is_mixed(X)
         if not self._mixed:
             given = X
             X, y = self._numbers(X, y, y_numeric=self._task is Task.regression)
             self._refuse_merged(given, X)
             by_column = np.ascontiguousarray(X.T)  # one transposition; no column is copied again
-            return tuple(Column(name, ColumnKind.continuous, by_column[j]) for j, name in enumerate(self._names())), y, len(X)
+            return (
+                tuple(
+                    Column(name, ColumnKind.continuous, by_column[j])
+                    for j, name in enumerate(self._names())
+                ),
+                y,
+                len(X),
+            )
         validate_data(self, X, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         if len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows, but y has {len(y)}")
-        return tuple(frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)), y, len(X)
+        return (
+            tuple(frame_column(str(name), X.iloc[:, j]) for j, name in enumerate(X.columns)),
+            y,
+            len(X),
+        )
 
     def _refuse_merged(self, given: Any, numbers: np.ndarray) -> None:
         """Raise DataError where two integers of a column have become one number."""
         if getattr(getattr(given, "dtype", None), "kind", "O") == "f":
             return
         for j in np.flatnonzero((np.abs(numbers) >= EXACT).any(axis=0)):
-            exact_numbers(self._names()[j], given.iloc[:, j] if hasattr(given, "iloc") else np.asarray(given, object)[:, j])
+            exact_numbers(
+                self._names()[j],
+                given.iloc[:, j] if hasattr(given, "iloc") else np.asarray(given, object)[:, j],
+            )
 
     def _numbers(self, X: Any, *y: Any, **checks: Any) -> Any:
         """Rows as numbers, as scikit-learn checks them."""
         finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
-        return validate_data(self, X, *y, dtype=[np.float64, np.float32], ensure_all_finite=finite, **checks)
+        return validate_data(
+            self, X, *y, dtype=[np.float64, np.float32], ensure_all_finite=finite, **checks
+        )
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+        return (
+            [f"x{j}" for j in range(self.n_features_in_)]
+            if names is None
+            else [str(name) for name in names]
+        )
 
     def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
         """float64[n_rows], or None where every row weighs 1."""
         weights, rows = None, np.empty((n_rows, 0))  # scikit-learn looks at the shape only
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+            weights = _check_sample_weight(
+                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+            )
         if getattr(self, "class_weight", None) is None:
             return weights
-        by_class = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[target.codes])
+        by_class = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_[target.codes]
+        )
         for name, weight in zip(target.classes, by_class.tolist(), strict=True):
             if not (math.isfinite(weight) and weight >= 0):
-                raise DataError(f"class_weight must be finite numbers ≥ 0; class {name} has {weight:g}")
+                raise DataError(
+                    f"class_weight must be finite numbers ≥ 0; class {name} has {weight:g}"
+                )
         per_row = by_class[target.codes]
         return per_row if weights is None else weights * per_row
 
-    # -- predict -------------------------------------------------------------------------------------------------
+    # -- predict -----------------------------------------------------------------------------------
 
     @property
     def _grown(self) -> Tree:
@@ -293,7 +425,9 @@ class _BaseTree(BaseEstimator):
         return ask(tree, Table("X", columns, Target("", Task.regression, values=np.zeros(len(X)))))
 
     def apply(self, X: Any) -> np.ndarray:
-        """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a missing value stops it."""
+        """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a
+        missing value stops it.
+        """
         return self._answer(Tree.apply, X)
 
     def decision_path(self, X: Any) -> Any:
@@ -303,18 +437,25 @@ class _BaseTree(BaseEstimator):
         ends, which = np.unique(self.apply(X), return_inverse=True)
         paths = [[*(above for above, _ in self.tree_.path(node)), node] for node in ends.tolist()]
         indptr = np.cumsum([0, *map(len, paths)])
-        visited = csr_matrix((np.ones(indptr[-1], np.int64), np.concatenate(paths), indptr), shape=(len(paths), self.tree_.n_nodes))
+        visited = csr_matrix(
+            (np.ones(indptr[-1], np.int64), np.concatenate(paths), indptr),
+            shape=(len(paths), self.tree_.n_nodes),
+        )
         return visited[which]
 
     def prices_paid(self, X: Any) -> np.ndarray:
-        """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost`` is overridden)."""
+        """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost``
+        is overridden).
+        """
         return self._answer(Tree.prices_paid, X)
 
-    # -- the tree ------------------------------------------------------------------------------------------------
+    # -- the tree ----------------------------------------------------------------------------------
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0 without tests)."""
+        """float64[n_features_in_]: impurity decrease by the tests on each column, as shares (0
+        without tests).
+        """
         gain = self._grown.impurity_decrease()
         found = np.array([gain.get(name, 0.0) for name in self._names()])
         return found / found.sum() if found.sum() > 0 else found
@@ -330,8 +471,9 @@ class _BaseTree(BaseEstimator):
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree that answers with this estimator's own ``classes_``.
 
-        A tree of numbers reads the same columns as this estimator; for a frame with categories, and for doubles that
-        float32 would round across a threshold, give it ``arboretum_basics.to_sklearn.sklearn_matrix(tree_, X)``.
+        A tree of numbers reads the same columns as this estimator; for a frame with categories, and
+        for doubles that float32 would round across a threshold, give it
+        ``arboretum_basics.to_sklearn.sklearn_matrix(tree_, X)``.
         Raises CapabilityError on tests with more than two outcomes.
         """
         found = self._grown.to_sklearn()
@@ -343,38 +485,62 @@ class _BaseTree(BaseEstimator):
 class TreeClassifier(ClassifierMixin, _BaseTree):
     """A classification tree, grown by any method of the laboratory that handles classes.
 
-    method : a preset or recipe (``arboretum plugins`` lists them).   max_depth : tests on a path, at most.
-    max_leaf_nodes : leaves, at most, spent best-first, or a limit of the solver; methods that know neither refuse it.
-    min_samples_split : rows that a node needs to be divided.   ccp_alpha : prune by cost complexity, as scikit-learn does (the impurity's
-    weakest links up to it); another ``pruner`` says so itself.
-    max_features : columns that compete at a node, drawn anew at each: a number, a share of all, "sqrt" or "log2"; None: all.
-    min_samples_leaf : rows per branch, at least.   min_weight_fraction_leaf : share of the total weight per branch, at
-    least (0 … 0.5; up to the rounding of sums of weights).   class_weight : None, "balanced", or {class: weight}.
-    random_state : seed of methods that draw.   verify : replay the tree by the slow reference after growing
-    (VerificationError on a mismatch).
-    encoder, …, tuner : the option of that kind, by name or as a component (``Regularized(lam=10)``); a list for
-    ``stopping``, ``coverage``, ``predicate``; None: the method's choice; "none": none.   kind__field : a component's field, as in
-    ``criterion__lam=10`` or ``stopping__standard__min_split=5``; ``get_params()`` lists them.
-    overrides : the same as on the command line, a mapping such as ``{"cost": "table", "cost.prices": {"x0": 3}}`` or a
-    list of "key=value"; ``plugins`` lists one-file plugins; keys that belong to a run (dataset, split, tracker, seed) are refused.
-    budget__seconds, budget__memory_mb : what growing or solving may spend; ``solution_`` then says what is proven, and whether it finished.
+    method : a preset or recipe (``arboretum plugins`` lists them).
+    max_depth : tests on a path, at most.
+    max_leaf_nodes : leaves, at most, spent best-first, or a limit of the solver; methods that know
+        neither refuse it.
+    min_samples_split : rows that a node needs to be divided.
+    ccp_alpha : prune by cost complexity, as scikit-learn does (the impurity's weakest links up to
+        it); another ``pruner`` says so itself.
+    max_features : columns that compete at a node, drawn anew at each: a number, a share of all,
+        "sqrt" or "log2"; None: all.
+    min_samples_leaf : rows per branch, at least.
+    min_weight_fraction_leaf : share of the total weight per branch, at least (0 … 0.5; up to the
+        rounding of sums of weights).
+    class_weight : None, "balanced", or {class: weight}.
+    random_state : seed of methods that draw.
+    verify : replay the tree by the slow reference after growing (VerificationError on a mismatch).
+        encoder, …, tuner : the option of that kind, by name or as a component
+        (``Regularized(lam=10)``); a list for ``stopping``, ``coverage``, ``predicate``; None: the
+        method's choice; "none": none.
+    kind__field : a component's field, as in ``criterion__lam=10`` or
+        ``stopping__standard__min_split=5``; ``get_params()`` lists them.
+    overrides : the same as on the command line, a mapping such as ``{"cost": "table",
+        "cost.prices": {"x0": 3}}`` or a list of "key=value"; ``plugins`` lists one-file plugins;
+        keys that belong to a run (dataset, split, tracker, seed) are refused.
+    budget__seconds, budget__memory_mb : what growing or solving may spend; ``solution_`` then says
+        what is proven, and whether it finished.
 
-    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``solution_`` (:class:`arboretum.api.Solution`: value, proven bound, and the other trees or the front
-    of a solver that gives them; None where all columns are constant), ``classes_``, ``n_classes_``, ``n_features_in_``, ``feature_names_in_``.
+    Fitted: ``tree_`` (:class:`arboretum.Tree`), ``solution_`` (:class:`arboretum.api.Solution`:
+    value, proven bound, and the other trees or the front of a solver that gives them; None where
+    all columns are constant), ``classes_``, ``n_classes_``, ``n_features_in_``,
+    ``feature_names_in_``.
 
-    Weights count as they are given; only a row of weight 0 is left out.  A fully grown tree therefore gives the lightest
-    row a leaf of its own; ``min_weight_fraction_leaf`` keeps leaves from being light.
+    Weights count as they are given; only a row of weight 0 is left out.  A fully grown tree
+    therefore gives the lightest row a leaf of its own; ``min_weight_fraction_leaf`` keeps leaves
+    from being light.
     """
 
     _task = Task.classification
 
     @_taking_kinds
     def __init__(
-        self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, class_weight: Any = None,
-        random_state: Any = None, overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
-        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
-        ccp_alpha: float | None = None, max_features: Any = None, **parts: Any,
-    ) -> None:  # fmt: skip
+        self,
+        method: Any = "cart",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        verify: bool = False,
+        min_weight_fraction_leaf: float | None = None,
+        *,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | None = None,
+        ccp_alpha: float | None = None,
+        max_features: Any = None,
+        **parts: Any,
+    ) -> None:
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
@@ -384,8 +550,16 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         self.n_classes_ = len(self.classes_)
         tags = self.__sklearn_tags__()
         if self.n_classes_ > 2 and not tags.classifier_tags.multi_class:
-            raise ValueError(f"Only binary classification is supported by method {self.method!r}; y has {self.n_classes_} classes")
-        return Target("y", Task.classification, codes.astype(np.int32), canonical([spelling(c) for c in self.classes_]))
+            raise ValueError(
+                f"Only binary classification is supported by method {self.method!r}; y has "
+                f"{self.n_classes_} classes"
+            )
+        return Target(
+            "y",
+            Task.classification,
+            codes.astype(np.int32),
+            canonical([spelling(c) for c in self.classes_]),
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""
@@ -393,11 +567,15 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """float64[n_rows, n_classes]: weight share of each class at the node where the row comes to rest."""
+        """float64[n_rows, n_classes]: weight share of each class at the node where the row comes
+        to rest.
+        """
         return self._answer(Tree.predict_proba, X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a share of 0."""
+        """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a
+        share of 0.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -412,15 +590,29 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     @_taking_kinds
     def __init__(
-        self, method: Any = "cart", max_depth: int | None = None, min_samples_leaf: int | None = None, random_state: Any = None,
-        overrides: Mapping[str, Any] | Sequence[str] | None = None, verify: bool = False,
-        min_weight_fraction_leaf: float | None = None, *, max_leaf_nodes: int | None = None, min_samples_split: int | None = None,
-        ccp_alpha: float | None = None, max_features: Any = None, **parts: Any,
-    ) -> None:  # fmt: skip
+        self,
+        method: Any = "cart",
+        max_depth: int | None = None,
+        min_samples_leaf: int | None = None,
+        random_state: Any = None,
+        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        verify: bool = False,
+        min_weight_fraction_leaf: float | None = None,
+        *,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: int | None = None,
+        ccp_alpha: float | None = None,
+        max_features: Any = None,
+        **parts: Any,
+    ) -> None:
         self._keep(locals())
 
     def _target(self, y: np.ndarray) -> Target:
-        return Target("y", Task.regression, values=exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False))
+        return Target(
+            "y",
+            Task.regression,
+            values=exact_numbers("y", np.asarray(y)).astype(np.float64, copy=False),
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
@@ -428,8 +620,12 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
 
 def _meaning(limits: Mapping[str, Any], message: str) -> str:
-    """What scikit-learn's names for limits stand for, where a message speaks of it by the names of the laboratory."""
-    said = [f"{name} is stopping.standard.{_LIMITS[name]}" for name in limits if "standard" in message]
+    """What scikit-learn's names for limits stand for, where a message speaks of it by the names
+    of the laboratory.
+    """
+    said = [
+        f"{name} is stopping.standard.{_LIMITS[name]}" for name in limits if "standard" in message
+    ]
     if "max_leaf_nodes" in limits and "order" in message:
         said.append("max_leaf_nodes grows best-first: method.order=best")
     return f" ({', '.join(said)})" if said else ""

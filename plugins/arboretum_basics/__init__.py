@@ -1,1 +1,3 @@
-"""First-party plugin: the parts that belong to no paper (leaf rules, prices, the two open recipes)."""
+"""First-party plugin: the parts that belong to no paper (leaf rules, prices, the two open
+recipes).
+"""

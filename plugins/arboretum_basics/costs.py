@@ -72,7 +72,9 @@ class TablePrices:
     paper = ""
     capabilities = ()
 
-    prices: dict[str, float] = param(attrs.Factory(dict), "column → price of each test that reads it")
+    prices: dict[str, float] = param(
+        attrs.Factory(dict), "column → price of each test that reads it"
+    )
     default: float = param(1.0, "price of a column that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
@@ -98,7 +100,9 @@ class RandomIntegers:
     def price_list(self, objects: Encoded, seed: int) -> Prices:
         generator = np.random.Generator(np.random.PCG64([seed, 0xC057]))
         n_fixed, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
-        drawn = generator.integers(self.low, self.high, size=n_fixed + n_raw, endpoint=True).astype(np.float64)
+        drawn = generator.integers(self.low, self.high, size=n_fixed + n_raw, endpoint=True).astype(
+            np.float64
+        )
         return Prices(drawn[:n_fixed], drawn[n_fixed:])
 
 
@@ -114,11 +118,15 @@ class PerColumn(TablePrices):
 
 @attrs.frozen
 class SetUp(TablePrices):
-    """A price per test, and a set-up that the columns of a group share: paid once per path, with the first of them."""
+    """A price per test, and a set-up that the columns of a group share: paid once per path, with
+    the first of them.
+    """
 
     name = "set_up"
 
-    groups: dict[str, str] = param(attrs.Factory(dict), "column → its group; a column without one needs no set-up")
+    groups: dict[str, str] = param(
+        attrs.Factory(dict), "column → its group; a column without one needs no set-up"
+    )
     set_up: dict[str, float] = param(attrs.Factory(dict), "group → price of its set-up")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
@@ -126,27 +134,44 @@ class SetUp(TablePrices):
         _known_columns(objects, self.groups, "groups")
         for column, group in self.groups.items():
             if not 0 <= self.set_up.get(group, np.nan) < np.inf:
-                msg = f"cost.set_up.{group} must be a finite number ≥ 0, because column {column!r} is of that group"
+                msg = (
+                    f"cost.set_up.{group} must be a finite number ≥ 0, because column {column!r} "
+                    "is of that group"
+                )
                 raise DataError(f"{msg}; got {self.set_up.get(group)!r}")
 
         def after(asked: frozenset[str], paid: float = 0.0) -> Prices:
             ready = {self.groups.get(column) for column in asked}
-            group = {column: self.groups[column] for column in own if self.groups.get(column, None) not in (None, *ready)}
+            group = {
+                column: self.groups[column]
+                for column in own
+                if self.groups.get(column, None) not in (None, *ready)
+            }
             more = {column: self.set_up[name] for column, name in group.items()}
-            return _by_column(objects, {column: price + more.get(column, 0.0) for column, price in own.items()})
+            return _by_column(
+                objects, {column: price + more.get(column, 0.0) for column, price in own.items()}
+            )
 
         return attrs.evolve(after(frozenset()), after=after)
 
 
 @attrs.frozen
 class Discount(TablePrices):
-    """A price per test that falls once a column of the same group was asked on the path: what was prepared or drawn serves again."""
+    """A price per test that falls once a column of the same group was asked on the path: what
+    was prepared or drawn serves again.
+    """
 
     name = "discount"
 
-    groups: dict[str, str] = param(attrs.Factory(dict), "column → its group; a column without one keeps its price")
-    share: float = param(0.5, "what a test costs then, of its price", ge=0.0, le=1.0, unit="share of the price")
-    later: dict[str, float] = param(attrs.Factory(dict), "column → what its tests cost then, in place of the share")
+    groups: dict[str, str] = param(
+        attrs.Factory(dict), "column → its group; a column without one keeps its price"
+    )
+    share: float = param(
+        0.5, "what a test costs then, of its price", ge=0.0, le=1.0, unit="share of the price"
+    )
+    later: dict[str, float] = param(
+        attrs.Factory(dict), "column → what its tests cost then, in place of the share"
+    )
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
         own = _column_prices(objects, self.prices, self.default)
@@ -156,11 +181,18 @@ class Discount(TablePrices):
                 raise DataError("cost.later: " + unknown("column of a group", column, self.groups))
             _check_price(f"later[{column}]", price)
             if price > own.get(column, np.inf):
-                raise DataError(f"cost.later[{column}] must be at most its first price, {own[column]:g}; got {price:g}")
+                raise DataError(
+                    f"cost.later[{column}] must be at most its first price, {own[column]:g}; "
+                    f"got {price:g}"
+                )
 
         def after(asked: frozenset[str], paid: float = 0.0) -> Prices:
             ready = {self.groups[column] for column in asked if column in self.groups}
-            fallen = {column: self.later.get(column, self.share * price) for column, price in own.items() if self.groups.get(column) in ready}
+            fallen = {
+                column: self.later.get(column, self.share * price)
+                for column, price in own.items()
+                if self.groups.get(column) in ready
+            }
             return _by_column(objects, own | fallen)
 
         return attrs.evolve(_by_column(objects, own), after=after)
@@ -170,9 +202,10 @@ class Discount(TablePrices):
 class ByOutcome:
     """A price per outcome: a finding that has to be confirmed costs more than none.
 
-    An outcome is named by a value of its column, by ``at_most``, ``above`` or ``other`` (of all tests "≤", ">", "≠" of the column), or as
-    trees print it ("≤ 2.5").  One that holds several values and is not named itself costs as much as the dearest of them.
-    Thresholds that are found at the nodes know ``at_most`` and ``above`` alone.
+    An outcome is named by a value of its column, by ``at_most``, ``above`` or ``other`` (of all
+    tests "≤", ">", "≠" of the column), or as trees print it ("≤ 2.5").  One that holds several
+    values and is not named itself costs as much as the dearest of them. Thresholds that are found
+    at the nodes know ``at_most`` and ``above`` alone.
     """
 
     kind = "cost"
@@ -180,17 +213,27 @@ class ByOutcome:
     paper = ""
     capabilities = ()
 
-    prices: dict[str, dict[str, float]] = param(attrs.Factory(dict), "column → outcome → price of each test that ends so")
+    prices: dict[str, dict[str, float]] = param(
+        attrs.Factory(dict), "column → outcome → price of each test that ends so"
+    )
     default: float = param(1.0, "price of an outcome that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
         _known_columns(objects, self.prices, "prices")
-        own = {column: {str(outcome): float(price) for outcome, price in each.items()} for column, each in self.prices.items()}
+        own = {
+            column: {str(outcome): float(price) for outcome, price in each.items()}
+            for column, each in self.prices.items()
+        }
         for column, each in own.items():
             for outcome, price in each.items():
                 _check_price(f"prices[{column}][{outcome}]", price)
-        values = {c.name: () if c.kind is ColumnKind.continuous else c.categories for c in objects.table.columns}
-        named: dict[str, set[str]] = {feature.column: {SIGNS["≤"], SIGNS[">"]} for feature in objects.raw_features}
+        values = {
+            c.name: () if c.kind is ColumnKind.continuous else c.categories
+            for c in objects.table.columns
+        }
+        named: dict[str, set[str]] = {
+            feature.column: {SIGNS["≤"], SIGNS[">"]} for feature in objects.raw_features
+        }
         rows = []
         for feature in objects.features:
             for test in range(feature.n_tests):
@@ -198,24 +241,47 @@ class ByOutcome:
                 labels = [rule.outcome_label(k) for k in range(feature.arity)]
                 known = named.setdefault(feature.column, set(values[feature.column]))
                 known.update(name for label in labels for name in _names(label) if name)
-                rows.append(self._branches(rule, labels, own.get(feature.column, {}), values[feature.column]))
-        rows += [[own.get(feature.column, {}).get(SIGNS[sign], self.default) for sign in "≤>"] for feature in objects.raw_features]
+                rows.append(
+                    self._branches(
+                        rule, labels, own.get(feature.column, {}), values[feature.column]
+                    )
+                )
+        rows += [
+            [own.get(feature.column, {}).get(SIGNS[sign], self.default) for sign in "≤>"]
+            for feature in objects.raw_features
+        ]
         for column, each in own.items():
             for outcome in each:
                 if outcome not in named.get(column, each):  # the encoder may leave a column out
-                    raise DataError(f"cost.prices[{column}]: " + unknown("outcome", outcome, named[column]))
+                    raise DataError(
+                        f"cost.prices[{column}]: " + unknown("outcome", outcome, named[column])
+                    )
         n, most = len(objects.raw_features), max(map(len, rows), default=1)
-        listed = Prices.by_outcome(np.array([[*row, *[np.nan] * (most - len(row))] for row in rows], np.float64), n)
-        alike = all(len(set(row)) == 1 for row in rows)  # then exact solvers and kernels know the list, too
+        listed = Prices.by_outcome(
+            np.array([[*row, *[np.nan] * (most - len(row))] for row in rows], np.float64), n
+        )
+        # then exact solvers and kernels know the list, too
+        alike = all(len(set(row)) == 1 for row in rows)
         return attrs.evolve(listed, outcomes=None) if alike else listed
 
-    def _branches(self, rule: TestRule, labels: Sequence[str], own: Mapping[str, float], values: Sequence[str]) -> list[float]:
-        """The price of each outcome of a fixed test.   own : of its column, by name.   values : of its column, where they are categories."""
+    def _branches(
+        self, rule: TestRule, labels: Sequence[str], own: Mapping[str, float], values: Sequence[str]
+    ) -> list[float]:
+        """The price of each outcome of a fixed test.
+
+        own : of its column, by name.
+        values : of its column, where they are categories.
+        """
         if not own:
             return [self.default] * len(labels)
         held: list[list[float]] = [[] for _ in labels]
         for value in values:
             if (outcome := rule.outcome_of({rule.columns[0]: value})) >= 0:
                 held[outcome].append(own.get(value, self.default))
-        told = (next((own[name] for name in _names(label) if name in own), None) for label in labels)
-        return [max(some, default=self.default) if price is None else price for price, some in zip(told, held, strict=True)]
+        told = (
+            next((own[name] for name in _names(label) if name in own), None) for label in labels
+        )
+        return [
+            max(some, default=self.default) if price is None else price
+            for price, some in zip(told, held, strict=True)
+        ]

@@ -9,8 +9,12 @@ from arboretum.api import Task, Tree, outline, palette, picture
 COUNTS = 10  # of so many classes all weights are written into a node
 
 
-def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree") -> str:
-    """Write the tree as a digraph, growing down; what lies beyond ``max_depth`` and ``max_leaves`` is folded."""
+def tree_dot(
+    tree: Tree, *, max_depth: int | None = None, max_leaves: int | None = None, name: str = "tree"
+) -> str:
+    """Write the tree as a digraph, growing down; what lies beyond ``max_depth`` and
+    ``max_leaves`` is folded.
+    """
     root = outline.outline(tree, max_depth, max_leaves, labels=True)
     lines = [
         f"digraph {_quoted(name)} {{",
@@ -20,7 +24,10 @@ def tree_dot(tree: Tree, *, max_depth: int | None = None, max_leaves: int | None
     number = {item: i for i, item in enumerate(root.walk())}
     for item in root.walk():
         lines.append(f"  n{number[item]} [{_node(tree, item)}];")
-        lines += [f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];" for child in item.children]
+        lines += [
+            f"  n{number[item]} -> n{number[child]} [label={_quoted(child.edge)}];"
+            for child in item.children
+        ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -28,7 +35,11 @@ def _node(tree: Tree, item: Any) -> str:
     listed = tree.task is Task.classification and len(tree.classes) <= COUNTS
     weights = ["[" + ", ".join(map(outline.spell_short, item.weights)) + "]"] if listed else []
     text = "\n".join([*picture.lines_of(tree, item), *weights, *([item.note] if item.note else [])])
-    fill = "#ffffff" if item.children else palette.mix(palette.node_colour(tree, item.node), "#ffffff", 0.7)
+    fill = (
+        "#ffffff"
+        if item.children
+        else palette.mix(palette.node_colour(tree, item.node), "#ffffff", 0.7)
+    )
     dashed = ', style="rounded,filled,dashed"' if item.folded else ""
     return f'label={_quoted(text)}, fillcolor="{fill}"{dashed}'
 

@@ -1,4 +1,6 @@
-"""Forms in which a tree leaves, most with the options of the method of :class:`arboretum.api.Tree` that it is named after."""
+"""Forms in which a tree leaves, most with the options of the method of
+:class:`arboretum.api.Tree` that it is named after.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ class Sql(Form):
 
 @attrs.frozen
 class Rules(Form):
-    """Each class as simplified logical rules: conjunctions that cannot be shortened, none of them needless."""
+    """Each class as simplified logical rules: conjunctions that cannot be shortened, none of
+    them needless.
+    """
 
     name, suffix, capabilities = "rules", ".txt", ("classification",)
 
@@ -108,7 +112,9 @@ class Json(Form):
 
 @attrs.frozen
 class Sklearn(Form):
-    """A fitted scikit-learn tree with the same predictions, pickled; refuses tests that scikit-learn does not have."""
+    """A fitted scikit-learn tree with the same predictions, pickled; refuses tests that
+    scikit-learn does not have.
+    """
 
     name, suffix = "sklearn", ".pkl"
 

@@ -1,7 +1,9 @@
-"""The classes of a tree as logical rules: of each class a disjunction of conjunctions that none can be shortened or left out of.
+"""The classes of a tree as logical rules: of each class a disjunction of conjunctions that none can
+be shortened or left out of.
 
-A leaf is a box: of every column the values that reach it.  The boxes of a class are widened as far as they meet no other class, and
-those that the others cover are left out, as in two-level minimisation of logic with many values (Rudell & Sangiovanni-Vincentelli 1987).
+A leaf is a box: of every column the values that reach it.  The boxes of a class are widened as far
+as they meet no other class, and those that the others cover are left out, as in two-level
+minimisation of logic with many values (Rudell & Sangiovanni-Vincentelli 1987).
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import MISSING_SPLITS, CapabilityError, ColumnKind, ColumnSpec, TestRule, Tree, policies, spell
+from arboretum.api import (
+    MISSING_SPLITS,
+    CapabilityError,
+    ColumnKind,
+    ColumnSpec,
+    TestRule,
+    Tree,
+    policies,
+    spell,
+)
 
 Box = tuple[int, ...]
 """Of every dimension the values that are meant, as bits."""
@@ -22,10 +33,13 @@ PIECES = 2000
 
 @attrs.frozen
 class Dimension:
-    """What a literal speaks of: a column in values that no test tells apart, or a test that reads several columns by its outcomes.
+    """What a literal speaks of: a column in values that no test tells apart, or a test that reads
+    several columns by its outcomes.
 
-    values : one that stands for each, None for a missing one.   cuts : between them, of a continuous column.
-    digits : in which each cut is shown.   ordered : of an ordinal one.
+    values : one that stands for each, None for a missing one.
+    cuts : between them, of a continuous column.
+    digits : in which each cut is shown.
+    ordered : of an ordinal one.
     """
 
     subject: str
@@ -41,7 +55,10 @@ class Dimension:
         return (1 << len(self.values)) - 1
 
     def sent(self, rule: TestRule, otherwise: int) -> list[int]:
-        """The values that a test sends to each outcome, and last those that stop.   otherwise : outcome of what has none, −1 to stop."""
+        """The values that a test sends to each outcome, and last those that stop.
+
+        otherwise : outcome of what has none, −1 to stop.
+        """
         found = [0] * (rule.arity + 1)
         for k, value in enumerate(self.values):
             outcome = k if self.rule is not None else rule.outcome_of({self.subject: value})
@@ -49,10 +66,16 @@ class Dimension:
         return found
 
     def wider(self, held: int) -> list[int]:
-        """What may be added: everything, else a value, of numbers one beside those that are held."""
+        """What may be added: everything, else a value, of numbers one beside those that are
+        held.
+        """
         rest = [1 << k for k in range(len(self.values)) if not held >> k & 1]
         if self.cuts is not None:
-            rest = [bit for bit in rest if (bit << 1 | bit >> 1) & held or self.values[bit.bit_length() - 1] is None]
+            rest = [
+                bit
+                for bit in rest
+                if (bit << 1 | bit >> 1) & held or self.values[bit.bit_length() - 1] is None
+            ]
         return [self.full & ~held, *rest]
 
     def literal(self, held: int) -> str:
@@ -60,17 +83,34 @@ class Dimension:
         here = [k for k in range(len(self.values)) if held >> k & 1]
         if self.rule is not None:
             return _either([f"{self.subject} {self.rule.outcome_label(k)}" for k in here])
-        missing = [f"{self.subject} is missing"] if any(self.values[k] is None for k in here) else []
+        missing = (
+            [f"{self.subject} is missing"] if any(self.values[k] is None for k in here) else []
+        )
         known = [k for k in here if self.values[k] is not None]
         if self.cuts is not None:
             ends = [k for k in known if k + 1 not in known]
-            return _either([self._between(min(k for k in known if set(range(k, end)) <= set(known)), end) for end in ends] + missing)
+            return _either(
+                [
+                    self._between(min(k for k in known if set(range(k, end)) <= set(known)), end)
+                    for end in ends
+                ]
+                + missing
+            )
         others = [k for k, value in enumerate(self.values) if value is not None and k not in known]
         if self.ordered and known and others and (known[-1] < others[0] or others[-1] < known[0]):
-            named = [f"{self.subject} " + (f"≤ {self.values[known[-1]]}" if known[-1] < others[0] else f"> {self.values[others[-1]]}")]
+            named = [
+                f"{self.subject} "
+                + (
+                    f"≤ {self.values[known[-1]]}"
+                    if known[-1] < others[0]
+                    else f"> {self.values[others[-1]]}"
+                )
+            ]
         elif len(known) == 1 or len(others) != 1:
             names = ", ".join(str(self.values[k]) for k in known)
-            named = [f"{self.subject} = {names}" if len(known) == 1 else f"{self.subject} in {{{names}}}"] * bool(known)
+            named = [
+                f"{self.subject} = {names}" if len(known) == 1 else f"{self.subject} in {{{names}}}"
+            ] * bool(known)
         else:
             named = [f"{self.subject} ≠ {self.values[others[0]]}"]
         return _either(named + missing)
@@ -82,7 +122,13 @@ class Dimension:
         low = None if first == 0 else self._spelled(first - 1)
         high = None if last == len(self.cuts) else self._spelled(last)
         if low is None or high is None:
-            return f"{self.subject} is known" if low is high else f"{self.subject} ≤ {high}" if low is None else f"{self.subject} > {low}"
+            return (
+                f"{self.subject} is known"
+                if low is high
+                else f"{self.subject} ≤ {high}"
+                if low is None
+                else f"{self.subject} > {low}"
+            )
         return f"{low} < {self.subject} ≤ {high}"
 
 
@@ -91,32 +137,65 @@ def _either(parts: list[str]) -> str:
 
 
 def tree_rules(tree: Tree) -> str:
-    """A paragraph per class.  Rows hold values that the tree knows; a column without missing values in training has none.
+    """A paragraph per class.  Rows hold values that the tree knows; a column without missing values
+    in training has none.
 
-    Raises CapabilityError for a tree of numbers, one that sends rows down several branches, and one with surrogates.
+    Raises CapabilityError for a tree of numbers, one that sends rows down several branches, and one
+    with surrogates.
     """
     if not tree.classes:
-        raise CapabilityError("rules are of classes, but this tree predicts numbers; export it as text")
-    if ((policies(tree) == MISSING_SPLITS) & ~tree.is_leaf).any() or any(rule.fuzzy for rule in tree.rules) or tree.surrogates:
-        raise CapabilityError("this tree sends rows down several branches, or asks surrogates, which no logical rule says; export it as text")
+        raise CapabilityError(
+            "rules are of classes, but this tree predicts numbers; export it as text"
+        )
+    if (
+        ((policies(tree) == MISSING_SPLITS) & ~tree.is_leaf).any()
+        or any(rule.fuzzy for rule in tree.rules)
+        or tree.surrogates
+    ):
+        raise CapabilityError(
+            "this tree sends rows down several branches, or asks surrogates, which no "
+            "logical rule says; export it as text"
+        )
     dimensions, boxes = _boxes(tree)
     lines = []
     for label, name in enumerate(tree.classes):
-        terms = minimised(boxes.get(label, []), [box for other, found in boxes.items() if other != label for box in found], dimensions)
-        told = [" and ".join(d.literal(held) for d, held in zip(dimensions, term, strict=True) if held != d.full) for term in terms]
-        lines += [f"{name} if", *(f"  {'or' if k else '  '} {one or 'always'}" for k, one in enumerate(told))] if told else [f"{name} never"]
+        terms = minimised(
+            boxes.get(label, []),
+            [box for other, found in boxes.items() if other != label for box in found],
+            dimensions,
+        )
+        told = [
+            " and ".join(
+                d.literal(held) for d, held in zip(dimensions, term, strict=True) if held != d.full
+            )
+            for term in terms
+        ]
+        lines += (
+            [
+                f"{name} if",
+                *(f"  {'or' if k else '  '} {one or 'always'}" for k, one in enumerate(told)),
+            ]
+            if told
+            else [f"{name} never"]
+        )
     return "\n".join(lines) + "\n"
 
 
 def _key(rule: TestRule, specs: Mapping[str, ColumnSpec]) -> str | TestRule:
-    """The column whose values decide a test; the test itself where it reads several, or has no cuts."""
-    if len(rule.columns) > 1 or (specs[rule.columns[0]].kind is ColumnKind.continuous and rule.cuts is None):
+    """The column whose values decide a test; the test itself where it reads several, or has no
+    cuts.
+    """
+    if len(rule.columns) > 1 or (
+        specs[rule.columns[0]].kind is ColumnKind.continuous and rule.cuts is None
+    ):
         return rule
     return rule.columns[0]
 
 
 def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
-    """What the tests read, and of each class the boxes of its leaves and of nodes where rows stop."""
+    """What the tests read, and of each class the boxes of its leaves and of nodes where rows
+    stop.
+    """
     specs, dimensions, place = {column.name: column for column in tree.columns}, [], {}
     for node in (~tree.is_leaf).nonzero()[0].tolist():
         rule = tree.rule(node)
@@ -128,13 +207,27 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
             dimensions.append(Dimension(rule.subject, tuple(range(rule.arity)), rule=rule))
             continue
         spec, own = specs[key], [one for one in tree.rules if _key(one, specs) == key]
-        missing = (None,) * (spec.missing or any(getattr(one, "missing_outcome", False) for one in own))
+        missing = (None,) * (
+            spec.missing or any(getattr(one, "missing_outcome", False) for one in own)
+        )
         if spec.kind is ColumnKind.continuous:
             digits = {cut: getattr(one, "digits", 6) for one in own for cut in one.cuts or ()}
             cuts = tuple(sorted(digits))
-            dimensions.append(Dimension(key, (*cuts, math.nextafter(cuts[-1], math.inf) if cuts else 0.0, *missing), cuts, digits, spec.unit))
+            dimensions.append(
+                Dimension(
+                    key,
+                    (*cuts, math.nextafter(cuts[-1], math.inf) if cuts else 0.0, *missing),
+                    cuts,
+                    digits,
+                    spec.unit,
+                )
+            )
         else:
-            dimensions.append(Dimension(key, (*spec.categories, *missing), ordered=spec.kind is ColumnKind.ordinal))
+            dimensions.append(
+                Dimension(
+                    key, (*spec.categories, *missing), ordered=spec.kind is ColumnKind.ordinal
+                )
+            )
     found: dict[int, list[Box]] = {}
     policy, stack = policies(tree).tolist(), [(0, tuple(d.full for d in dimensions))]
     while stack:
@@ -144,14 +237,24 @@ def _boxes(tree: Tree) -> tuple[list[Dimension], dict[int, list[Box]]]:
             continue
         rule = tree.rule(node)
         at = place[_key(rule, specs)]
-        for child, sent in zip([*tree.children(node).tolist(), -1], dimensions[at].sent(rule, policy[node]), strict=True):
+        for child, sent in zip(
+            [*tree.children(node).tolist(), -1],
+            dimensions[at].sent(rule, policy[node]),
+            strict=True,
+        ):
             if box[at] & sent:  # ~node: it stops there
-                stack.append((child if child >= 0 else ~node, (*box[:at], box[at] & sent, *box[at + 1 :])))
+                stack.append(
+                    (child if child >= 0 else ~node, (*box[:at], box[at] & sent, *box[at + 1 :]))
+                )
     return dimensions, found
 
 
-def minimised(own: Sequence[Box], others: Sequence[Box], dimensions: Sequence[Dimension]) -> list[Box]:
-    """Boxes that cover ``own`` and none of ``others``; none could be wider, nor, where that was seen within PIECES, be left out."""
+def minimised(
+    own: Sequence[Box], others: Sequence[Box], dimensions: Sequence[Dimension]
+) -> list[Box]:
+    """Boxes that cover ``own`` and none of ``others``; none could be wider, nor, where that was
+    seen within PIECES, be left out.
+    """
     asked = [sum(box[at] != d.full for box in own) for at, d in enumerate(dimensions)]
     order = sorted(range(len(dimensions)), key=asked.__getitem__)  # what few leaves ask goes first
     wide = dict.fromkeys(_widened(box, others, dimensions, order) for box in own)
@@ -160,19 +263,31 @@ def minimised(own: Sequence[Box], others: Sequence[Box], dimensions: Sequence[Di
         rest = [one for one in kept if one != box]
         if _covered(box, rest):
             kept = rest
-    return sorted(kept, key=lambda box: sum(held != d.full for held, d in zip(box, dimensions, strict=True)))
+    return sorted(
+        kept, key=lambda box: sum(held != d.full for held, d in zip(box, dimensions, strict=True))
+    )
 
 
-def _widened(box: Box, others: Sequence[Box], dimensions: Sequence[Dimension], order: Sequence[int]) -> Box:
+def _widened(
+    box: Box, others: Sequence[Box], dimensions: Sequence[Dimension], order: Sequence[int]
+) -> Box:
     for whole in (True, False):  # first what makes a literal go, then what makes it weaker
         for at in order:
-            near = 0  # what boxes of other classes hold here, of those that meet this one everywhere else
+            # what boxes of other classes hold here, of those that meet this one everywhere else
+            near = 0
             for other in others:
                 if all(a & b for k, (a, b) in enumerate(zip(box, other, strict=True)) if k != at):
                     near |= other[at]
             more = True
             while more:
-                more = next((bits for bits in dimensions[at].wider(box[at])[: 1 if whole else None] if bits and not bits & near), 0)
+                more = next(
+                    (
+                        bits
+                        for bits in dimensions[at].wider(box[at])[: 1 if whole else None]
+                        if bits and not bits & near
+                    ),
+                    0,
+                )
                 box = (*box[:at], box[at] | more, *box[at + 1 :])
     return box
 
@@ -183,7 +298,14 @@ def _covered(box: Box, others: Sequence[Box]) -> bool:
     while stack:
         box, first = stack.pop()
         pieces += 1
-        at = next((k for k in range(first, len(others)) if all(a & b for a, b in zip(box, others[k], strict=True))), None)
+        at = next(
+            (
+                k
+                for k in range(first, len(others))
+                if all(a & b for a, b in zip(box, others[k], strict=True))
+            ),
+            None,
+        )
         if at is None or pieces > PIECES:
             return False
         for d, (held, taken) in enumerate(zip(box, others[at], strict=True)):

@@ -1,4 +1,6 @@
-"""The two open recipes (everything else about a method is the choice of its parts), and what becomes of a row without a value."""
+"""The two open recipes (everything else about a method is the choice of its parts), and what
+becomes of a row without a value.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,36 @@ class Greedy:
     kind = "method"
     name = "greedy"
     paper = ""
-    capabilities = ("classification", "regression", "multiclass", "weights", "missing", "prices", "multiway",
-                    "thresholds", "anytime")  # fmt: skip
+    capabilities = (
+        "classification",
+        "regression",
+        "multiclass",
+        "weights",
+        "missing",
+        "prices",
+        "multiway",
+        "thresholds",
+        "anytime",
+    )
     needs = ("criterion",)
     asks_missing = True
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     allow_constant: bool = param(False, "let tests compete that send every object the same way")
-    max_features: int | None = param(None, "columns that compete at a node, drawn anew at each by the seed; all by default", ge=1)
+    max_features: int | None = param(
+        None, "columns that compete at a node, drawn anew at each by the seed; all by default", ge=1
+    )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         from arboretum.api import grow
 
-        return grow(problem, context, order=self.order.value, allow_constant=self.allow_constant, max_features=self.max_features)
+        return grow(
+            problem,
+            context,
+            order=self.order.value,
+            allow_constant=self.allow_constant,
+            max_features=self.max_features,
+        )
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels that :meth:`fit` will use."""
@@ -55,19 +74,33 @@ class Exact:
     kind = "method"
     name = "exact"
     paper = ""
-    capabilities = ("classification", "regression", "multiclass", "weights", "prices", "multiway", "exact", "anytime")
+    capabilities = (
+        "classification",
+        "regression",
+        "multiclass",
+        "weights",
+        "prices",
+        "multiway",
+        "exact",
+        "anytime",
+    )
     needs = ("solver",)
     example = "dataset=play-tennis"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
         if problem.parts.solver is None:
-            raise ConfigError("method exact needs a solver; add solver=NAME (arboretum plugins lists them)")
+            raise ConfigError(
+                "method exact needs a solver; add solver=NAME (arboretum plugins lists them)"
+            )
         try:
             return problem.parts.solver.solve(problem, context)
         except OutOfTime as why:
             return best_leaf(problem, why)
         except KeyboardInterrupt as why:  # before a solver had anything to keep
-            told = {"details": {"interrupted": (*why.args, True)[0]}, "notes": ("interrupted before the search began; the tree is the best leaf",)}
+            told = {
+                "details": {"interrupted": (*why.args, True)[0]},
+                "notes": ("interrupted before the search began; the tree is the best leaf",),
+            }
             return attrs.evolve(best_leaf(problem, why), **told)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
@@ -79,7 +112,9 @@ class Exact:
 
 @attrs.frozen
 class BetterSide:
-    """A two-way test tries them in either outcome and keeps the better; a multiway test has them in its heaviest."""
+    """A two-way test tries them in either outcome and keeps the better; a multiway test has them
+    in its heaviest.
+    """
 
     kind = "missing"
     name = "better_side"

@@ -7,11 +7,15 @@ from typing import Any
 
 from arboretum.api import Tree, picture, scene
 
-POINTS_PER_PIXEL = 0.72  # at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
+# at 100 dots per inch of figure, one pixel of the scene is 0.72 points of matplotlib
+POINTS_PER_PIXEL = 0.72
 
 
 def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
-    """The bytes of the file.   scale : pixels of it per pixel of the SVG.   options : of ``picture.tree_scene``.
+    """The bytes of the file.
+
+    scale : pixels of it per pixel of the SVG.
+    options : of ``picture.tree_scene``.
 
     Touches neither matplotlib's backend nor its global figures.
     """
@@ -19,7 +23,9 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
     from matplotlib.figure import Figure
 
     shown, file = picture.tree_scene(tree, **options), io.BytesIO()
-    figure = Figure(figsize=(shown.width / 100, shown.height / 100), dpi=100 * scale, facecolor="white")
+    figure = Figure(
+        figsize=(shown.width / 100, shown.height / 100), dpi=100 * scale, facecolor="white"
+    )
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, shown.width), ylim=(shown.height, 0))
     axes.set_axis_off()
@@ -33,22 +39,41 @@ def tree_png(tree: Tree, scale: float, **options: Any) -> bytes:
 def _box(box: Any, axes: Any, order: int) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    corner = f"round,pad=0,rounding_size={min(box.radius, box.width / 2)}" if box.radius else "square,pad=0"
-    line = {"lw": 1.2 * POINTS_PER_PIXEL if box.stroke != "none" else 0, "ls": (0, (4, 3)) if box.dashed else "solid"}
+    corner = (
+        f"round,pad=0,rounding_size={min(box.radius, box.width / 2)}"
+        if box.radius
+        else "square,pad=0"
+    )
+    line = {
+        "lw": 1.2 * POINTS_PER_PIXEL if box.stroke != "none" else 0,
+        "ls": (0, (4, 3)) if box.dashed else "solid",
+    }
     place = ((box.x, box.y), box.width, box.height)
-    axes.add_patch(FancyBboxPatch(*place, boxstyle=corner, facecolor=box.fill, edgecolor=box.stroke, zorder=order, **line))
+    axes.add_patch(
+        FancyBboxPatch(
+            *place, boxstyle=corner, facecolor=box.fill, edgecolor=box.stroke, zorder=order, **line
+        )
+    )
 
 
 def _label(label: Any, axes: Any, order: int) -> None:
     from matplotlib.patheffects import withStroke
 
     axes.text(
-        label.x, label.y, label.text.replace("$", r"\$"), color=label.fill, zorder=order, va="baseline",
-        fontsize=0.92 * label.size * POINTS_PER_PIXEL,  # DejaVu Sans, the face matplotlib brings, runs wide
+        label.x,
+        label.y,
+        label.text.replace("$", r"\$"),
+        color=label.fill,
+        zorder=order,
+        va="baseline",
+        # DejaVu Sans, the face matplotlib brings, runs wide
+        fontsize=0.92 * label.size * POINTS_PER_PIXEL,
         fontweight="bold" if label.bold else "normal",
         ha={"start": "left", "middle": "center", "end": "right"}[label.anchor],
-        path_effects=[withStroke(linewidth=4 * POINTS_PER_PIXEL, foreground="white")] if label.halo else None,
-    )  # fmt: skip
+        path_effects=[withStroke(linewidth=4 * POINTS_PER_PIXEL, foreground="white")]
+        if label.halo
+        else None,
+    )
 
 
 def _curve(curve: Any, axes: Any, order: int) -> None:
@@ -56,4 +81,12 @@ def _curve(curve: Any, axes: Any, order: int) -> None:
     from matplotlib.path import Path
 
     path = Path(curve.points(), [Path.MOVETO, *[Path.CURVE4] * 3])
-    axes.add_patch(PathPatch(path, fill=False, edgecolor=curve.stroke, linewidth=curve.width * POINTS_PER_PIXEL, zorder=order))
+    axes.add_patch(
+        PathPatch(
+            path,
+            fill=False,
+            edgecolor=curve.stroke,
+            linewidth=curve.width * POINTS_PER_PIXEL,
+            zorder=order,
+        )
+    )

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_basics.costs import ByOutcome, Discount, PerColumn, RandomIntegers, SetUp, TablePrices, Unit
+from arboretum_basics.costs import (
+    ByOutcome,
+    Discount,
+    PerColumn,
+    RandomIntegers,
+    SetUp,
+    TablePrices,
+    Unit,
+)
 from arboretum_basics.exports import Graphviz, Json, Png, Rules, Sklearn, Sql, Svg, Text
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_basics.questionnaire import Questionnaire
@@ -12,7 +20,9 @@ from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Stopping rules, costs, what becomes of missing values, the recipes ``greedy`` and ``exact``, the forms in which a tree leaves."""
+    """Stopping rules, costs, what becomes of missing values, the recipes ``greedy`` and
+    ``exact``, the forms in which a tree leaves.
+    """
     costs = [Unit, TablePrices, RandomIntegers, PerColumn, SetUp, Discount, ByOutcome]
     exports = [Text, Svg, Png, Graphviz, Sql, Rules, Json, Sklearn, Questionnaire]
     return [Standard, Pure, MassAtMost, ImpurityAtMost, *costs, BetterSide, Greedy, Exact, *exports]

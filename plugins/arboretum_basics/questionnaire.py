@@ -1,4 +1,6 @@
-"""A tree as one HTML page that asks its tests, offline; the page itself is ``questionnaire.html``."""
+"""A tree as one HTML page that asks its tests, offline; the page itself is
+``questionnaire.html``.
+"""
 
 from __future__ import annotations
 
@@ -14,48 +16,102 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Bins, CapabilityError, ColumnKind, ColumnSpec, ConfigError, Equals, Interval, Task, TestRule, Threshold, Tree, param, policies, unknown,
+    Bins,
+    CapabilityError,
+    ColumnKind,
+    ColumnSpec,
+    ConfigError,
+    Equals,
+    Interval,
+    Task,
+    TestRule,
+    Threshold,
+    Tree,
+    param,
+    policies,
+    unknown,
     visible,
-)  # fmt: skip
+)
 
-INPUTS = {"": {"input": "number"}, "days": {"input": "date"}, "seconds": {"input": "datetime-local"}}
-INPUTS |= {"milliseconds": {"input": "datetime-local", "scale": 1}, "microseconds": {"input": "datetime-local", "scale": 0.001}}
-"""Unit of a column of numbers → type of the field that asks for one, milliseconds of a unit finer than the field's."""
+INPUTS = {
+    "": {"input": "number"},
+    "days": {"input": "date"},
+    "seconds": {"input": "datetime-local"},
+}
+INPUTS |= {
+    "milliseconds": {"input": "datetime-local", "scale": 1},
+    "microseconds": {"input": "datetime-local", "scale": 0.001},
+}
+"""Unit of a column of numbers → type of the field that asks for one, milliseconds of a unit
+finer than the field's.
+"""
 
 
 @attrs.frozen
 class Questionnaire:
-    """One HTML page that asks the tests of the tree one after the other and tells what they cost; needs no network."""
+    """One HTML page that asks the tests of the tree one after the other and tells what they
+    cost; needs no network.
+    """
 
-    kind, name, paper, capabilities = "export", "questionnaire", "", ("classification", "regression", "multiclass", "missing", "prices")
+    kind, name, paper, capabilities = (
+        "export",
+        "questionnaire",
+        "",
+        ("classification", "regression", "multiclass", "missing", "prices"),
+    )
     suffix = ".html"
 
     title: str = param("A few questions", "heading of the page")
     questions: dict[str, str] = param(
-        attrs.Factory(dict), "column → how a person is asked for its value, instead of the data set's words", converter=dict
+        attrs.Factory(dict),
+        "column → how a person is asked for its value, instead of the data set's words",
+        converter=dict,
     )
     unit: str = param("", "of the prices, as in €; without one, prices of 1 are counted as tests")
 
     def write(self, tree: Tree) -> str:
-        """The page.  Raises CapabilityError for tests that give degrees, ConfigError for a question about no column of the tree."""
+        """The page.  Raises CapabilityError for tests that give degrees, ConfigError for a
+        question about no column of the tree.
+        """
         names = [column.name for column in tree.columns]
         if wrong := next((name for name in self.questions if name not in names), None):
             raise ConfigError(f"export.questions: {unknown('column', wrong, names)}")
         if vague := next((rule for rule in tree.rules if rule.fuzzy), None):
-            raise CapabilityError(f"the test {vague.describe()!r} sends a row down several branches by degrees, which no answer decides")
+            raise CapabilityError(
+                f"the test {vague.describe()!r} sends a row down several branches by "
+                "degrees, which no answer decides"
+            )
         page = files("arboretum_basics").joinpath("questionnaire.html").read_text(encoding="utf-8")
         for kind in ("style", "script"):  # the browser runs these two texts and nothing else
             text = re.search(f"<{kind}>(.*?)</{kind}>", page, re.DOTALL)[1]
-            page = page.replace(f"{kind}-hash", "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode())
-        data = {"title": visible(self.title), "unit": visible(self.unit), **_questions(tree, self.questions), **_nodes(tree)}
+            page = page.replace(
+                f"{kind}-hash",
+                "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode(),
+            )
+        data = {
+            "title": visible(self.title),
+            "unit": visible(self.unit),
+            **_questions(tree, self.questions),
+            **_nodes(tree),
+        }
         # ASCII, and no "<" that could end the element or open a comment
-        return page.replace("TREE", json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"), 1)
+        return page.replace(
+            "TREE",
+            json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+            1,
+        )
 
 
 def _nodes(tree: Tree) -> dict[str, Any]:
-    """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule, outcome → outcome)."""
+    """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule,
+    outcome → outcome).
+    """
     if tree.task is Task.classification:
-        answers = {"classes": [*map(visible, tree.classes)], "label": tree.label.tolist(), "weights": [*map(_short, tree.weights)]}
+        answers = {
+            "classes": [*map(visible, tree.classes)],
+            "label": tree.label.tolist(),
+            "weights": [*map(_short, tree.weights)],
+        }
     else:
         answers = {"value": _short(tree.value), "spread": _short(tree.deviation())}
     surrogates: dict[int, list[Any]] = {}
@@ -83,32 +139,52 @@ def _short(values: np.ndarray) -> list[float]:
 def _questions(tree: Tree, words: dict[str, str]) -> dict[str, Any]:
     """What is asked, and per test how an answer decides it.
 
-    A column is asked for once, for all tests that read it alone; a test that is no function of one column's value is asked itself.
+    A column is asked for once, for all tests that read it alone; a test that is no function of one
+    column's value is asked itself.
     """
     specs, asked, rules = {column.name: column for column in tree.columns}, {}, []
     for number, rule in enumerate(tree.rules):
         spec, edges = specs[rule.columns[0]], _edges(rule)
         alone = len(rule.columns) == 1
         labels = [visible(rule.outcome_label(k)) for k in range(rule.arity)]
-        about = {"name": visible(rule.subject), "labels": labels, "lost": rule.outcome_of(dict.fromkeys(rule.columns))}
+        about = {
+            "name": visible(rule.subject),
+            "labels": labels,
+            "lost": rule.outcome_of(dict.fromkeys(rule.columns)),
+        }
         if alone and spec.kind is not ColumnKind.continuous:
-            about["outcomes"] = [rule.outcome_of({spec.name: category}) for category in spec.categories]
+            about["outcomes"] = [
+                rule.outcome_of({spec.name: category}) for category in spec.categories
+            ]
         elif alone and edges is not None:
-            inside = [*edges, np.nextafter(edges[-1], np.inf) if edges else 0.0]  # a number of each cell
-            cells = Bins(spec.name, edges, unit=spec.unit, **({"digits": rule.digits} if edges else {}))
-            about |= {"edges": edges, "outcomes": [rule.outcome_of({spec.name: float(value)}) for value in inside]}
+            # a number of each cell
+            inside = [*edges, np.nextafter(edges[-1], np.inf) if edges else 0.0]
+            cells = Bins(
+                spec.name, edges, unit=spec.unit, **({"digits": rule.digits} if edges else {})
+            )
+            about |= {
+                "edges": edges,
+                "outcomes": [rule.outcome_of({spec.name: float(value)}) for value in inside],
+            }
             about["cells"] = [visible(cells.outcome_label(k)) for k in range(cells.arity)]
         else:
             about["outcomes"], alone = list(range(rule.arity)), False
         key: Any = spec.name if alone else number
         if key not in asked:
-            asked[key] = (len(asked), _of_column(spec, words) if alone else _of_test(rule, [specs[name] for name in rule.columns], words))
+            asked[key] = (
+                len(asked),
+                _of_column(spec, words)
+                if alone
+                else _of_test(rule, [specs[name] for name in rule.columns], words),
+            )
         rules.append({"asks": asked[key][0], **about})
     return {"rules": rules, "questions": [question for _, question in asked.values()]}
 
 
 def _edges(rule: TestRule) -> list[float] | None:
-    """Between which numbers the outcome of a test on one number can change; None: not known of such tests."""
+    """Between which numbers the outcome of a test on one number can change; None: not known of
+    such tests.
+    """
     match rule:
         case Threshold():
             return [rule.threshold]
@@ -124,14 +200,25 @@ def _edges(rule: TestRule) -> list[float] | None:
 def _of_column(spec: ColumnSpec, words: dict[str, str]) -> dict[str, Any]:
     """Ask for the value of a column."""
     said = words.get(spec.name) or spec.question
-    answer = {"options": [*map(visible, spec.categories)]} if spec.kind is not ColumnKind.continuous else INPUTS[spec.unit]
+    answer = (
+        {"options": [*map(visible, spec.categories)]}
+        if spec.kind is not ColumnKind.continuous
+        else INPUTS[spec.unit]
+    )
     return {"name": visible(spec.name), "words": visible(said), **answer}
 
 
 def _of_test(rule: TestRule, specs: Sequence[ColumnSpec], words: dict[str, str]) -> dict[str, Any]:
     """Ask a test as it stands; its columns' own questions explain it."""
-    options = ["Yes", "No"] if rule.arity == 2 else [rule.outcome_label(k) for k in range(rule.arity)]
+    options = (
+        ["Yes", "No"] if rule.arity == 2 else [rule.outcome_label(k) for k in range(rule.arity)]
+    )
     notes = {spec.name: words.get(spec.name) or spec.question for spec in specs}
     told = [f"{name}: {note}" for name, note in notes.items() if note]
     described = rule.describe() + (f" {rule.outcome_label(0)}" if rule.arity == 1 else "")
-    return {"name": visible(described), "test": True, "options": [*map(visible, options)], "notes": [*map(visible, told)]}
+    return {
+        "name": visible(described),
+        "test": True,
+        "options": [*map(visible, options)],
+        "notes": [*map(visible, told)],
+    }

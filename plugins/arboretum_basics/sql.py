@@ -7,28 +7,50 @@ from collections.abc import Sequence
 import numpy as np
 
 from arboretum.api import (
-    MISSING_SPLITS, Bins, CapabilityError, Equals, Interval, OrdinalThreshold, Task, TestRule, Threshold, Tree, Values, policies, spell,
-)  # fmt: skip
+    MISSING_SPLITS,
+    Bins,
+    CapabilityError,
+    Equals,
+    Interval,
+    OrdinalThreshold,
+    Task,
+    TestRule,
+    Threshold,
+    Tree,
+    Values,
+    policies,
+    spell,
+)
 
 NESTED = 12
-"""Levels of one CASE inside the other, at most: databases bound how deep an expression is nested (some at 16 levels)."""
+"""Levels of one CASE inside the other, at most: databases bound how deep an expression is nested
+(some at 16 levels).
+"""
 
 
 def tree_sql(tree: Tree) -> str:
     """Write the prediction of a row as a CASE expression: ``SELECT <it> FROM rows``.
 
-    Categories are compared as text, dates as ISO text (2020-03-01), a missing value is NULL.  A row that no branch takes gets the prediction of the
-    node where it stops.  Numbers are written in full, so that the database decides as the tree does (in double
-    precision).  In a tree of more than NESTED levels the deeper branch of a node continues the node's own list of WHENs, so
-    that a chain of any length is one list, and n leaves are nested log2(n) levels at most.
+    Categories are compared as text, dates as ISO text (2020-03-01), a missing value is NULL.  A row
+    that no branch takes gets the prediction of the node where it stops.  Numbers are written in
+    full, so that the database decides as the tree does (in double precision).  In a tree of more
+    than NESTED levels the deeper branch of a node continues the node's own list of WHENs, so that a
+    chain of any length is one list, and n leaves are nested log2(n) levels at most.
 
-    Raises CapabilityError: a tree that splits rows over branches or has surrogates, a test that SQL cannot ask.
+    Raises CapabilityError: a tree that splits rows over branches or has surrogates, a test that SQL
+    cannot ask.
     """
     policy = policies(tree)
     if ((policy == MISSING_SPLITS) & ~tree.is_leaf).any() or any(rule.fuzzy for rule in tree.rules):
-        raise CapabilityError("this tree splits rows with missing values over branches, or by degrees, which one SQL expression cannot do")
+        raise CapabilityError(
+            "this tree splits rows with missing values over branches, or by degrees, which "
+            "one SQL expression cannot do"
+        )
     if tree.surrogates:
-        raise CapabilityError("this tree asks surrogates where a value is missing, which has no form in SQL yet; predict with the tree itself")
+        raise CapabilityError(
+            "this tree asks surrogates where a value is missing, which has no form in SQL "
+            "yet; predict with the tree itself"
+        )
     last = _deepest(tree, policy) if tree.depth_of.max() > NESTED else None
     text, stack = [], [(0, 0)]
     while stack:
@@ -43,31 +65,47 @@ def tree_sql(tree: Tree) -> str:
 
 
 def _deepest(tree: Tree, policy: np.ndarray) -> list[int]:
-    """Per node the outcome below which most CASEs are nested, ties to that of rows without an outcome; −1 at a leaf."""
-    levels, last, edges, start = [0] * tree.n_nodes, [-1] * tree.n_nodes, tree.child.tolist(), tree.child_offset.tolist()
+    """Per node the outcome below which most CASEs are nested, ties to that of rows without an
+    outcome; −1 at a leaf.
+    """
+    levels, last, edges, start = (
+        [0] * tree.n_nodes,
+        [-1] * tree.n_nodes,
+        tree.child.tolist(),
+        tree.child_offset.tolist(),
+    )
     for node in np.flatnonzero(~tree.is_leaf)[::-1].tolist():  # children come before their parents
-        below = [levels[child] + 1 if child >= 0 else 0 for child in edges[start[node] : start[node + 1]]]
+        below = [
+            levels[child] + 1 if child >= 0 else 0 for child in edges[start[node] : start[node + 1]]
+        ]
         last[node] = end = max(range(len(below)), key=lambda k: (below[k], k == policy[node], -k))
         below[end] -= 1
         levels[node] = max(below)
     return last
 
 
-def _case(tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int] | None) -> list[str | tuple[int, int]]:
+def _case(
+    tree: Tree, node: int, level: int, policy: np.ndarray, last: list[int] | None
+) -> list[str | tuple[int, int]]:
     """A CASE, piece by piece; a pair (node, level) stands for what is still to be written.
 
-    last : per node the outcome that comes last, where the branches below it continue the list; None: the last is the
-    branch of rows without an outcome, with a CASE of its own.
+    last : per node the outcome that comes last, where the branches below it continue the list;
+        None: the last is the branch of rows without an outcome, with a CASE of its own.
     """
     indent, parts = "\n" + "  " * level, []
     while True:
         lost = int(policy[node])
         end = lost if last is None else last[node]
-        branches = [(int(c), level + 1) if c >= 0 else _answer(tree, node) for c in tree.children(node)]
+        branches = [
+            (int(c), level + 1) if c >= 0 else _answer(tree, node) for c in tree.children(node)
+        ]
         tests = _conditions(tree.rule(node))
         for k, test in enumerate(tests):
             if k != end:
-                parts += [f"{indent}  WHEN {_none_of(tests, k) if k == lost else test} THEN ", branches[k]]
+                parts += [
+                    f"{indent}  WHEN {_none_of(tests, k) if k == lost else test} THEN ",
+                    branches[k],
+                ]
         if lost < 0 and end >= 0:
             parts += [f"{indent}  WHEN {_none_of(tests)} THEN ", _answer(tree, node)]
         below = branches[end] if end >= 0 else _answer(tree, node)
@@ -91,8 +129,9 @@ def _none_of(tests: Sequence[str], but: int = -1) -> str:
 
 
 def _conditions(rule: TestRule) -> list[str]:
-    """Per outcome the condition under which a row has it.  A rule that a plugin defines brings its own by
-    ``sql_conditions(name, text)``, from functions that write a column's name and a category."""
+    """Per outcome the condition under which a row has it.  A rule that a plugin defines brings its
+    own by ``sql_conditions(name, text)``, from functions that write a column's name and a category.
+    """
     if hasattr(rule, "sql_conditions"):
         return rule.sql_conditions(_name, _text)
     if type(rule) not in (Threshold, OrdinalThreshold, Equals, Values, Bins, Interval):
@@ -101,21 +140,32 @@ def _conditions(rule: TestRule) -> list[str]:
     lost = f"{column} IS NULL"
 
     def between(edges: Sequence[float]) -> list[str]:
-        return [_within(column, low, high, rule) for low, high in zip([None, *edges], [*edges, None], strict=True)]
+        return [
+            _within(column, low, high, rule)
+            for low, high in zip([None, *edges], [*edges, None], strict=True)
+        ]
 
     match rule:
         case Threshold():
             return between([rule.threshold])
         case OrdinalThreshold():
             sides = rule.categories[: rule.index + 1], rule.categories[rule.index + 1 :]
-            return [f"{column} IN ({', '.join(map(_text, side))})" if side else "1 = 0" for side in sides]
+            return [
+                f"{column} IN ({', '.join(map(_text, side))})" if side else "1 = 0"
+                for side in sides
+            ]
         case Equals() if rule.category is None:
             return [lost, f"{column} IS NOT NULL"]
         case Equals():
             other = f"{column} <> {_text(rule.category)}"
-            return [f"{column} = {_text(rule.category)}", f"{other} OR {lost}" if rule.missing_is_other else other]
+            return [
+                f"{column} = {_text(rule.category)}",
+                f"{other} OR {lost}" if rule.missing_is_other else other,
+            ]
         case Values():
-            return [f"{column} = {_text(c)}" for c in rule.categories] + [lost] * rule.missing_outcome
+            return [f"{column} = {_text(c)}" for c in rule.categories] + [
+                lost
+            ] * rule.missing_outcome
         case Bins():
             return between(rule.edges) + [lost] * rule.missing_outcome
     inside = _within(column, rule.low, rule.high, rule)
@@ -123,7 +173,9 @@ def _conditions(rule: TestRule) -> list[str]:
 
 
 def _within(column: str, low: float | None, high: float | None, rule: TestRule) -> str:
-    """Numbers are written in full; dates as ISO text, which databases compare with their dates and with text alike."""
+    """Numbers are written in full; dates as ISO text, which databases compare with their dates
+    and with text alike.
+    """
     spelled = (lambda bound: _text(spell(bound, rule.unit, rule.digits))) if rule.unit else repr
     low, high = (None if bound is None else spelled(bound) for bound in (low, high))
     parts = [f"{column} > {low}"] * (low is not None) + [f"{column} <= {high}"] * (high is not None)
@@ -131,7 +183,11 @@ def _within(column: str, low: float | None, high: float | None, rule: TestRule) 
 
 
 def _answer(tree: Tree, node: int) -> str:
-    return repr(float(tree.value[node])) if tree.task is Task.regression else _text(tree.classes[tree.label[node]])
+    return (
+        repr(float(tree.value[node]))
+        if tree.task is Task.regression
+        else _text(tree.classes[tree.label[node]])
+    )
 
 
 def _name(column: str) -> str:

@@ -33,16 +33,29 @@ class Standard(NodeRule):
 
     max_depth: int | None = param(None, "tests on a path, at most", ge=0, unit="tests")
     min_leaf: int = param(1, "rows in every branch that receives any, at least", ge=1, unit="rows")
-    max_leaves: int | None = param(None, "leaves of the tree, at most; method.order=best spends them by gain", ge=1, unit="leaves")
-    min_decrease: float | None = param(None, "a test whose score is not above this is refused", ge=0.0)
+    max_leaves: int | None = param(
+        None,
+        "leaves of the tree, at most; method.order=best spends them by gain",
+        ge=1,
+        unit="leaves",
+    )
+    min_decrease: float | None = param(
+        None, "a test whose score is not above this is refused", ge=0.0
+    )
     min_split: int = param(2, "rows a node needs to be split", ge=2, unit="rows")
 
     min_mass: float = param(
-        0.0, "weight in every branch that receives any, at least", ge=0.0, le=0.5, unit="share of the total weight"
+        0.0,
+        "weight in every branch that receives any, at least",
+        ge=0.0,
+        le=0.5,
+        unit="share of the total weight",
     )
 
     def limits(self) -> Limits:
-        return Limits(self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass)
+        return Limits(
+            self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass
+        )
 
     def leaf_rule(self) -> LeafRule:
         return LeafRule(min_split=self.min_split)
@@ -63,10 +76,19 @@ class MassAtMost(NodeRule):
     paper = "Zhang & Gionis 2023, section 3"
 
     theta: float = param(
-        0.0, "share of the total weight", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+        0.0,
+        "share of the total weight",
+        ge=0.0,
+        le=1.0,
+        unit="share of the total weight",
+        shared="theta",
     )
     tolerance: float = param(
-        0.0, "how much more than θ is still at most θ, beside rounding", ge=0.0, le=1.0, unit="share of the total weight"
+        0.0,
+        "how much more than θ is still at most θ, beside rounding",
+        ge=0.0,
+        le=1.0,
+        unit="share of the total weight",
     )
 
     def leaf_rule(self) -> LeafRule:
@@ -75,7 +97,9 @@ class MassAtMost(NodeRule):
 
 @attrs.frozen
 class ImpurityAtMost(NodeRule):
-    """Stop where the impurity is at most δ (α-decision trees; early stopping of Nan et al., Lemma 4.1)."""
+    """Stop where the impurity is at most δ (α-decision trees; early stopping of Nan et al.,
+    Lemma 4.1).
+    """
 
     name = "impurity"
 

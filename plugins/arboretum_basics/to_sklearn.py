@@ -1,7 +1,8 @@
 """A binary tree as a real scikit-learn tree, so that the tools written for those work on it.
 
-scikit-learn asks ``X[:, feature] <= threshold`` of numbers only.  A threshold on a raw column stays that column, and whether
-its value is known is its threshold ∞; every other test with two outcomes becomes a column of its own that holds the outcome (0 or 1), named after the test.
+scikit-learn asks ``X[:, feature] <= threshold`` of numbers only.  A threshold on a raw column stays
+that column, and whether its value is known is its threshold ∞; every other test with two outcomes
+becomes a column of its own that holds the outcome (0 or 1), named after the test.
 """
 
 from __future__ import annotations
@@ -11,20 +12,35 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import (
-    NO_OUTCOME, CapabilityError, ColumnKind, DataError, Interval, Task, TestRule, Threshold, Tree, policies, table_like,
-)  # fmt: skip
+    NO_OUTCOME,
+    CapabilityError,
+    ColumnKind,
+    DataError,
+    Interval,
+    Task,
+    TestRule,
+    Threshold,
+    Tree,
+    policies,
+    table_like,
+)
 
 CONSTANT = "(constant)"
-"""A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants a column."""
+"""A column of zeros for a tree that asks nothing of a table without numbers: scikit-learn wants
+a column.
+"""
 
 
 def tree_sklearn(tree: Tree) -> Any:
-    """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on :func:`sklearn_matrix`.
+    """A fitted DecisionTreeClassifier or DecisionTreeRegressor with the same predictions on
+    :func:`sklearn_matrix`.
 
-    ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as its parent.  The
-    impurity is gini or variance, computed from the node weights, whatever the tree was grown with.
-    Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not the heaviest class of its leaf (scikit-learn has no
-    other); a column of which float32, in which scikit-learn reads numbers, has none between two thresholds.
+    ``classes_`` are the class names.  An outcome without a branch becomes a leaf that predicts as
+    its parent.  The impurity is gini or variance, computed from the node weights, whatever the tree
+    was grown with.
+    Raises CapabilityError: multiway tests, surrogates, tests that give degrees; a label that is not
+    the heaviest class of its leaf (scikit-learn has no other); a column of which float32, in which
+    scikit-learn reads numbers, has none between two thresholds.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
     from sklearn.tree._tree import Tree as Core
@@ -42,26 +58,40 @@ def tree_sklearn(tree: Tree) -> Any:
 
 
 def sklearn_features(tree: Tree) -> list[str]:
-    """Names of the columns that the scikit-learn tree reads: the raw numeric ones, then one per other test."""
-    return [feature if isinstance(feature, str) else feature.describe() for feature in _features(tree)]
+    """Names of the columns that the scikit-learn tree reads: the raw numeric ones, then one per
+    other test.
+    """
+    return [
+        feature if isinstance(feature, str) else feature.describe() for feature in _features(tree)
+    ]
 
 
 def sklearn_matrix(tree: Tree, X: Any) -> np.ndarray:
     """float32[n_rows, n_features]: the rows as the scikit-learn tree reads them, NaN = missing.
 
-    X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in float32: a
-    double that would be rounded across a threshold is moved to the nearest float32 on its own side.
-    Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's trees know neither.
+    X : a raw table, or whatever :func:`arboretum.api.table_like` reads.  scikit-learn compares in
+        float32: a double that would be rounded across a threshold is moved to the nearest float32
+        on its own side.
+    Raises DataError when a row stops at an inner node or is split over branches: scikit-learn's
+    trees know neither.
     """
     _refuse(tree)
     table = table_like(tree, X)
     rows = np.arange(table.n_rows)
-    rest, policy = tree.rest(table), policies(tree)  # a row of known outcome but no branch ends at a leaf of our making
-    inner = [node for node in np.unique(rest[rest >= 0]) if not tree.is_leaf[node] and policy[node] < 0]
-    lost = [(tree.rule(node).outcomes(table, np.flatnonzero(rest == node)) == NO_OUTCOME).sum() for node in inner]
+    # a row of known outcome but no branch ends at a leaf of our making
+    rest, policy = tree.rest(table), policies(tree)
+    inner = [
+        node for node in np.unique(rest[rest >= 0]) if not tree.is_leaf[node] and policy[node] < 0
+    ]
+    lost = [
+        (tree.rule(node).outcomes(table, np.flatnonzero(rest == node)) == NO_OUTCOME).sum()
+        for node in inner
+    ]
     if stuck := int((rest < 0).sum()) + int(sum(lost)):
         msg = f"{stuck} rows have missing or new values at a test without a branch for them"
-        raise DataError(f"{msg}; scikit-learn's trees cannot stop there: predict with this tree instead")
+        raise DataError(
+            f"{msg}; scikit-learn's trees cannot stop there: predict with this tree instead"
+        )
     features, cuts = _features(tree), _cuts(tree)
     matrix = np.empty((table.n_rows, len(features)), np.float32)
     for j, feature in enumerate(features):
@@ -86,7 +116,9 @@ def _as_float32(values: np.ndarray, cuts: np.ndarray) -> np.ndarray:
 
 
 def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """float32[cuts + 1] each: the least and the largest finite number of that type below, between and above the cuts (float64, rising)."""
+    """float32[cuts + 1] each: the least and the largest finite number of that type below,
+    between and above the cuts (float64, rising).
+    """
     most = np.finfo(np.float32).max
     with np.errstate(over="ignore"):
         below = cuts.astype(np.float32)
@@ -97,7 +129,9 @@ def _ends(cuts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _cuts(tree: Tree) -> dict[str, np.ndarray]:
     """Raw numeric column → its thresholds, rising."""
-    found: dict[str, set[float]] = {column.name: set() for column in tree.columns if column.kind is ColumnKind.continuous}
+    found: dict[str, set[float]] = {
+        column.name: set() for column in tree.columns if column.kind is ColumnKind.continuous
+    }
     for rule in tree.rules:
         if isinstance(rule, Threshold):
             found[rule.column].add(rule.threshold)
@@ -106,40 +140,76 @@ def _cuts(tree: Tree) -> dict[str, np.ndarray]:
 
 def _refuse(tree: Tree) -> None:
     if tree.surrogates or any(rule.fuzzy for rule in tree.rules):
-        raise CapabilityError("scikit-learn's trees know neither surrogates nor tests that give degrees; predict with this tree instead")
+        raise CapabilityError(
+            "scikit-learn's trees know neither surrogates nor tests that give degrees; "
+            "predict with this tree instead"
+        )
     if wide := [rule for rule in tree.rules if rule.arity != 2]:
-        msg = f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} outcomes"
+        msg = (
+            f"scikit-learn's trees are binary, but {wide[0].describe()!r} has {wide[0].arity} "
+            "outcomes"
+        )
         raise CapabilityError(f"{msg}; encode with one-hot or thresholds instead")
     for name, cuts in _cuts(tree).items():
         low, high = _ends(cuts)
         if len(lost := np.flatnonzero(low > high)):
             ends = [repr(float(cuts[k])) for k in (lost[0] - 1, lost[0]) if 0 <= k < len(cuts)]
-            where = f"between {' and '.join(ends)}" if len(ends) == 2 else f"{'below' if lost[0] == 0 else 'above'} {ends[0]}"
-            way = "predict with this tree instead, or subtract a constant from the column (or scale it) before the tree grows"
-            raise CapabilityError(f"scikit-learn reads column {name!r} as float32, which has no number {where}; {way}")
-    odd = np.flatnonzero(tree.label != tree.weights.argmax(axis=1)) if tree.task is Task.classification else ()
+            where = (
+                f"between {' and '.join(ends)}"
+                if len(ends) == 2
+                else f"{'below' if lost[0] == 0 else 'above'} {ends[0]}"
+            )
+            way = (
+                "predict with this tree instead, or subtract a constant from the column (or "
+                "scale it) before the tree grows"
+            )
+            raise CapabilityError(
+                f"scikit-learn reads column {name!r} as float32, which has no number {where}; {way}"
+            )
+    odd = (
+        np.flatnonzero(tree.label != tree.weights.argmax(axis=1))
+        if tree.task is Task.classification
+        else ()
+    )
     if len(odd):
-        msg = f"node {odd[0]} predicts {tree.classes[tree.label[odd[0]]]!r}, which is not its heaviest class"
+        msg = (
+            f"node {odd[0]} predicts {tree.classes[tree.label[odd[0]]]!r}, which is not its "
+            "heaviest class"
+        )
         raise CapabilityError(f"{msg}; scikit-learn's trees predict only that")
 
 
 def _features(tree: Tree) -> list[str | TestRule]:
-    """Raw numeric columns by name, then the other tests, in the order in which the tree holds them."""
-    raw: list[str | TestRule] = [column.name for column in tree.columns if column.kind is ColumnKind.continuous]
+    """Raw numeric columns by name, then the other tests, in the order in which the tree holds
+    them.
+    """
+    raw: list[str | TestRule] = [
+        column.name for column in tree.columns if column.kind is ColumnKind.continuous
+    ]
     return raw + [rule for rule in tree.rules if _bound(rule) is None] or [CONSTANT]
 
 
 def _bound(rule: TestRule) -> float | None:
-    """The threshold of a test on a raw column; ∞: a missing value lies above it, as scikit-learn has it; None for other tests."""
+    """The threshold of a test on a raw column; ∞: a missing value lies above it, as scikit-learn
+    has it; None for other tests.
+    """
     if isinstance(rule, Threshold):
         return rule.threshold
-    parts = isinstance(rule, Interval) and rule.missing_is_other and rule.low is None and rule.high is None
+    parts = (
+        isinstance(rule, Interval)
+        and rule.missing_is_other
+        and rule.low is None
+        and rule.high is None
+    )
     return np.inf if parts else None
 
 
 def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[str, Any]:
-    """What scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right after its parent."""
-    found: list[tuple[int, bool]] = []  # the node that predicts, and whether this is a leaf made for an absent branch
+    """What scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right after
+    its parent.
+    """
+    # the node that predicts, and whether this is a leaf made for an absent branch
+    found: list[tuple[int, bool]] = []
     right: dict[int, int] = {}
     stack, deepest = [(0, False, 0, -1)], 0
     while stack:
@@ -147,7 +217,9 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[
         if above >= 0:
             right[above] = len(found)
         if not made and not tree.is_leaf[source]:
-            for child, parent in zip(tree.children(source)[::-1].tolist(), (len(found), -1), strict=True):
+            for child, parent in zip(
+                tree.children(source)[::-1].tolist(), (len(found), -1), strict=True
+            ):
                 stack.append((source if child < 0 else child, child < 0, depth + 1, parent))
         found.append((source, made))
         deepest = max(deepest, depth)
@@ -155,15 +227,40 @@ def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[
     inner, real = np.array(list(right), np.int64), made == 0
     rules = [tree.rule(node) for node in source[inner]]
     records = np.zeros(len(found), dtype)
-    for name, absent in (("left_child", -1), ("right_child", -1), ("feature", -2), ("threshold", -2.0)):
+    for name, absent in (
+        ("left_child", -1),
+        ("right_child", -1),
+        ("feature", -2),
+        ("threshold", -2.0),
+    ):
         records[name] = absent
-    records["left_child"][inner], records["right_child"][inner] = inner + 1, [right[i] for i in inner.tolist()]
+    records["left_child"][inner], records["right_child"][inner] = (
+        inner + 1,
+        [right[i] for i in inner.tolist()],
+    )
     position = {feature: i for i, feature in enumerate(features)}
     bounds = [_bound(rule) for rule in rules]
-    records["feature"][inner] = [position[rule if bound is None else rule.column] for rule, bound in zip(rules, bounds, strict=True)]
+    records["feature"][inner] = [
+        position[rule if bound is None else rule.column]
+        for rule, bound in zip(rules, bounds, strict=True)
+    ]
     records["threshold"][inner] = [0.5 if bound is None else bound for bound in bounds]
-    records["missing_go_to_left"][inner] = (policies(tree)[source[inner]] == 0) & ~np.isposinf(records["threshold"][inner])
+    records["missing_go_to_left"][inner] = (policies(tree)[source[inner]] == 0) & ~np.isposinf(
+        records["threshold"][inner]
+    )
     records["impurity"] = tree.plain_impurity()[source]
-    records["n_node_samples"], records["weighted_n_node_samples"] = tree.counts[source] * real, tree.mass[source] * real
-    values = tree.distribution()[source] if tree.task is Task.classification else tree.value[source, None]
-    return {"max_depth": deepest, "node_count": len(found), "nodes": records, "values": np.ascontiguousarray(values[:, None, :])}
+    records["n_node_samples"], records["weighted_n_node_samples"] = (
+        tree.counts[source] * real,
+        tree.mass[source] * real,
+    )
+    values = (
+        tree.distribution()[source]
+        if tree.task is Task.classification
+        else tree.value[source, None]
+    )
+    return {
+        "max_depth": deepest,
+        "node_count": len(found),
+        "nodes": records,
+        "values": np.ascontiguousarray(values[:, None, :]),
+    }

@@ -1,8 +1,11 @@
-"""The criterion of C4.5 (Quinlan 1993, chapter 2; Quinlan 1996 for the correction of cuts), in NumPy: the slow truth of ``kernels_c45``.
+"""The criterion of C4.5 (Quinlan 1993, chapter 2; Quinlan 1996 for the correction of cuts), in
+NumPy: the slow truth of ``kernels_c45``.
 
-At a node of weight W (rows without a value included), for a test whose outcomes weigh W_v and hold the known weight K = Σ W_v:
+At a node of weight W (rows without a value included), for a test whose outcomes weigh W_v and hold
+the known weight K = Σ W_v:
 
-    gain = (K/W) · [H(known) − Σ_v W_v/K · H(v)],    split info = H(W_1/W, …, (W − K)/W),    ratio = gain / split info    (bits).
+    gain = (K/W) · [H(known) − Σ_v W_v/K · H(v)],    split info = H(W_1/W, …, (W − K)/W),    ratio =
+    gain / split info    (bits).
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ class Rule(NamedTuple):
 
 
 def first_best(values: np.ndarray, floor: float) -> int:
-    """Position of the best value above ``floor``, −1 without any; one that is better by less than TOLERANCE is not better."""
+    """Position of the best value above ``floor``, −1 without any; one that is better by less
+    than TOLERANCE is not better.
+    """
     best = -1
     for i, value in enumerate(values.tolist()):
         if value - floor > TOLERANCE:
@@ -42,30 +47,51 @@ def first_best(values: np.ndarray, floor: float) -> int:
 
 @attrs.frozen
 class C45:
-    """Gain ratio among the tests whose gain is at least the average, cuts of a number charged for their choice.
+    """Gain ratio among the tests whose gain is at least the average, cuts of a number charged for
+    their choice.
 
-    Of each column the best test competes: the cut with the most gain, in which log2(cuts)/W is then deducted (``mdl``).  Columns without
-    gain are out; so are those whose gain is below the mean of all (less 0.001), a mean that leaves out nominal columns of many values.
-    The best ratio wins; ties go to the first column and the first cut, and numbers that differ by less than 1e-6 are ties, as in J48.
+    Of each column the best test competes: the cut with the most gain, in which log2(cuts)/W is then
+    deducted (``mdl``).  Columns without gain are out; so are those whose gain is below the mean of
+    all (less 0.001), a mean that leaves out nominal columns of many values. The best ratio wins;
+    ties go to the first column and the first cut, and numbers that differ by less than 1e-6 are
+    ties, as in J48.
     """
 
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "c45"
-    paper: ClassVar[str] = "Quinlan 1993, section 2.2; Quinlan 1996: Improved use of continuous attributes in C4.5"
+    paper: ClassVar[str] = (
+        "Quinlan 1993, section 2.2; Quinlan 1996: Improved use of continuous attributes in C4.5"
+    )
     capabilities: ClassVar[tuple] = (
-        Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway, Capability.thresholds,
-    )  # fmt: skip
+        Capability.classification,
+        Capability.multiclass,
+        Capability.weights,
+        Capability.missing,
+        Capability.multiway,
+        Capability.thresholds,
+    )
     own_unit: ClassVar[bool] = True
     weighs_branches: ClassVar[bool] = True
 
     min_objects: float = param(2.0, "least weight of two of a test's branches (J48's -M)", gt=0.0)
-    scaled: bool = param(True, "cuts of numbers ask for a tenth of the known weight per class on either side instead, 25 at most")
-    mdl: bool = param(True, "deduct log2(cuts)/weight from the gain of a cut (release 8; J48's -J leaves it out)")
+    scaled: bool = param(
+        True,
+        "cuts of numbers ask for a tenth of the known weight per class on either side "
+        "instead, 25 at most",
+    )
+    mdl: bool = param(
+        True, "deduct log2(cuts)/weight from the gain of a cut (release 8; J48's -J leaves it out)"
+    )
     average_gain: bool = param(True, "tests below the average gain do not compete")
     many_values: float = param(
-        0.3, "nominal columns with so many values, as share of the training weight, are left out of the average; inf: none", gt=0.0
-    )  # fmt: skip
-    zero_gain: bool = param(False, "a nominal test without gain may still divide a node (C4.5); J48 makes it a leaf")
+        0.3,
+        "nominal columns with so many values, as share of the training weight, are left out "
+        "of the average; inf: none",
+        gt=0.0,
+    )
+    zero_gain: bool = param(
+        False, "a nominal test without gain may still divide a node (C4.5); J48 makes it a leaf"
+    )
 
     @property
     def rule(self) -> Rule:
@@ -73,24 +99,37 @@ class C45:
         return Rule(self.min_objects, self.scaled, self.mdl, self.average_gain, self.zero_gain)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests]: the ratio of each test by itself, before cuts are charged; −inf without gain or with too light branches."""
+        """float64[tests]: the ratio of each test by itself, before cuts are charged; −inf
+        without gain or with too light branches.
+        """
         terms = self.terms(tables, node)
         split, gain = terms["split_info"], terms["gain"]
-        competes = (terms["enough"] > 0) & (split * node.mass >= TOLERANCE) & (gain >= (0.0 if self.zero_gain else TOLERANCE))
+        competes = (
+            (terms["enough"] > 0)
+            & (split * node.mass >= TOLERANCE)
+            & (gain >= (0.0 if self.zero_gain else TOLERANCE))
+        )
         return np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes)
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Gain and split information in bits, and what :meth:`settle` asks of each test: its column, whether that is a number and
-        whether it counts in the average gain (1 or 0), and whether two branches are heavy enough."""
+        """Gain and split information in bits, and what :meth:`settle` asks of each test: its
+        column, whether that is a number and whether it counts in the average gain (1 or 0), and
+        whether two branches are heavy enough.
+        """
         branches, n = tables.mass, tables.n_tests
         known = branches.sum(axis=1)
         lost = np.where(node.mass - known < TOLERANCE, 0.0, node.mass - known)
         within = (branches * _bits(tables.weights)).sum(axis=1)
         gain = (known * _bits(tables.weights.sum(axis=1)) - within) / node.mass
         gain = np.where(np.abs(gain * known) < TOLERANCE, 0.0, gain)
-        column = -1 - tables.test if tables.column is None else tables.column  # tests that a predicate made stand for themselves
+        # tests that a predicate made stand for themselves
+        column = -1 - tables.test if tables.column is None else tables.column
         levels = np.zeros(n, np.int64) if tables.column is None else tables.levels[tables.column]
-        counts = self.in_average(tables.levels, node.total_mass)[tables.column] if tables.column is not None else np.ones(n, np.bool_)
+        counts = (
+            self.in_average(tables.levels, node.total_mass)[tables.column]
+            if tables.column is not None
+            else np.ones(n, np.bool_)
+        )
         share = known / (10.0 * tables.weights.shape[-1])
         scaled = (levels == 0) & self.scaled & (share - self.min_objects >= TOLERANCE)
         least = np.where(scaled, np.minimum(share, MOST_OBJECTS), self.min_objects)
@@ -100,28 +139,44 @@ class C45:
             "column": column.astype(np.float64),
             "number": (levels == 0).astype(np.float64),
             "in_average": counts.astype(np.float64),
-            "enough": (np.partition(branches, -2, axis=1)[:, -2] > least - TOLERANCE).astype(np.float64),
+            "enough": (np.partition(branches, -2, axis=1)[:, -2] > least - TOLERANCE).astype(
+                np.float64
+            ),
         }
 
     def in_average(self, levels: np.ndarray, total_mass: float) -> np.ndarray:
-        """bool[columns]: whether the gain of each counts in the average: not that of many values, unless all have so many, constant ones included.
+        """bool[columns]: whether the gain of each counts in the average: not that of many values,
+        unless all have so many, constant ones included.
 
-        levels : of ``Tables``.   total_mass : weight of the training rows.
+        levels : of ``Tables``.
+        total_mass : weight of the training rows.
         """
         few = levels < self.many_values * total_mass - TOLERANCE
         return few | (not few.any())
 
     def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
-        """float64[tests]: the ratio of the tests that compete, −inf for the others; none above the first of the best."""
+        """float64[tests]: the ratio of the tests that compete, −inf for the others; none above
+        the first of the best.
+        """
         gain, split = terms["gain"], terms["split_info"]
-        ratio = np.divide(gain, split, out=np.zeros(len(gain)), where=split * node.mass >= TOLERANCE)
+        ratio = np.divide(
+            gain, split, out=np.zeros(len(gain)), where=split * node.mass >= TOLERANCE
+        )
         found: list[tuple[int, float]] = []  # (test, its gain less the charge), of each column
-        for column in np.unique(np.abs(terms["column"])) * (-1.0 if (terms["column"] < 0).any() else 1.0):
+        for column in np.unique(np.abs(terms["column"])) * (
+            -1.0 if (terms["column"] < 0).any() else 1.0
+        ):
             tests = np.flatnonzero((terms["column"] == column) & (terms["enough"] > 0))
             number = len(tests) > 0 and terms["number"][tests[0]] > 0
-            best = first_best(gain[tests] if number else ratio[tests], 0.0) if len(tests) > 1 or number else len(tests) - 1
+            best = (
+                first_best(gain[tests] if number else ratio[tests], 0.0)
+                if len(tests) > 1 or number
+                else len(tests) - 1
+            )
             if best >= 0 and number:
-                found += self._charged(int(tests[best]), float(gain[tests[best]]), len(tests), node.mass)
+                found += self._charged(
+                    int(tests[best]), float(gain[tests[best]]), len(tests), node.mass
+                )
             elif len(tests) and not number:
                 found.append((int(tests[max(best, 0)]), float(gain[tests[max(best, 0)]])))
         return self._compared(found, split, terms["in_average"], node.mass)
@@ -131,7 +186,9 @@ class C45:
         left = gain - (math.log2(cuts) / mass if self.mdl else 0.0)
         return [(test, left)] if left >= TOLERANCE else []
 
-    def _compared(self, found: list[tuple[int, float]], split: np.ndarray, in_average: np.ndarray, mass: float) -> np.ndarray:
+    def _compared(
+        self, found: list[tuple[int, float]], split: np.ndarray, in_average: np.ndarray, mass: float
+    ) -> np.ndarray:
         """The average-gain filter and the best ratio among what is left."""
         result = np.full(len(split), -np.inf)
         averaged = [gain for test, gain in found if in_average[test]]
@@ -139,7 +196,11 @@ class C45:
             return result
         least = sum(averaged) / len(averaged) - SLACK if self.average_gain else -np.inf
         floor, trivial = (-SLACK, SLACK) if self.zero_gain else (0.0, TOLERANCE / mass)
-        passing = [(test, gain / split[test]) for test, gain in found if gain >= least and split[test] >= trivial]
+        passing = [
+            (test, gain / split[test])
+            for test, gain in found
+            if gain >= least and split[test] >= trivial
+        ]
         best = first_best(np.array([ratio for _, ratio in passing]), floor)
         for test, ratio in passing if best >= 0 else ():
             result[test] = min(ratio, passing[best][1])
@@ -148,23 +209,38 @@ class C45:
 
 @attrs.frozen
 class C45Release8(C45):
-    """``c45`` as Quinlan's program has it: a nominal test without gain may still divide a node, so that exclusive-or is learnt."""
+    """``c45`` as Quinlan's program has it: a nominal test without gain may still divide a node,
+    so that exclusive-or is learnt.
+    """
 
     name: ClassVar[str] = "c45_release8"
-    zero_gain: bool = param(True, "a nominal test without gain may still divide a node (C4.5); J48 makes it a leaf")
+    zero_gain: bool = param(
+        True, "a nominal test without gain may still divide a node (C4.5); J48 makes it a leaf"
+    )
 
 
 @attrs.frozen
 class C45Textbook(C45):
-    """``c45`` without the charge for cuts, the tenth of the weight that a cut asks for, and the exception for columns of many values."""
+    """``c45`` without the charge for cuts, the tenth of the weight that a cut asks for, and the
+    exception for columns of many values.
+    """
 
     name: ClassVar[str] = "c45_textbook"
     paper: ClassVar[str] = "Quinlan 1993, section 2.2"
-    scaled: bool = param(False, "cuts of numbers ask for a tenth of the known weight per class on either side instead, 25 at most")
-    mdl: bool = param(False, "deduct log2(cuts)/weight from the gain of a cut (release 8; J48's -J leaves it out)")
+    scaled: bool = param(
+        False,
+        "cuts of numbers ask for a tenth of the known weight per class on either side "
+        "instead, 25 at most",
+    )
+    mdl: bool = param(
+        False, "deduct log2(cuts)/weight from the gain of a cut (release 8; J48's -J leaves it out)"
+    )
     many_values: float = param(
-        math.inf, "nominal columns with so many values, as share of the training weight, are left out of the average; inf: none", gt=0.0
-    )  # fmt: skip
+        math.inf,
+        "nominal columns with so many values, as share of the training weight, are left out "
+        "of the average; inf: none",
+        gt=0.0,
+    )
 
 
 def _bits(weights: np.ndarray) -> np.ndarray:

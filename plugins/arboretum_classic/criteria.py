@@ -12,17 +12,22 @@ from arboretum.api import Capability, Node, Tables, param
 from arboretum_classic import kernels
 
 _ANY = (
-    Capability.classification, Capability.multiclass, Capability.regression, Capability.weights, Capability.missing,
-    Capability.multiway, Capability.thresholds,
-)  # fmt: skip
+    Capability.classification,
+    Capability.multiclass,
+    Capability.regression,
+    Capability.weights,
+    Capability.missing,
+    Capability.multiway,
+    Capability.thresholds,
+)
 
 
 @attrs.frozen
 class Reduction:
     """Impurity reduction, as scikit-learn's ``min_impurity_decrease`` counts it.
 
-    For a node S with outcomes S_v and a root R, with an impurity i of scale *mean*:
-    ``p(S)/p(R) · [i(S) − Σ_v p(S_v)/p(S) · i(S_v)]``, p the mass; of scale *total*: ``i(S) − Σ_v i(S_v)``.
+    For a node S with outcomes S_v and a root R, with an impurity i of scale *mean*: ``p(S)/p(R) ·
+    [i(S) − Σ_v p(S_v)/p(S) · i(S_v)]``, p the mass; of scale *total*: ``i(S) − Σ_v i(S_v)``.
     """
 
     kind: ClassVar[str] = "criterion"
@@ -44,18 +49,26 @@ class Reduction:
         if impurity.scale == "total":
             return kernels.reduction_total
         declared = _names(impurity.capabilities)
-        return None if "regression" in declared and "classification" not in declared else kernels.reduction_mean
+        return (
+            None
+            if "regression" in declared and "classification" not in declared
+            else kernels.reduction_mean
+        )
 
     def bounded_by_corners(self, impurity: Any) -> bool:
         """With a concave mean impurity the score is convex in the class weights of an outcome."""
-        return getattr(impurity, "scale", "") == "mean" and "concave" in _names(impurity.capabilities)
+        return getattr(impurity, "scale", "") == "mean" and "concave" in _names(
+            impurity.capabilities
+        )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         """float64[tests]; see the class."""
         return self.terms(tables, node)["decrease"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Impurity before; after (mean over the outcomes by mass, or total); the decrease that is the score."""
+        """Impurity before; after (mean over the outcomes by mass, or total); the decrease that
+        is the score.
+        """
         before = np.full(tables.n_tests, node.impurity)
         if tables.impurity_scale == "total":
             after = tables.impurity(tables.weights).sum(axis=-1)
@@ -64,7 +77,11 @@ class Reduction:
             after = tables.extra[..., 0].sum(axis=-1) / node.mass
         else:
             after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.mass
-        return {"impurity": before, "after": after, "decrease": (before - after) * (node.mass / node.total_mass)}
+        return {
+            "impurity": before,
+            "after": after,
+            "decrease": (before - after) * (node.mass / node.total_mass),
+        }
 
 
 def _names(capabilities: Any) -> set[str]:
@@ -74,22 +91,27 @@ def _names(capabilities: Any) -> set[str]:
 
 @attrs.frozen
 class GainRatio:
-    """Information gain divided by split information, both in bits of entropy over the rows at the node.
+    """Information gain divided by split information, both in bits of entropy over the rows at the
+    node.
 
-    ``[H(S) − Σ_v p(S_v)/p(S)·H(S_v)] / H(p(S_1)/p(S), …)``; a test with split information 0 is not admissible.
-    Entropy is part of the definition, whatever the run's impurity.
+    ``[H(S) − Σ_v p(S_v)/p(S)·H(S_v)] / H(p(S_1)/p(S), …)``; a test with split information 0 is not
+    admissible. Entropy is part of the definition, whatever the run's impurity.
     """
 
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "gain_ratio"
     paper: ClassVar[str] = "Quinlan 1993, section 2.2"
-    capabilities: ClassVar[tuple] = tuple(c for c in _ANY if c is not Capability.regression) + (Capability.additive,)
+    capabilities: ClassVar[tuple] = tuple(c for c in _ANY if c is not Capability.regression) + (
+        Capability.additive,
+    )
 
     def kernel(self, impurity: Any) -> Callable:
         return kernels.gain_ratio
 
     def bounded_by_corners(self, impurity: Any) -> bool:
-        """A convex gain over a concave, positive split information is quasi-convex: its maximum lies at a corner."""
+        """A convex gain over a concave, positive split information is quasi-convex: its maximum
+        lies at a corner.
+        """
         return True
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
@@ -116,9 +138,9 @@ def _bits(weights: np.ndarray) -> np.ndarray:
 class RandomChoice:
     """A baseline: a random test among those that are not constant, each with the same chance.
 
-    The score of a test is a hash of the seed, the node (its class weights and depth) and the test's position among the
-    candidates; so the tree depends on the seed alone, not on the order in which nodes or tests are looked at, and a row
-    given twice is a row of weight 2.
+    The score of a test is a hash of the seed, the node (its class weights and depth) and the test's
+    position among the candidates; so the tree depends on the seed alone, not on the order in which
+    nodes or tests are looked at, and a row given twice is a row of weight 2.
     """
 
     kind: ClassVar[str] = "criterion"
@@ -147,7 +169,9 @@ _ALL = 0xFFFFFFFFFFFFFFFF
 
 
 def _mix_one(value: int) -> int:
-    """:func:`_mix` of one number, 20 times faster than as an array: a node's weights are mixed for every block of tests."""
+    """:func:`_mix` of one number, 20 times faster than as an array: a node's weights are mixed
+    for every block of tests.
+    """
     value = value + 0x9E3779B97F4A7C15 & _ALL
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 & _ALL
     value = (value ^ value >> 27) * 0x94D049BB133111EB & _ALL

@@ -12,35 +12,57 @@ from arboretum.api import CapabilityError, Task, TestRule, Tree, param
 
 
 def levels_of(tree: Tree) -> list[TestRule]:
-    """The test of each level; raises CapabilityError for a tree that asks several tests at one depth, or gives degrees."""
+    """The test of each level; raises CapabilityError for a tree that asks several tests at one
+    depth, or gives degrees.
+    """
     levels: list[TestRule] = []
     if vague := next((rule for rule in tree.rules if rule.fuzzy), None):
-        raise CapabilityError(f"a decision table has one answer per level, but {vague.describe()!r} sends a row both ways by degrees; use --to text")
+        raise CapabilityError(
+            f"a decision table has one answer per level, but {vague.describe()!r} sends a "
+            "row both ways by degrees; use --to text"
+        )
     for depth in range(int(tree.depth_of.max())):
-        rules = [tree.rule(node) for node in np.flatnonzero((tree.depth_of == depth) & ~tree.is_leaf).tolist()]
+        rules = [
+            tree.rule(node)
+            for node in np.flatnonzero((tree.depth_of == depth) & ~tree.is_leaf).tolist()
+        ]
         if other := next((rule for rule in rules if rule != rules[0]), None):
             both = f"{rules[0].describe()!r} and {other.describe()!r}"
-            raise CapabilityError(f"a decision table needs one test per level, and level {depth + 1} asks {both}; use method=oblivious")
+            raise CapabilityError(
+                f"a decision table needs one test per level, and level {depth + 1} asks "
+                f"{both}; use method=oblivious"
+            )
         levels.append(rules[0])
     return levels
 
 
 def importances(tree: Tree) -> list[float]:
-    """What the test of each level takes from gini or variance (:meth:`arboretum.api.Tree.plain_impurity`), weighted by mass, as share of the whole."""
+    """What the test of each level takes from gini or variance
+    (:meth:`arboretum.api.Tree.plain_impurity`), weighted by mass, as share of the whole.
+    """
     left = tree.mass * tree.plain_impurity() / tree.mass[0]
     gain = left.copy()
     np.subtract.at(gain, tree.parent[1:], left[1:])
-    return np.bincount(tree.depth_of[~tree.is_leaf], gain[~tree.is_leaf], int(tree.depth_of.max())).tolist()
+    return np.bincount(
+        tree.depth_of[~tree.is_leaf], gain[~tree.is_leaf], int(tree.depth_of.max())
+    ).tolist()
 
 
 @attrs.frozen
 class DecisionTable:
-    """A row per combination of the answers of an oblivious tree's levels, with prediction, training rows and weights; text, Markdown or CSV.
+    """A row per combination of the answers of an oblivious tree's levels, with prediction, training
+    rows and weights; text, Markdown or CSV.
 
     A combination that no training row has is predicted by the last node on its way.
     """
 
-    kind, name, paper, capabilities, suffix = "export", "decision_table", "Kohavi 1995", ("classification", "regression"), ".txt"
+    kind, name, paper, capabilities, suffix = (
+        "export",
+        "decision_table",
+        "Kohavi 1995",
+        ("classification", "regression"),
+        ".txt",
+    )
 
     form: str = param("text", "how it is written", choices=("text", "markdown", "csv"))
     most: int = param(4096, "combinations, at most", ge=1)
@@ -52,28 +74,48 @@ class DecisionTable:
         levels = levels_of(tree)
         size = int(np.prod([rule.arity for rule in levels], dtype=np.float64))
         if size > self.most:
-            raise CapabilityError(f"the table would have {size:,} rows, more than most={self.most:,}; grow fewer levels, or raise it")
+            raise CapabilityError(
+                f"the table would have {size:,} rows, more than most={self.most:,}; grow "
+                "fewer levels, or raise it"
+            )
         heads = [f"{k}: {', '.join(rule.columns)}" for k, rule in enumerate(levels, 1)]
-        rows = [self._row(tree, levels, heads, outcomes) for outcomes in itertools.product(*(range(rule.arity) for rule in levels))]
+        rows = [
+            self._row(tree, levels, heads, outcomes)
+            for outcomes in itertools.product(*(range(rule.arity) for rule in levels))
+        ]
         if self.form == "csv":
             return tables.csv_table(rows)
-        written = tables.markdown_table(rows) if self.form == "markdown" else tables.text_table(rows, width=None)
-        shares = ", ".join(f"{head} {share:.3g}" for head, share in zip(heads, importances(tree), strict=True))
+        written = (
+            tables.markdown_table(rows)
+            if self.form == "markdown"
+            else tables.text_table(rows, width=None)
+        )
+        shares = ", ".join(
+            f"{head} {share:.3g}" for head, share in zip(heads, importances(tree), strict=True)
+        )
         return f"{written}\nImportance of the levels: {shares or 'none'}\n"
 
     @staticmethod
-    def _row(tree: Tree, levels: list[TestRule], heads: list[str], outcomes: tuple[int, ...]) -> dict[str, Any]:
+    def _row(
+        tree: Tree, levels: list[TestRule], heads: list[str], outcomes: tuple[int, ...]
+    ) -> dict[str, Any]:
         node, lost = 0, False
         for outcome in outcomes:
             if lost or tree.is_leaf[node]:
                 break
             child = int(tree.children(node)[outcome])
             node, lost = (node, True) if child < 0 else (child, False)
-        told = {head: rule.outcome_label(outcome) for head, rule, outcome in zip(heads, levels, outcomes, strict=True)}
+        told = {
+            head: rule.outcome_label(outcome)
+            for head, rule, outcome in zip(heads, levels, outcomes, strict=True)
+        }
         classes = tree.task is Task.classification
         told["prediction"] = tree.classes[tree.label[node]] if classes else float(tree.value[node])
-        early = not lost and tree.is_leaf[node] and tree.depth_of[node] < len(levels)  # its rows are those of several combinations
+        # its rows are those of several combinations
+        early = not lost and tree.is_leaf[node] and tree.depth_of[node] < len(levels)
         told["rows"] = None if early else 0.0 if lost else float(tree.counts[node])
         for k, name in enumerate(tree.classes):
-            told[f"weight of {name}"] = None if early else 0.0 if lost else float(tree.weights[node, k])
+            told[f"weight of {name}"] = (
+                None if early else 0.0 if lost else float(tree.weights[node, k])
+            )
         return told

@@ -22,11 +22,14 @@ class Order(enum.Enum):
 
 @attrs.frozen
 class SoftSplits(ByLevels):
-    """Grow a tree of fuzzy thresholds: a row counts in every branch by the product of its shares, and is predicted by the mean of its leaves.
+    """Grow a tree of fuzzy thresholds: a row counts in every branch by the product of its shares,
+    and is predicted by the mean of its leaves.
 
-    At a node the threshold is the crisp one that the criterion scores highest on the rows' shares; then its width is given or learned (Olaru &
-    Wehenkel 2003): of 0 and ``GRID`` standard deviations of the column the one whose two branches together predict the target with the least
-    squared error.  Categories, ordered ones too, are asked crisply.  A row without a value goes every way, by the branches' weights.
+    At a node the threshold is the crisp one that the criterion scores highest on the rows' shares;
+    then its width is given or learned (Olaru & Wehenkel 2003): of 0 and ``GRID`` standard
+    deviations of the column the one whose two branches together predict the target with the least
+    squared error.  Categories, ordered ones too, are asked crisply.  A row without a value goes
+    every way, by the branches' weights.
     """
 
     name = "soft_splits"
@@ -34,8 +37,19 @@ class SoftSplits(ByLevels):
 
     order: Order = param(Order.depth, "which node is split next; best spends max_leaves by gain")
     shape: Shape = param(Shape.linear, "how shares change around a threshold: linear or logistic")
-    width: float | None = param(None, "of every threshold, in standard deviations of its column; 0: a crisp tree; None: learned at each", ge=0.0, lt=math.inf)
-    widths: dict[str, float] = param(attrs.Factory(dict), "column of numbers → width of its thresholds in the column's own unit", ge=0.0, lt=math.inf)
+    width: float | None = param(
+        None,
+        "of every threshold, in standard deviations of its column; 0: a crisp tree; None: "
+        "learned at each",
+        ge=0.0,
+        lt=math.inf,
+    )
+    widths: dict[str, float] = param(
+        attrs.Factory(dict),
+        "column of numbers → width of its thresholds in the column's own unit",
+        ge=0.0,
+        lt=math.inf,
+    )
 
     @property
     def fuzzy(self) -> bool:
@@ -51,4 +65,6 @@ class SoftSplits(ByLevels):
         root = growth.run(self.order.value)
         tree = to_tree(root, problem.objects, growth.space.statistics)
         notes = growth.notes(self.order.value, False)
-        return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes)
+        return Solution(
+            tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, notes
+        )

@@ -30,7 +30,10 @@ def _known_shape(instance: Any, attribute: Any, value: str) -> None:
 
 def _number(instance: Any, attribute: Any, value: float) -> None:
     if not math.isfinite(value) or (attribute.name == "width" and value < 0):
-        raise DataError(f"FuzzyThreshold.{attribute.name} must be a finite number{' ≥ 0' * (attribute.name == 'width')}; got {value!r}")
+        raise DataError(
+            f"FuzzyThreshold.{attribute.name} must be a finite "
+            f"number{' ≥ 0' * (attribute.name == 'width')}; got {value!r}"
+        )
 
 
 def shares_above(values: np.ndarray, threshold: float, width: float, shape: str) -> np.ndarray:
@@ -42,16 +45,18 @@ def shares_above(values: np.ndarray, threshold: float, width: float, shape: str)
         return np.clip(z + 0.5, 0.0, 1.0)
     return np.where(np.abs(z) >= CUT, z > 0, 1.0 / (1.0 + np.exp(-STEEP * np.clip(z, -CUT, CUT))))
 
+
 SHORT = {"": "", "days": " days", "seconds": " s", "milliseconds": " ms", "microseconds": " µs"}
 """Unit of dates → how a width in it is written."""
 
 
 @attrs.frozen
 class FuzzyThreshold(TestRule):
-    """Continuous ``column``: the share that goes to outcome 1, "above", rises from 0 to 1 within ``width`` around ``threshold``.
+    """Continuous ``column``: the share that goes to outcome 1, "above", rises from 0 to 1 within
+    ``width`` around ``threshold``.
 
-    linear: evenly.   logistic: 1 / (1 + exp(−4 z)), z the distance in widths, as steep at the threshold; cut to 0 and 1 two widths away.
-    width 0: ``value > threshold``.
+    linear: evenly.   logistic: 1 / (1 + exp(−4 z)), z the distance in widths, as steep at the
+    threshold; cut to 0 and 1 two widths away. width 0: ``value > threshold``.
     """
 
     tag: ClassVar[str] = "fuzzy_threshold"
@@ -76,6 +81,13 @@ class FuzzyThreshold(TestRule):
         return 1.0 - above, above
 
     def outcome_label(self, outcome: int) -> str:
-        around = "" if self.width == 0 else f" ± {spell(float(f'{self.width / 2:.3g}'))}{SHORT[self.unit]}"
+        around = (
+            ""
+            if self.width == 0
+            else f" ± {spell(float(f'{self.width / 2:.3g}'))}{SHORT[self.unit]}"
+        )
         shape = " (logistic)" if self.shape == "logistic" and self.width > 0 else ""
-        return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}{around}{shape}"
+        return (
+            f"{'≤' if outcome == 0 else '>'} "
+            f"{spell(self.threshold, self.unit, self.digits)}{around}{shape}"
+        )

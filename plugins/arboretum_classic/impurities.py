@@ -13,7 +13,13 @@ import numpy as np
 from arboretum.api import Capability, DataError, Encoded, Task, param
 from arboretum_classic import kernels, reference
 
-_CLASSES = (Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave)
+_CLASSES = (
+    Capability.classification,
+    Capability.multiclass,
+    Capability.weights,
+    Capability.additive,
+    Capability.concave,
+)
 
 
 def _shares(weights: np.ndarray) -> np.ndarray:
@@ -32,7 +38,9 @@ class _Mean:
 
 @attrs.frozen
 class Gini(_Mean):
-    """Gini index: 1 − Σ p_k² (0 if the mass is 0); the chance that two objects drawn with replacement differ in class."""
+    """Gini index: 1 − Σ p_k² (0 if the mass is 0); the chance that two objects drawn with
+    replacement differ in class.
+    """
 
     name: ClassVar[str] = "gini"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 4.3"
@@ -77,7 +85,12 @@ class Variance(_Mean):
 
     name: ClassVar[str] = "variance"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.3"
-    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.additive, Capability.concave)
+    capabilities: ClassVar[tuple] = (
+        Capability.regression,
+        Capability.weights,
+        Capability.additive,
+        Capability.concave,
+    )
     kernel = staticmethod(kernels.variance)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -91,13 +104,18 @@ class Variance(_Mean):
 class AbsoluteError(_Mean):
     """Mean absolute deviation from the median; a leaf predicts the median.
 
-    Not a function of additive tables: medians do not add up.  The engine scans raw columns with ``prefix``, which keeps
-    the deviations of every prefix of the sorted node in O(log n) per object; other features are refused.
+    Not a function of additive tables: medians do not add up.  The engine scans raw columns with
+    ``prefix``, which keeps the deviations of every prefix of the sorted node in O(log n) per
+    object; other features are refused.
     """
 
     name: ClassVar[str] = "absolute_error"
     paper: ClassVar[str] = "Breiman, Friedman, Olshen & Stone 1984, section 8.11"
-    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
+    capabilities: ClassVar[tuple] = (
+        Capability.regression,
+        Capability.weights,
+        Capability.thresholds,
+    )
     prefix = staticmethod(kernels.absolute_deviations)
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
@@ -105,23 +123,33 @@ class AbsoluteError(_Mean):
         return float(np.average(np.abs(y - self.leaf_value(y, weight)), weights=weight))
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The weighted median (the middle of the two, where half of the weight lies on either side)."""
+        """The weighted median (the middle of the two, where half of the weight lies on either
+        side).
+        """
         return reference.weighted_median(y, weight)
 
 
 @attrs.frozen
 class Poisson(_Mean):
-    """Half the mean Poisson deviance, Σ w y log(y / ȳ) / Σ w, of counts or rates ≥ 0; a leaf predicts the mean.
+    """Half the mean Poisson deviance, Σ w y log(y / ȳ) / Σ w, of counts or rates ≥ 0; a leaf
+    predicts the mean.
 
-    As in scikit-learn a test does not compete if an outcome of it has nothing but zeros, which a leaf would predict; rpart lets it (``zeros``).  Σ wy log y is
-    no moment, so the engine scans raw columns with ``prefix``; other features are refused.
+    As in scikit-learn a test does not compete if an outcome of it has nothing but zeros, which a
+    leaf would predict; rpart lets it (``zeros``).  Σ wy log y is no moment, so the engine scans raw
+    columns with ``prefix``; other features are refused.
     """
 
     name: ClassVar[str] = "poisson"
     paper: ClassVar[str] = "Therneau & Atkinson, rpart; scikit-learn's criterion of that name"
-    capabilities: ClassVar[tuple] = (Capability.regression, Capability.weights, Capability.thresholds)
+    capabilities: ClassVar[tuple] = (
+        Capability.regression,
+        Capability.weights,
+        Capability.thresholds,
+    )
     about: ClassVar[float] = 0.0
-    zeros: bool = param(False, "whether an outcome may have nothing but zeros, as in rpart; its deviance is 0")
+    zeros: bool = param(
+        False, "whether an outcome may have nothing but zeros, as in rpart; its deviance is 0"
+    )
 
     @property
     def prefix(self):
@@ -131,13 +159,20 @@ class Poisson(_Mean):
         """Itself.  Raises DataError for targets that are no counts or rates."""
         if objects.y is not None and not (objects.y.min() >= 0 and objects.y.sum() > 0):
             got = f"the least is {objects.y.min():g}" if objects.y.min() < 0 else "all are 0"
-            raise DataError(f"impurity poisson needs targets ≥ 0 with a positive sum; {got} in {objects.table.target.name!r}: use impurity=variance")
+            raise DataError(
+                f"impurity poisson needs targets ≥ 0 with a positive sum; {got} in "
+                f"{objects.table.target.name!r}: use impurity=variance"
+            )
         return self
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
         """The impurity of the objects themselves, 0 where all are 0.   y, weight : float64[n]."""
         mean, some = float(np.average(y, weights=weight)), y > 0
-        return max(float(weight[some] @ (y[some] * np.log(y[some] / mean))) / float(weight.sum()), 0.0) if mean > 0 else 0.0
+        return (
+            max(float(weight[some] @ (y[some] * np.log(y[some] / mean))) / float(weight.sum()), 0.0)
+            if mean > 0
+            else 0.0
+        )
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
         """The weighted mean."""
@@ -146,10 +181,12 @@ class Poisson(_Mean):
 
 @attrs.frozen
 class SquaredPairs(_Mean):
-    """Σ_i Σ_j ½ (y_i − y_j)² over ordered pairs, (Σw)² times the variance: a total, which a reduction does not weigh by mass.
+    """Σ_i Σ_j ½ (y_i − y_j)² over ordered pairs, (Σw)² times the variance: a total, which a
+    reduction does not weigh by mass.
 
-    The lecture's reduction weighs it by mass all the same, a set then counting by the third power of its mass; divided by the number of
-    ordered pairs it is the variance, which is what the usual CART weighs: ``impurity=variance``.
+    The lecture's reduction weighs it by mass all the same, a set then counting by the third power
+    of its mass; divided by the number of ordered pairs it is the variance, which is what the usual
+    CART weighs: ``impurity=variance``.
     """
 
     name: ClassVar[str] = "squared_pairs"

@@ -1,4 +1,5 @@
-"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
+"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
+twins.
 
 Sums are written out here or in ``arboretum.kernels.impurity_sums``: a kernel must not allocate.
 """
@@ -185,14 +186,17 @@ def poisson_deviances(y, weight, out):
         out[i] = max(logs - total * math.log(total / mass), 0.0) if total > 0.0 else OF_ZEROS
 
 
-poisson_deviances_with_zeros = baked(poisson_deviances, "poisson_deviances_with_zeros", OF_ZEROS=0.0)
+poisson_deviances_with_zeros = baked(
+    poisson_deviances, "poisson_deviances_with_zeros", OF_ZEROS=0.0
+)
 
 
 @prefix_kernel
 def absolute_deviations(y, weight, out):
     """Σ w |y − median| of every prefix.
 
-    Two Fenwick trees over the ranks of y keep Σw and Σwy; the median is found by descent, O(log n) per object.
+    Two Fenwick trees over the ranks of y keep Σw and Σwy; the median is found by descent, O(log n)
+    per object.
     """
     n = len(y)
     order = np.argsort(y)
@@ -226,4 +230,6 @@ def absolute_deviations(y, weight, out):
                 below_wy += sum_wy[ahead]
             step //= 2
         median = y[order[min(position, n - 1)]]
-        out[i] = max(median * below_w - below_wy + (total_wy - below_wy) - median * (total_w - below_w), 0.0)
+        out[i] = max(
+            median * below_w - below_wy + (total_wy - below_wy) - median * (total_w - below_w), 0.0
+        )

@@ -1,9 +1,12 @@
-"""C4.5's growth in one kernel; its twin is the criterion in ``c45.py``, asked node by node by the framework's loop.
+"""C4.5's growth in one kernel; its twin is the criterion in ``c45.py``, asked node by node by the
+framework's loop.
 
-Nodes are taken depth first, first branch first, so that they come out in preorder.  What a node holds lies on top of the pool: its rows with
-their shares, and of each number a run of those that have a value, in ascending order (see :mod:`arboretum.kernels.runs`; an entry of a run
-names a row by its place at the node).  The branches are written over their node, the first one last; a row without the value of the chosen
-test is in every branch, so that they can be longer than the node was.
+Nodes are taken depth first, first branch first, so that they come out in preorder.  What a node
+holds lies on top of the pool: its rows with their shares, and of each number a run of those that
+have a value, in ascending order (see :mod:`arboretum.kernels.runs`; an entry of a run names a row
+by its place at the node).  The branches are written over their node, the first one last; a row
+without the value of the chosen test is in every branch, so that they can be longer than the node
+was.
 
 | name | meaning |
 |---|---|
@@ -21,31 +24,48 @@ from arboretum.kernels.runs import CLASS, OBJECT, TO_CLASS, TO_RANK, separated
 from arboretum_classic.c45 import MOST_OBJECTS, SLACK, TOLERANCE
 
 LOST = -1  # in ``goes``: the row has no value
-LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)  # columns of an open node; from KNOWN on, the length of each number's run
-COLUMN, BIN, ABOVE, OUTCOME = range(4)  # whole numbers of a node: its test (column −1 at a leaf), and where it hangs
+# columns of an open node; from KNOWN on, the length of each number's run
+LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)
+# whole numbers of a node: its test (column −1 at a leaf), and where it hangs
+COLUMN, BIN, ABOVE, OUTCOME = range(4)
 CUT, SCORE, COUNT, WEIGHTS = range(4)  # the others; from WEIGHTS on, those of the classes
 ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
 
 Columns = namedtuple("Columns", "number at in_average codes offset tests")
-"""The columns that tests read, in the order of the table.
-number, at : bool[c], int64[c], whether it is a number, and its place among those of its sort.   in_average : bool[c].
-codes : uint[n, nominal], a value's bin, the number of bins without a value.   offset : int64[nominal + 1], bins of each, one more than
-it has values.   tests : int64[nominal], 0: one with a branch per value, else so many "value k or not"."""
+"""The columns that tests read, in the order of the table. number, at : bool[c], int64[c], whether
+it is a number, and its place among those of its sort.
+
+in_average : bool[c]. codes : uint[n, nominal], a value's bin, the number of bins without a value.
+offset : int64[nominal + 1], bins of each, one more than it has values.
+tests : int64[nominal], 0: one with a branch per value, else so many "value k or not".
+"""
 
 Objects = namedtuple("Objects", "label weight count logs distinct reach close")
-"""label, weight, count : of each row; weight is empty where all weigh 1 and count once.   logs : log2 of 0 … n (0 of 0) where that holds and no
-value is missing, else empty.   distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``."""
+"""label, weight, count : of each row; weight is empty where all weigh 1 and count once.
+
+logs : log2 of 0 … n (0 of 0) where that holds and no value is missing, else empty.
+distinct, reach : [numbers, n], close : bool[numbers], of ``rank_columns``.
+"""
 
 Pool = namedtuple("Pool", "who share runs spare spare_share")
-"""who, share : int32[size], float64[size].   runs : uint64[numbers, size].   spare, spare_share : for moving them."""
+"""who, share : int32[size], float64[size].
+
+runs : uint64[numbers, size].
+spare, spare_share : for moving them.
+"""
 
 Found = namedtuple("Found", "gain split place cut usable")
-"""Of each column its best test: gain (less the charge), split information · W, bin or position of the cut, cut; and whether it has one."""
+"""Of each column its best test: gain (less the charge), split information · W, bin or position
+of the cut, cut; and whether it has one.
+"""
 
 Scratch = namedtuple("Scratch", "own goes place to bins left total slope")
-"""own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and its place there.
-to : int32[open branches, n], the same branch by branch (see :func:`pick`), where there are no more.
-bins : float64[bins, classes].   left, total, slope : float64[classes]."""
+"""own, goes, place : float64, int16, int32[n], of each row of the node its weight, its branch, and
+its place there. to : int32[open branches, n], the same branch by branch (see :func:`pick`), where
+there are no more. bins : float64[bins, classes].
+
+left, total, slope : float64[classes].
+"""
 
 
 @jit(inline=True, borrow=True)
@@ -69,13 +89,19 @@ def gain_of(without, within, known, whole):
 
 @jit(inner=True, borrow=True)
 def split_of(branches, known, whole, logs):
-    """W times the split information; rows without a value are a branch of their own.   branches : Σ xlog(W_v)."""
+    """W times the split information; rows without a value are a branch of their own.
+
+    branches : Σ xlog(W_v).
+    """
     return xlog(whole, logs) - branches - xlog(whole - known, logs)
 
 
 @jit(inner=True, borrow=True)
 def many_way(bins, whole, rule, logs):
-    """(gain, split, usable) of the test with a branch per bin.   bins : float64[bins, classes], of the rows with a value."""
+    """(gain, split, usable) of the test with a branch per bin.
+
+    bins : float64[bins, classes], of the rows with a value.
+    """
     known, within, branches, heavy, without = 0.0, 0.0, 0.0, 0, 0.0
     for b in range(len(bins)):
         mass = 0.0
@@ -98,7 +124,10 @@ def many_way(bins, whole, rule, logs):
 
 @jit(inner=True, borrow=True)
 def one_value(bins, n_tests, whole, rule, logs, pair):
-    """(gain, split, bin, usable) of the best test "value k or not", by its ratio.   pair : float64[2, classes], scratch."""
+    """(gain, split, bin, usable) of the best test "value k or not", by its ratio.
+
+    pair : float64[2, classes], scratch.
+    """
     best, kept, at = 0.0, (0.0, 0.0), -1
     for b in range(n_tests):
         for k in range(bins.shape[1]):
@@ -122,11 +151,19 @@ def weight_of(entry, own, unit):
 def best_cut(run, reach, close, logs, whole, rule, scratch):
     """(gain, split, position, cuts) of the best cut of a run; position −1 where none can be used.
 
-    Cuts that cannot gain more than the best, or than their choice will be charged, are passed over.  As rows of class k move to the left,
-    W · gain rises per unit of weight by log2(left_k/left · right/right_k): scratch.slope holds a bound of it until as much has moved as there
-    is room, in bits; it is at least 1, so that no more than that moves; and −log2 x is on average 1/ln 2 more on 0 … x than at x.
+    Cuts that cannot gain more than the best, or than their choice will be charged, are passed over.
+    As rows of class k move to the left, W · gain rises per unit of weight by log2(left_k/left ·
+    right/right_k): scratch.slope holds a bound of it until as much has moved as there is room, in
+    bits; it is at least 1, so that no more than that moves; and −log2 x is on average 1/ln 2 more
+    on 0 … x than at x.
     """
-    own, left, total, slope, unit = scratch.own, scratch.left, scratch.total, scratch.slope, len(logs) > 0
+    own, left, total, slope, unit = (
+        scratch.own,
+        scratch.left,
+        scratch.total,
+        scratch.slope,
+        len(logs) > 0,
+    )
     known, without, low, high, first, last, cuts = 0.0, 0.0, 0.0, 0.0, -1, len(run) - 1, 0
     for k in range(len(total)):
         left[k], total[k], slope[k] = 0.0, 0.0, 0.0
@@ -141,7 +178,11 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
         without -= xlog(total[k], logs)
     without += xlog(known, logs)
     least = known / (10.0 * len(total))
-    least = (min(least, MOST_OBJECTS) if rule.scaled and least - rule.min_objects >= TOLERANCE else rule.min_objects) - TOLERANCE
+    least = (
+        min(least, MOST_OBJECTS)
+        if rule.scaled and least - rule.min_objects >= TOLERANCE
+        else rule.min_objects
+    ) - TOLERANCE
     while low <= least and first < last:  # to the first cut with enough on its left
         first += 1
         mass = weight_of(run[first], own, unit)
@@ -152,7 +193,11 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
         last -= 1
     before = run[first]
     for entry in run[first + 1 : last + 2]:
-        cuts += separated(before, entry, reach, True) if close else np.int64(entry >> TO_RANK != before >> TO_RANK)
+        cuts += (
+            separated(before, entry, reach, True)
+            if close
+            else np.int64(entry >> TO_RANK != before >> TO_RANK)
+        )
         before = entry
     charge = np.log2(cuts) if rule.mdl and cuts > 0 else 0.0
     if cuts == 0 or without - charge < 0.0:
@@ -178,7 +223,9 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
             most = max(room, 0.0)
             for k in range(len(total)):
                 right = max(total[k] - left[k] - most, (total[k] - left[k]) / np.e, TOLERANCE)
-                slope[k] = max(np.log2((known - low) * (left[k] + most) / ((low + most) * right)), 1.0)
+                slope[k] = max(
+                    np.log2((known - low) * (left[k] + most) / ((low + most) * right)), 1.0
+                )
     split = split_of(xlog(low_at, logs) + xlog(known - low_at, logs), known, whole, logs)
     return best, split, at, cuts
 
@@ -201,7 +248,9 @@ def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
     """Find the best test of each column at a node.   item : int64[·], the open node."""
     low, logs = item[LOW], objects.logs
     for e in range(item[HIGH] - low if len(logs) == 0 else 0):
-        scratch.own[e] = pool.share[low + e] * (objects.weight[pool.who[low + e]] if len(objects.weight) else 1.0)
+        scratch.own[e] = pool.share[low + e] * (
+            objects.weight[pool.who[low + e]] if len(objects.weight) else 1.0
+        )
     if len(columns.tests):
         count_bins(pool.who[low : item[HIGH]], columns, objects, scratch)
     for c in range(len(columns.at)):
@@ -211,7 +260,9 @@ def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
             if item[KNOWN + f] < 2:
                 continue
             run, value = pool.runs[f, low : low + item[KNOWN + f]], objects.distinct[f]
-            gain, split, at, cuts = best_cut(run, objects.reach[f], objects.close[f], logs, whole, rule, scratch)
+            gain, split, at, cuts = best_cut(
+                run, objects.reach[f], objects.close[f], logs, whole, rule, scratch
+            )
             if at < 0:
                 continue
             if rule.mdl:
@@ -219,18 +270,30 @@ def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
             below, above = value[run[at] >> TO_RANK], value[run[at + 1] >> TO_RANK]
             middle = (below + above) / 2.0
             found.cut[c] = below if middle == above else middle
-            found.gain[c], found.split[c], found.place[c], found.usable[c] = gain, split, at, gain >= TOLERANCE
+            found.gain[c], found.split[c], found.place[c], found.usable[c] = (
+                gain,
+                split,
+                at,
+                gain >= TOLERANCE,
+            )
         else:
-            bins, n_tests = scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1], columns.tests[f]
+            bins, n_tests = (
+                scratch.bins[columns.offset[f] : columns.offset[f + 1] - 1],
+                columns.tests[f],
+            )
             if n_tests == 0:
                 found.gain[c], found.split[c], found.usable[c] = many_way(bins, whole, rule, logs)
             else:
-                found.gain[c], found.split[c], found.place[c], found.usable[c] = one_value(bins, n_tests, whole, rule, logs, pair)
+                found.gain[c], found.split[c], found.place[c], found.usable[c] = one_value(
+                    bins, n_tests, whole, rule, logs, pair
+                )
 
 
 @jit(inner=True, borrow=True)
 def choose(found, in_average, whole, rule):
-    """(column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests whose gain is not below the average."""
+    """(column, ratio) of the node's test, (−1, 0) without any: the best ratio of the tests whose
+    gain is not below the average.
+    """
     total, n = 0.0, 0
     for c in range(len(in_average)):
         if found.usable[c] and in_average[c]:
@@ -238,7 +301,12 @@ def choose(found, in_average, whole, rule):
             n += 1
     if n == 0:
         return -1, 0.0
-    best, least, trivial, at = 0.0, total / n - SLACK if rule.average_gain else -np.inf, TOLERANCE, -1
+    best, least, trivial, at = (
+        0.0,
+        total / n - SLACK if rule.average_gain else -np.inf,
+        TOLERANCE,
+        -1,
+    )
     if rule.zero_gain:
         best, trivial = -SLACK, SLACK * whole
     for c in range(len(in_average)):
@@ -251,7 +319,9 @@ def choose(found, in_average, whole, rule):
 
 @jit(inner=True, borrow=True)
 def send(pool, item, columns, c, found, goes):
-    """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns the number of branches."""
+    """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns
+    the number of branches.
+    """
     f, who = columns.at[c], pool.who[item[LOW] : item[HIGH]]
     if columns.number[c]:
         goes[: len(who)] = LOST
@@ -262,7 +332,9 @@ def send(pool, item, columns, c, found, goes):
     bins = columns.offset[f + 1] - columns.offset[f] - 1
     for e in range(len(who)):
         b = np.int64(columns.codes[who[e], f])
-        goes[e] = LOST if b == bins else b if columns.tests[f] == 0 else np.int64(b != found.place[c])
+        goes[e] = (
+            LOST if b == bins else b if columns.tests[f] == 0 else np.int64(b != found.place[c])
+        )
     return bins if columns.tests[f] == 0 else 2
 
 
@@ -270,7 +342,8 @@ def send(pool, item, columns, c, found, goes):
 def weigh(pool, item, objects, goes, numbers, portion):
     """Add up what goes to each branch; rows without a value in proportion to the others' weight.
 
-    numbers : float64[branches + 1, ·], receives a node's numbers of each branch, last of the rows without a value.
+    numbers : float64[branches + 1, ·], receives a node's numbers of each branch, last of the rows
+        without a value.
     portion : float64[branches], receives the proportions.
     """
     numbers[:] = 0.0
@@ -279,7 +352,9 @@ def weigh(pool, item, objects, goes, numbers, portion):
         r, share = np.uintp(pool.who[item[LOW] + e]), pool.share[item[LOW] + e]
         v = np.int64(goes[e]) if goes[e] != LOST else lost
         numbers[v, COUNT] += share * (objects.count[r] if len(objects.weight) else 1.0)
-        numbers[v, WEIGHTS + objects.label[r]] += share * (objects.weight[r] if len(objects.weight) else 1.0)
+        numbers[v, WEIGHTS + objects.label[r]] += share * (
+            objects.weight[r] if len(objects.weight) else 1.0
+        )
     for v in range(lost):
         portion[v] = 0.0
         for k in range(WEIGHTS, numbers.shape[1]):
@@ -297,7 +372,9 @@ Bounds = namedtuple("Bounds", "depth rows")
 
 @jit(inner=True)
 def is_leaf(numbers, depth, rule, bounds):
-    """Whether a node is one before its tests are looked at: too light, of one class, of too few rows, or too deep."""
+    """Whether a node is one before its tests are looked at: too light, of one class, of too few
+    rows, or too deep.
+    """
     total = numbers[WEIGHTS:].sum()
     light = total < 2.0 * rule.min_objects - TOLERANCE or np.rint(numbers[COUNT]) < bounds.rows
     return light or total - numbers[WEIGHTS:].max() < TOLERANCE or depth >= bounds.depth
@@ -305,9 +382,11 @@ def is_leaf(numbers, depth, rule, bounds):
 
 @jit(inner=True, borrow=True)
 def lay_out(item, scratch, size, below):
-    """Give each row its place in its branch, and each open branch its segment; rows without a value come behind the others.
+    """Give each row its place in its branch, and each open branch its segment; rows without a value
+    come behind the others.
 
-    size : int64[branches + 1], receives the rows of each branch, last those without a value.   Returns where the segments end.
+    size : int64[branches + 1], receives the rows of each branch, last those without a value.
+        Returns where the segments end.
     """
     size[:] = 0
     for e in range(item[HIGH] - item[LOW]):
@@ -324,11 +403,20 @@ def lay_out(item, scratch, size, below):
 
 @jit(inner=True, borrow=True)
 def hand_down(pool, item, scratch, size, portion, ends, below):
-    """Write the rows and runs of the open branches over those of the node.   below : int64[branches, ·], the branches as open nodes.
+    """Write the rows and runs of the open branches over those of the node.
 
-    ends : int64[branches], scratch.   size : of :func:`lay_out`.
+    below : int64[branches, ·], the branches as open nodes.
+
+    ends : int64[branches], scratch.
+    size : of :func:`lay_out`.
     """
-    goes, place, spare, share, low = scratch.goes, scratch.place, pool.spare, pool.spare_share, item[LOW]
+    goes, place, spare, share, low = (
+        scratch.goes,
+        scratch.place,
+        pool.spare,
+        pool.spare_share,
+        item[LOW],
+    )
     for e in range(item[HIGH] - low):
         if goes[e] != LOST and not below[goes[e], LEAF]:
             at = below[goes[e], LOW] + place[e]
@@ -372,7 +460,9 @@ def copy(source, out):
 
 @jit(inner=True, borrow=True)
 def pick(run, to, out):
-    """Copy the entries of one branch; return how many.   to : int32[·], of each row its place in the branch, −1 where it is not there.
+    """Copy the entries of one branch; return how many.
+
+    to : int32[·], of each row its place in the branch, −1 where it is not there.
 
     No jump depends on the row: ``out[n]`` is written at any rate, and kept if it belongs there.
     """
@@ -386,11 +476,18 @@ def pick(run, to, out):
 
 @jit(inner=True, borrow=True)
 def deal(run, size, ends, below, scratch, spare):
-    """Copy the entries of a run to all open branches in one pass, however many.   ends : int64[branches], receives where they end."""
+    """Copy the entries of a run to all open branches in one pass, however many.
+
+    ends : int64[branches], receives where they end.
+    """
     for v in range(len(below)):
         ends[v] = below[v, LOW]
     for entry in run:
-        g, place, entry = scratch.goes[entry & OBJECT], np.uint64(scratch.place[entry & OBJECT]), entry & ~OBJECT
+        g, place, entry = (
+            scratch.goes[entry & OBJECT],
+            np.uint64(scratch.place[entry & OBJECT]),
+            entry & ~OBJECT,
+        )
         if g != LOST:
             if not below[g, LEAF]:
                 spare[ends[g]] = entry | place
@@ -421,9 +518,13 @@ def roomier(pool, size):
 
 @jit
 def grow(pool, columns, objects, rule, scratch, root, bounds):
-    """Grow a tree from its root: int64[1, ·] as an open node.   Returns (int64[nodes, 4], float64[nodes, ·]) in preorder."""
+    """Grow a tree from its root: int64[1, ·] as an open node.   Returns (int64[nodes, 4],
+    float64[nodes, ·]) in preorder.
+    """
     classes, c = len(scratch.left), len(columns.at)
-    found = Found(np.zeros(c), np.zeros(c), np.zeros(c, np.int64), np.zeros(c), np.zeros(c, np.bool_))
+    found = Found(
+        np.zeros(c), np.zeros(c), np.zeros(c, np.int64), np.zeros(c), np.zeros(c, np.bool_)
+    )
     waiting, carried = longer(root, 64), np.zeros((64, WEIGHTS + classes))
     whole_of, real_of = np.empty((1024, 4), np.int64), np.empty((1024, WEIGHTS + classes))
     pair, n, top = np.zeros((2, classes)), 0, 1
@@ -438,7 +539,12 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
             whole_of, real_of = longer(whole_of, 2 * n), longer(real_of, 2 * n)
         item, weights = waiting[top].copy(), carried[top, WEIGHTS:].copy()
         whole_of[n], real_of[n] = -1, carried[top]
-        whole_of[n, ABOVE], whole_of[n, OUTCOME], real_of[n, CUT], real_of[n, SCORE] = item[PARENT], item[BRANCH], np.nan, np.nan
+        whole_of[n, ABOVE], whole_of[n, OUTCOME], real_of[n, CUT], real_of[n, SCORE] = (
+            item[PARENT],
+            item[BRANCH],
+            np.nan,
+            np.nan,
+        )
         n += 1
         if item[LEAF]:
             continue
@@ -450,7 +556,11 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
         whole_of[n - 1, COLUMN], real_of[n - 1, SCORE] = c, ratio
         whole_of[n - 1, BIN], real_of[n - 1, CUT] = found.place[c], found.cut[c]
         branches = send(pool, item, columns, c, found, scratch.goes)
-        below, numbers, portion = np.zeros((branches, len(item)), np.int64), np.empty((branches + 1, WEIGHTS + classes)), np.empty(branches)
+        below, numbers, portion = (
+            np.zeros((branches, len(item)), np.int64),
+            np.empty((branches + 1, WEIGHTS + classes)),
+            np.empty(branches),
+        )
         weigh(pool, item, objects, scratch.goes, numbers, portion)
         for v in range(branches):
             below[v, PARENT], below[v, BRANCH], below[v, DEPTH] = n - 1, v, item[DEPTH] + 1
@@ -462,7 +572,10 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
                 pool = roomier(pool, 2 * end)
             hand_down(pool, item, scratch, size, portion, np.empty(branches, np.int64), below)
         if top + branches > len(waiting):
-            waiting, carried = longer(waiting, 2 * (top + branches)), longer(carried, 2 * (top + branches))
+            waiting, carried = (
+                longer(waiting, 2 * (top + branches)),
+                longer(carried, 2 * (top + branches)),
+            )
         for v in range(branches - 1, -1, -1):
             if portion[v] > 0.0:
                 waiting[top], carried[top] = below[v], numbers[v]

@@ -1,4 +1,6 @@
-"""Significance of one table, compiled; ``least_p`` in ``tests/test_chi2.py`` is the NumPy and SciPy twin."""
+"""Significance of one table, compiled; ``least_p`` in ``tests/test_chi2.py`` is the NumPy and
+SciPy twin.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,23 @@ PLAIN, YATES, EXACT = range(3)
 SMALL = PLAIN
 FEW = 5.0  # expected rows of a cell below which χ² is a poor approximation (Cochran 1954)
 MOST = 1 << 16  # tables with the same margins up to which the exact test lists them
-CLOSE = 1e-7  # relative: tables whose probabilities differ by less are equally probable, as in R's fisher.test
+# relative: tables whose probabilities differ by less are equally probable, as in R's fisher.test
+CLOSE = 1e-7
 LOG_FACTORIALS = np.array([math.lgamma(k + 1.0) for k in range(1024)])
 SURE = 1e300  # in place of ∞, which a score may not be
 ROUNDING = 1e-9
-"""Relative; α is meant up to it.  p of Fisher's test can be α itself (1/20), and forms that add up in another order must decide as one.  χ² of n
-cells is wrong by some n ε of itself (ε = 2⁻⁵²), p by χ²/2 times as much: below 1e-12 where p is not below 1e-100."""
+"""Relative; α is meant up to it.  p of Fisher's test can be α itself (1/20), and forms that add up
+in another order must decide as one.  χ² of n cells is wrong by some n ε of itself (ε = 2⁻⁵²), p by
+χ²/2 times as much: below 1e-12 where p is not below 1e-100.
+"""
 
 
 @criterion_kernel
 def worth(weights, counts, price, extra, node):
-    """α/p of a test, which is significant from 1 on.   counts : the rows that the weights stand for; all 0: weights are rows."""
+    """α/p of a test, which is significant from 1 on.
+
+    counts : the rows that the weights stand for; all 0: weights are rows.
+    """
     rows, mass = 0, 0.0
     for v in range(weights.shape[0]):
         mass += in_row(weights, v)
@@ -51,7 +59,11 @@ def in_column(weights, k):
 
 @kernel_part
 def p_value(weights, rows, small):
-    """p of a table; 1 where one row or column is not empty.   weights : float64[outcomes, classes].   rows : that a weight of 1 stands for."""
+    """p of a table; 1 where one row or column is not empty.
+
+    weights : float64[outcomes, classes].
+    rows : that a weight of 1 stands for.
+    """
     total, outcomes, classes, statistic, least = 0.0, 0, 0, 0.0, math.inf
     for v in range(weights.shape[0]):
         outcomes += in_row(weights, v) > 0.0
@@ -80,8 +92,10 @@ def p_value(weights, rows, small):
 
 @kernel_part
 def chi2_tail(degrees, statistic):
-    """How probable a χ² of so many degrees of freedom is above ``statistic``: Q(degrees/2, χ²/2) of the incomplete gamma function, a finite
-    sum for whole degrees (Abramowitz & Stegun 26.4.4 and 26.4.5), of positive terms."""
+    """How probable a χ² of so many degrees of freedom is above ``statistic``: Q(degrees/2, χ²/2) of
+    the incomplete gamma function, a finite sum for whole degrees (Abramowitz & Stegun 26.4.4 and
+    26.4.5), of positive terms.
+    """
     half, a = statistic / 2.0, 0.5 * (degrees % 2)
     if half <= 0.0:
         return 1.0
@@ -99,7 +113,9 @@ def log_factorial(k):
 
 @kernel_part
 def fisher_of_four(weights, rows):
-    """As :func:`fisher`, of two by two, without its memory: from the table itself to those of a larger, then of a smaller first cell."""
+    """As :func:`fisher`, of two by two, without its memory: from the table itself to those of a
+    larger, then of a smaller first cell.
+    """
     a, b = np.rint(weights[0, 0] * rows), np.rint(weights[0, 1] * rows)
     c, d = np.rint(weights[1, 0] * rows), np.rint(weights[1, 1] * rows)
     part, whole = 1.0, 1.0
@@ -116,14 +132,20 @@ def fisher_of_four(weights, rows):
 
 @kernel_part
 def fisher(weights, rows):
-    """p of Fisher's exact test, of Freeman and Halton for more than two by two: how probable are the tables of the same margins that are no
-    more probable; NaN where they are more than MOST.
+    """p of Fisher's exact test, of Freeman and Halton for more than two by two: how probable are
+    the tables of the same margins that are no more probable; NaN where they are more than MOST.
 
-    They are listed cell by cell, column by column; the last column has the rest.  Of each cell: how many of its column are left to it and
-    to those below, how many it has, and −Σ log cell! before it.
+    They are listed cell by cell, column by column; the last column has the rest.  Of each cell: how
+    many of its column are left to it and to those below, how many it has, and −Σ log cell! before
+    it.
     """
     outcomes, free = weights.shape[0], weights.shape[0] * (weights.shape[1] - 1)
-    left, need, cell, logs = np.zeros(outcomes), np.empty(free + 1), np.empty(free + 1), np.zeros(free + 1)
+    left, need, cell, logs = (
+        np.zeros(outcomes),
+        np.empty(free + 1),
+        np.empty(free + 1),
+        np.zeros(free + 1),
+    )
     own, part, whole, n, at, fresh = 0.0, 0.0, 0.0, 0, 0, True
     for v in range(outcomes):
         for k in range(weights.shape[1]):
@@ -160,4 +182,8 @@ def fisher(weights, rows):
     return part / whole
 
 
-WORTH = {"plain": worth, "yates": baked(worth, "worth_yates", SMALL=YATES), "exact": baked(worth, "worth_exact", SMALL=EXACT)}
+WORTH = {
+    "plain": worth,
+    "yates": baked(worth, "worth_yates", SMALL=YATES),
+    "exact": baked(worth, "worth_exact", SMALL=EXACT),
+}

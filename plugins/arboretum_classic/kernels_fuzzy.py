@@ -1,4 +1,6 @@
-"""Fuzzy thresholds: the tables of a soft split, and how well its two sides together tell the target."""
+"""Fuzzy thresholds: the tables of a soft split, and how well its two sides together tell the
+target.
+"""
 
 import math
 
@@ -7,8 +9,10 @@ import numpy as np
 from arboretum.kernels.jit import jit
 
 STEEP, CUT = 4.0, 2.0
-"""A logistic membership is 1 / (1 + exp(−STEEP z)), z the distance from the threshold in widths, which rises at z = 0 as fast as the linear one; it
-is cut to 0 and 1 from z = ∓CUT on, where 0.03 % are left."""
+"""A logistic membership is 1 / (1 + exp(−STEEP z)), z the distance from the threshold in widths,
+which rises at z = 0 as fast as the linear one; it is cut to 0 and 1 from z = ∓CUT on, where 0.03 %
+are left.
+"""
 
 
 @jit(inline=True)
@@ -24,9 +28,12 @@ def share_above(x, threshold, width, logistic):
 
 @jit
 def totals(who, share, objects, weights, rows):
-    """Add up parts of objects: their class weights or moments to ``weights``, and to ``rows``, float64[·], the rows that they are.
+    """Add up parts of objects: their class weights or moments to ``weights``, and to ``rows``,
+    float64[·], the rows that they are.
 
-    who : int[k].   share : float64[k].   objects : :class:`arboretum.kernels.tables.Objects`.
+    who : int[k].
+    share : float64[k].
+    objects : :class:`arboretum.kernels.tables.Objects`.
     """
     label, y, weight, count, _ = objects
     for j in range(len(who)):
@@ -43,9 +50,14 @@ def totals(who, share, objects, weights, rows):
 def soft_tables(x, label, y, weight, rows, cut, widths, weights, counts, error):
     """The tables of one threshold with several widths, and their errors.
 
-    x : float64[m], NaN = missing: such rows are left out.   label : int32[m], empty for numbers.   y : float64[m].   weight, rows : float64[m].
-    cut : (threshold, logistic).   weights, counts : float64[widths, 2, ·], added to.   error : float64[widths], written: Σ w · (squared distance between
-    the target, as shares of classes or as number, and the mean of both sides' predictions by the row's shares).
+    x : float64[m], NaN = missing: such rows are left out.
+    label : int32[m], empty for numbers.
+    y : float64[m].
+    weight, rows : float64[m].
+    cut : (threshold, logistic).
+    weights, counts : float64[widths, 2, ·], added to.
+    error : float64[widths], written: Σ w · (squared distance between the target, as shares of
+        classes or as number, and the mean of both sides' predictions by the row's shares).
     """
     classes = len(label) > 0
     for s in range(len(widths)):

@@ -1,10 +1,13 @@
-"""The best test for many nodes together: a test's score is the sum of the criterion's scores at the nodes that it divides, each times the node's factor.
+"""The best test for many nodes together: a test's score is the sum of the criterion's scores at the
+nodes that it divides, each times the node's factor.
 
-An oblivious tree asks one test at all nodes of a level; a fuzzy tree has levels of one node, whose rows are there in shares.  A raw column is counted
-by bins, at all nodes at once: cuts between bins are scored from these sums, and what cuts inside a bin score at most is bounded, so that only bins that
-may hold the best cut are scanned row by row.
+An oblivious tree asks one test at all nodes of a level; a fuzzy tree has levels of one node, whose
+rows are there in shares.  A raw column is counted by bins, at all nodes at once: cuts between bins
+are scored from these sums, and what cuts inside a bin score at most is bounded, so that only bins
+that may hold the best cut are scanned row by row.
 
-Sums of a set of rows, a *cell*, are class weights, or moments (Σw, Σwy, Σwy²), and behind them numbers of rows, which may be shares, where these differ.
+Sums of a set of rows, a *cell*, are class weights, or moments (Σw, Σwy, Σwy²), and behind them
+numbers of rows, which may be shares, where these differ.
 """
 
 import math
@@ -23,43 +26,81 @@ from arboretum.kernels.tables import NO_SIDE, NOTHING, bar_of, slack
 
 MOST_IN_REGISTERS = 3
 LEAST_BINS = 16
-MOST_KEPT = 1 << 22  # sums that are kept for all columns; of more a column is counted again where its bins are scanned
+# sums that are kept for all columns; of more a column is counted again where its bins are scanned
+MOST_KEPT = 1 << 22
 LOWEST = np.finfo(np.float64).min
 NO_BOUND, CORNERS, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, DIVIDED = range(4)
-"""What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the criterion says −inf; it is divided."""
-OCTAGON = ((0.0, math.tan(math.pi / 8)), (0.5 - math.tan(math.pi / 8) / 2, 1.0), (0.5 + math.tan(math.pi / 8) / 2, 1.0), (1.0, math.tan(math.pi / 8)))
+"""What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the
+criterion says −inf; it is divided.
+"""
+OCTAGON = (
+    (0.0, math.tan(math.pi / 8)),
+    (0.5 - math.tan(math.pi / 8) / 2, 1.0),
+    (0.5 + math.tan(math.pi / 8) / 2, 1.0),
+    (1.0, math.tan(math.pi / 8)),
+)
 """Corners around the disc of diameter 1 × 2 about (½, 0), of the upper half."""
 
 CLASSES, MOMENTS, WEIGHTED, ALONE, BOUND = 0, False, True, True, NO_BOUND
-"""Constants of a compiled search: the number of classes where it is known; cells hold moments; weights are not all 1; numbers of rows are kept beside
-weights, since they differ; how bins are bounded."""
+"""Constants of a compiled search: the number of classes where it is known; cells hold moments;
+weights are not all 1; numbers of rows are kept beside weights, since they differ; how bins are
+bounded.
+"""
 
 Columns = namedtuple("Columns", "order values known bin start")
-"""order, values : uint32, float[columns, k], rows by value and these values, the ``known[f]`` rows with a value first.   bin : uint16[columns, k], by
-row, the last where there is no value.   start : int64[columns, bins], where each bin begins in ``order``."""
+"""order, values : uint32, float[columns, k], rows by value and these values, the ``known[f]`` rows
+with a value first.
 
-Level = namedtuple("Level", "place members first weights rows mass impurity factor open depth total")
-"""place : int32[n], node · width + class, −1 outside.   members, first : int32[m] rows by node, int64[nodes + 1] where each node begins.   weights,
-rows : float64[nodes, width], [nodes, count width].   mass, impurity, factor : float64[nodes].   open : bool[nodes], has a say.   total : weight of
-the root."""
+bin : uint16[columns, k], by row, the last where there is no value.
+start : int64[columns, bins], where each bin begins in ``order``.
+"""
+
+Level = namedtuple(
+    "Level", "place members first weights rows mass impurity factor open depth total"
+)
+"""place : int32[n], node · width + class, −1 outside.
+
+members, first : int32[m] rows by node, int64[nodes + 1] where each node begins.
+weights, rows : float64[nodes, width], [nodes, count width].
+mass, impurity, factor : float64[nodes].
+open : bool[nodes], has a say.
+total : weight of the root.
+"""
 
 Objects = namedtuple("Objects", "y weight rows")
 """float64[n] by row: target, weight and number of rows as they are in the level."""
 
 Rules = namedtuple("Rules", "rows weight gap shared piece")
-"""rows, weight : of every branch that receives any.   gap : neighbours not further apart are not separated.   shared : rows without a value
-go every way, in proportion; else they are tried in either outcome.   piece : rows per node and bin, at least, which decides the speed alone."""
+"""rows, weight : of every branch that receives any.
+
+gap : neighbours not further apart are not separated.
+shared : rows without a value go every way, in proportion; else they are tried in either outcome.
+piece : rows per node and bin, at least, which decides the speed alone.
+"""
 
 Work = namedtuple("Work", "left weights counts extra")
-"""left : float64[2, cell], left of a cut, and of a corner.   weights, counts, extra : the table of one test at one node."""
+"""left : float64[2, cell], left of a cut, and of a corner.
+
+weights, counts, extra : the table of one test at one node.
+"""
 
 
 @lru_cache(maxsize=None)
 def search_of(kernel, classes, *constants):
-    """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from the cache.   constants : MOMENTS … BOUND."""
-    known = _constants(classes if classes <= MOST_IN_REGISTERS and not constants[0] else 0, *constants)
-    parts = {"edges": _compiled(kernel, edges, known), "scan": _compiled(kernel, scan, known), "count": _counting(known)}
+    """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from
+    the cache.
+
+    constants : MOMENTS … BOUND.
+    """
+    known = _constants(
+        classes if classes <= MOST_IN_REGISTERS and not constants[0] else 0, *constants
+    )
+    parts = {
+        "edges": _compiled(kernel, edges, known),
+        "scan": _compiled(kernel, scan, known),
+        "count": _counting(known),
+    }
     return _compiled(kernel, search, known, **parts)
 
 
@@ -67,7 +108,9 @@ def search_of(kernel, classes, *constants):
 def coded_of(kernel, moments):
     """The compiled :func:`score_coded` of a criterion kernel."""
     known = _constants(0, moments, True, True, NO_BOUND)
-    return _compiled(kernel, score_coded, known, edges=_compiled(kernel, edges, known), count=_counting(known))
+    return _compiled(
+        kernel, score_coded, known, edges=_compiled(kernel, edges, known), count=_counting(known)
+    )
 
 
 def _constants(*values):
@@ -76,33 +119,63 @@ def _constants(*values):
 
 def _counting(known):
     """The compiled :func:`count`, which knows no criterion."""
-    return jit(baked(count, "count_" + "_".join(map(str, known.values())), **known, add_row=merged(baked(add_row, "add_row", **known))))
+    return jit(
+        baked(
+            count,
+            "count_" + "_".join(map(str, known.values())),
+            **known,
+            add_row=merged(baked(add_row, "add_row", **known)),
+        )
+    )
 
 
 def _compiled(kernel, function, known, **parts):
     """A function of a criterion kernel, as one of its other arguments."""
     for part in (work_for, add_row, ask, most_inside, all_bins):
         known = known | {part.__name__: merged(baked(part, part.__name__, **known))}
-    name, arguments = function.__name__, ", ".join(function.__code__.co_varnames[1 : function.__code__.co_argcount])
-    template = f"\ndef {{name}}({arguments}):\n    return {name}(kernel, {arguments})  # {tuple(known.values())[:5]}\n"
-    return compiled(kernel, template, None, ((name, merged(baked(function, name, **known, **parts))),))
+    name, arguments = (
+        function.__name__,
+        ", ".join(function.__code__.co_varnames[1 : function.__code__.co_argcount]),
+    )
+    template = (
+        f"\ndef {{name}}({arguments}):\n    return {name}(kernel, {arguments})  # "
+        f"{tuple(known.values())[:5]}\n"
+    )
+    return compiled(
+        kernel, template, None, ((name, merged(baked(function, name, **known, **parts))),)
+    )
 
 
 def search(kernel, columns, level, objects, price, rules, scorer):
     """Find the best cut; return (column, position of the last row left of it, side, score).
 
-    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first of equal cuts wins, those with rows without a
-    value in outcome 0 before the others.   Score NaN: the criterion returned it.   side : outcome of rows without a value, NO_SIDE where there are none
-    or they go every way.
+    price : float64[columns], ∞ where it cannot be paid.   Column NOTHING: there is none.  The first
+        of equal cuts wins, those with rows without a value in outcome 0 before the others.   Score
+        NaN: the criterion returned it.
+    side : outcome of rows without a value, NO_SIDE where there are none or they go every way.
     """
     n, n_columns, shift = len(level.mass), len(columns.order), 0
-    while columns.start.shape[1] >> shift > LEAST_BINS and (columns.start.shape[1] >> shift) * n * rules.piece > len(level.members):
+    while columns.start.shape[1] >> shift > LEAST_BINS and (
+        columns.start.shape[1] >> shift
+    ) * n * rules.piece > len(level.members):
         shift += 1
-    bins, size = columns.start.shape[1] >> shift, level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0)
+    bins, size = (
+        columns.start.shape[1] >> shift,
+        level.weights.shape[1] + (level.rows.shape[1] if ALONE else 0),
+    )
     asked = level.depth, level.total, scorer.params, impurity_at(scorer.impurity)
     kept = n_columns if n_columns * n * (bins + 1) * size <= MOST_KEPT else 1
-    every, left, low, lost = np.empty((kept, n, bins + 1, size)), np.empty((n, size)), -np.inf, np.zeros(n_columns, np.int64)
-    scores, bounds, prices = np.full((n_columns, 2, bins), -np.inf), np.full((n_columns, 2, bins), -np.inf), np.empty(bins)
+    every, left, low, lost = (
+        np.empty((kept, n, bins + 1, size)),
+        np.empty((n, size)),
+        -np.inf,
+        np.zeros(n_columns, np.int64),
+    )
+    scores, bounds, prices = (
+        np.full((n_columns, 2, bins), -np.inf),
+        np.full((n_columns, 2, bins), -np.inf),
+        np.empty(bins),
+    )
     highest, inside = np.full((n_columns, 2), -np.inf), np.full((n_columns, 2), -np.inf)
     for f in range(n_columns):
         if price[f] == np.inf:
@@ -119,8 +192,13 @@ def search(kernel, columns, level, objects, price, rules, scorer):
                     scores[f, s, b] = -np.inf
                 if scores[f, s, b] != scores[f, s, b]:
                     return np.int64(f), np.int64(0), np.int64(s), scores[f, s, b]
-                low, highest[f, s], inside[f, s] = max(low, scores[f, s, b]), max(highest[f, s], scores[f, s, b]), max(inside[f, s], bounds[f, s, b])
-    low = low - 8.0 * slack(low, scorer.ties) if low > -np.inf else LOWEST  # where no edge may compete all bins with a bound are looked into
+                low, highest[f, s], inside[f, s] = (
+                    max(low, scores[f, s, b]),
+                    max(highest[f, s], scores[f, s, b]),
+                    max(inside[f, s], bounds[f, s, b]),
+                )
+    # where no edge may compete all bins with a bound are looked into
+    low = low - 8.0 * slack(low, scorer.ties) if low > -np.inf else LOWEST
     best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
     for f in range(n_columns):
         sums, counted = every[f % kept], kept > 1
@@ -137,7 +215,19 @@ def search(kernel, columns, level, objects, price, rules, scorer):
             for b in range(bins):
                 first, stop = start[max(0, (b << shift) - 1)], start[((b + 1) << shift) - 1]
                 if first < stop and bounds[f, s, b] >= low:
-                    found = scan((f, first, stop), columns, level, objects, price[f], rules, asked, scorer.ties, best[3], sums, left)
+                    found = scan(
+                        (f, first, stop),
+                        columns,
+                        level,
+                        objects,
+                        price[f],
+                        rules,
+                        asked,
+                        scorer.ties,
+                        best[3],
+                        sums,
+                        left,
+                    )
                     if found[0] >= 0:
                         best = np.int64(f), found[0], side, found[1]
                         if best[3] != best[3]:
@@ -159,12 +249,24 @@ def add_bin(sums, b, left):
 
 
 def work_for(level):
-    """Memory for the table of one test of two outcomes at one node, in registers where its size is known."""
+    """Memory for the table of one test of two outcomes at one node, in registers where its size
+    is known.
+    """
     width, n_counts = level.weights.shape[1], level.rows.shape[1]
     if CLASSES > 0 or MOMENTS:
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
-        return Work(float_table(2, width + n_counts * ALONE), float_table(2, width), int_table(2, n_counts), float_table(2, 0))
-    return Work(np.empty((2, width + n_counts * ALONE)), np.empty((2, width)), np.empty((2, n_counts), np.int64), float_table(2, 0))
+        return Work(
+            float_table(2, width + n_counts * ALONE),
+            float_table(2, width),
+            int_table(2, n_counts),
+            float_table(2, 0),
+        )
+    return Work(
+        np.empty((2, width + n_counts * ALONE)),
+        np.empty((2, width)),
+        np.empty((2, n_counts), np.int64),
+        float_table(2, 0),
+    )
 
 
 def add_row(i, at, width, objects, cells):
@@ -182,9 +284,16 @@ def add_row(i, at, width, objects, cells):
 def count(codes, base, shift, level, objects, sums):
     """Add up the rows of a level by node and bin; return how many have no value.
 
-    codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.   sums : float64[nodes, bins + 1, cell], written.
+    codes : uint[n], a row's bin is (code + base) >> shift, the last one where it has no value.
+    sums : float64[nodes, bins + 1, cell], written.
     """
-    last, n_lost, cells, size, width = sums.shape[1] - 1, 0, sums.reshape(sums.size), sums.shape[2], level.weights.shape[1]
+    last, n_lost, cells, size, width = (
+        sums.shape[1] - 1,
+        0,
+        sums.reshape(sums.size),
+        sums.shape[2],
+        level.weights.shape[1],
+    )
     place, members = level.place, level.members
     cells[:] = 0.0
     for v in range(len(sums)):
@@ -198,9 +307,16 @@ def count(codes, base, shift, level, objects, sums):
 
 
 def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
-    """(state, score times factor) of a test of two outcomes at node v.   cells[at] : of outcome 0.   lost : float64[cell], of rows without a value
-    where they go both ways, else empty."""
-    weights, counts, width, n_counts = work.weights, work.counts, level.weights.shape[1], level.rows.shape[1]
+    """(state, score times factor) of a test of two outcomes at node v.   cells[at] : of outcome 0.
+
+    lost : float64[cell], of rows without a value where they go both ways, else empty.
+    """
+    weights, counts, width, n_counts = (
+        work.weights,
+        work.counts,
+        level.weights.shape[1],
+        level.rows.shape[1],
+    )
     if CLASSES > 0 or MOMENTS:
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
     part, left_rows, right_rows, first = 0.0, 0.0, 0.0, width if ALONE else 0
@@ -225,7 +341,12 @@ def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
         if ALONE and not MOMENTS and len(lost) == 0 and level.rows[v, k] == cells[at, first + k]:
             weights[1, k] = 0.0  # and not 1e-17
         left_mass += 0.0 if MOMENTS and k > 0 else weights[0, k]
-    small = left_rows < rules.rows or right_rows < rules.rows or left_mass < rules.weight or level.mass[v] - left_mass < rules.weight
+    small = (
+        left_rows < rules.rows
+        or right_rows < rules.rows
+        or left_mass < rules.weight
+        or level.mass[v] - left_mass < rules.weight
+    )
     if not level.open[v]:
         return (SMALL if small else EMPTY), 0.0
     node = KernelNode(level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3])
@@ -234,11 +355,15 @@ def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
 
 
 def edges(kernel, how, sums, level, price, rules, asked, score, bound):
-    """Score the tests between the bins of a column at all nodes, and bound what cuts inside a bin score.
+    """Score the tests between the bins of a column at all nodes, and bound what cuts inside a bin
+    score.
 
-    how : (THRESHOLDS or EQUALS, the outcome of rows without a value where they go one way).   price : float64[tests].   score : float64[tests], written,
-    −inf where a test may not compete.   bound : float64[bins], written with BOUND.  A cut inside a bin has some rows of it left and the others right,
-    and no set of them scores more than a corner: all rows of some classes, or see :func:`most_inside`.
+    how : (THRESHOLDS or EQUALS, the outcome of rows without a value where they go one way).
+    price : float64[tests].
+    score : float64[tests], written, −inf where a test may not compete.
+    bound : float64[bins], written with BOUND.  A cut inside a bin has some rows of it left and the
+        others right, and no set of them scores more than a corner: all rows of some classes, or see
+        :func:`most_inside`.
     """
     last, width, work = sums.shape[1] - 1, level.weights.shape[1], work_for(level)
     left = work.left
@@ -260,10 +385,13 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
                 left[0, k] = sums[v, last, k] if how[1] == 0 and not rules.shared else 0.0
             if BOUND == VARIANCE and present > 0 and level.open[v]:
                 top = most_inside(v, left, sums[v, b], lost, level)
-            while present > 0 or b == 0 or how[0] == EQUALS:  # all choices of the classes that are there; the last is all of them
+            # all choices of the classes that are there; the last is all of them
+            while present > 0 or b == 0 or how[0] == EQUALS:
                 some = (some - present) & present
                 for k in range(sums.shape[2]):
-                    left[1, k] = left[0, k] + (sums[v, b, k] if BOUND != CORNERS or (some >> k % width) & 1 == 1 else 0.0)
+                    left[1, k] = left[0, k] + (
+                        sums[v, b, k] if BOUND != CORNERS or (some >> k % width) & 1 == 1 else 0.0
+                    )
                 state, one = ask(kernel, v, left, 1, lost, level, price[b], rules, asked, work)
                 before = np.inf if state == REFUSED else max(one, 0.0)
                 top = max(top, before)
@@ -282,11 +410,13 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
 
 
 def most_inside(v, left, cell, lost, level):
-    """What any division of a cell between both sides scores at most by the reduction of variance, S the sum about the mean of the node.
+    """What any division of a cell between both sides scores at most by the reduction of variance, S
+    the sum about the mean of the node.
 
-    The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments about their mean of 0 and k σ² have subsets (m, d) with
-    m (k − m) σ² ≥ d² (Cauchy–Schwarz): a disc, which lies within an octagon, and the score is highest at its corners.  Where a side has no other
-    row that says nothing, but no side's S² / n grows by more than the rows' squares.
+    The score of (n, S) left of the cut is N S² / (n (N − n)), which is convex.  k rows with moments
+    about their mean of 0 and k σ² have subsets (m, d) with m (k − m) σ² ≥ d² (Cauchy–Schwarz): a
+    disc, which lies within an octagon, and the score is highest at its corners.  Where a side has
+    no other row that says nothing, but no side's S² / n grows by more than the rows' squares.
     """
     total, mean = level.weights[v, 0], level.weights[v, 1] / level.weights[v, 0]
     gain, shift = 0.0, 0.0  # what rows without a value add to each with one
@@ -294,7 +424,10 @@ def most_inside(v, left, cell, lost, level):
         gain, shift = lost[0] / (total - lost[0]), (lost[1] - mean * lost[0]) / (total - lost[0])
     n, s = left[0, 0], left[0, 1] - mean * left[0, 0] + shift * left[0, 0]
     k, t = cell[0], cell[1] - mean * cell[0]
-    squares = max(cell[2] - 2.0 * mean * cell[1] + mean * mean * k, 0.0) + 1e-14 * level.weights[v, 2]  # and rounding
+    # and rounding
+    squares = (
+        max(cell[2] - 2.0 * mean * cell[1] + mean * mean * k, 0.0) + 1e-14 * level.weights[v, 2]
+    )
     spread = math.sqrt(max(k * squares - t * t, 0.0)) / 2.0
     squares = (squares + 2.0 * shift * t + shift * shift * k) / (1.0 + gain)
     t += shift * k
@@ -305,20 +438,34 @@ def most_inside(v, left, cell, lost, level):
         most = max(most, total * sum_ * sum_ / room if room > 0.0 else np.inf)
     rest = total - n - k
     apart = squares + (s * s / n if n > 0.0 else 0.0)
-    apart += (s + t) * (s + t) / rest if rest > 1e-9 * total else 0.0 if rest == 0.0 else np.inf  # of next to nothing the sum is rounding
+    # of next to nothing the sum is rounding
+    apart += (s + t) * (s + t) / rest if rest > 1e-9 * total else 0.0 if rest == 0.0 else np.inf
     return level.factor[v] * (min(most, apart) + 1e-12 * level.weights[v, 2]) / level.total
 
 
 def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best, sums, left):
-    """Score the cuts between rows of a bin; return (position, score) of one that beats ``best``, or NOTHING.
+    """Score the cuts between rows of a bin; return (position, score) of one that beats ``best``, or
+    NOTHING.
 
-    where : column, first position and the one behind the last.   sums : of the column's bins.   left : float64[nodes, cell], rows left of the bin, to
-    which those in it are added.
+    where : column, first position and the one behind the last.
+    sums : of the column's bins.
+    left : float64[nodes, cell], rows left of the bin, to which those in it are added.
     """
     (f, low, high), work = where, work_for(level)
-    order, values, place, width = columns.order[f], columns.values[f], level.place, 3 if MOMENTS else level.weights.shape[1]
+    order, values, place, width = (
+        columns.order[f],
+        columns.values[f],
+        level.place,
+        3 if MOMENTS else level.weights.shape[1],
+    )
     n, size, last_bin, shared = len(left), sums.shape[2], sums.shape[1] - 1, False
-    flat, scores, states, number, total = left.reshape(left.size), np.zeros(n), np.zeros(n, np.int64), np.zeros(4, np.int64), 0.0
+    flat, scores, states, number, total = (
+        left.reshape(left.size),
+        np.zeros(n),
+        np.zeros(n, np.int64),
+        np.zeros(4, np.int64),
+        0.0,
+    )
     dirty, waits, n_dirty = np.arange(n), np.ones(n, np.bool_), n
     number[EMPTY] = n
     for v in range(n if rules.shared else 0):
@@ -332,7 +479,18 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
         if last >= 0 and values[j] > values[last] + rules.gap:
             for d in range(n_dirty):
                 v = dirty[d]
-                state, one = ask(kernel, v, left, v, sums[v, last_bin, : size if shared else 0], level, price, rules, asked, work)
+                state, one = ask(
+                    kernel,
+                    v,
+                    left,
+                    v,
+                    sums[v, last_bin, : size if shared else 0],
+                    level,
+                    price,
+                    rules,
+                    asked,
+                    work,
+                )
                 number[states[v]] -= 1
                 number[state] += 1
                 total = one if n == 1 else total + (one - scores[v])
@@ -353,12 +511,20 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
 
 @jit
 def arrange(values, bits, gap, columns):
-    """Sort raw columns, and lay bins that hold about as many rows as others and do not end between equal values.
+    """Sort raw columns, and lay bins that hold about as many rows as others and do not end between
+    equal values.
 
-    values : float[columns, k], C-contiguous, NaN = missing.   bits : the same memory as integers.   columns : :class:`Columns`, written.
+    values : float[columns, k], C-contiguous, NaN = missing.
+    bits : the same memory as integers.
+    columns : :class:`Columns`, written.
     """
     for f in range(len(values)):
-        order, ordered, codes, start = columns.order[f], columns.values[f], columns.bin[f], columns.start[f]
+        order, ordered, codes, start = (
+            columns.order[f],
+            columns.values[f],
+            columns.bin[f],
+            columns.start[f],
+        )
         order[:] = sorted_rows(values[f], bits[f])
         known, at, last = np.int64(0), np.int64(0), len(start) - 1
         for j in range(len(order)):
@@ -377,18 +543,29 @@ def arrange(values, bits, gap, columns):
 
 
 def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, found):
-    """Score all tests of a coded feature at all nodes; return the heaviest of its bins, and how many rows have no value.
+    """Score all tests of a coded feature at all nodes; return the heaviest of its bins, and how
+    many rows have no value.
 
-    feature : (family, number of bins).   codes : uint[n]; those behind the last bin stand for no value.   price : float64[tests].   found :
-    float64[2, tests], the level's score with rows without a value in outcome 0, and in 1; −inf where a test may not compete.  Of a
-    multiway test they are in the heaviest bin, and the second is −inf; so it is, too, where there is only one way.
+    feature : (family, number of bins).
+    codes : uint[n]; those behind the last bin stand for no value.
+    price : float64[tests].
+    found : float64[2, tests], the level's score with rows without a value in outcome 0, and in 1;
+        −inf where a test may not compete.  Of a multiway test they are in the heaviest bin, and the
+        second is −inf; so it is, too, where there is only one way.
     """
     (family, bins), n, heaviest = feature, len(level.mass), 0
     size = level.weights.shape[1] + level.rows.shape[1]
     sums, none = np.empty((n, bins + 1, size)), np.empty(len(price))
     n_lost = count(codes, 0, 0, level, objects, sums)
-    masses = sums[:, :bins, 0].sum(axis=0) if MOMENTS else sums[:, :bins, : level.weights.shape[1]].sum(axis=2).sum(axis=0)
-    heaviest, asked = np.int64(np.argmax(masses)), (level.depth, level.total, scorer.params, impurity_at(scorer.impurity))
+    masses = (
+        sums[:, :bins, 0].sum(axis=0)
+        if MOMENTS
+        else sums[:, :bins, : level.weights.shape[1]].sum(axis=2).sum(axis=0)
+    )
+    heaviest, asked = (
+        np.int64(np.argmax(masses)),
+        (level.depth, level.total, scorer.params, impurity_at(scorer.impurity)),
+    )
     found[:] = -np.inf
     if family == MULTIWAY:
         found[0, 0] = all_bins(kernel, heaviest, sums, level, price[0], rules, asked)
@@ -398,15 +575,24 @@ def score_coded(kernel, feature, codes, level, objects, price, rules, scorer, fo
 
 
 def all_bins(kernel, to, sums, level, price, rules, asked):
-    """The level's score of the test with an outcome for each bin; −inf where it may not compete.   to : outcome of rows without a value."""
+    """The level's score of the test with an outcome for each bin; −inf where it may not compete.
+
+    to : outcome of rows without a value.
+    """
     bins, width, total, divided = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
-    weights, counts, extra = np.empty((bins, width)), np.empty((bins, level.rows.shape[1]), np.int64), np.empty((bins, 0))
+    weights, counts, extra = (
+        np.empty((bins, width)),
+        np.empty((bins, level.rows.shape[1]), np.int64),
+        np.empty((bins, 0)),
+    )
     for v in range(len(sums)):
         cells, lost, present, small = sums[v], sums[v, bins], 0, False
         known = level.mass[v] - (lost[0] if MOMENTS else lost[:width].sum())
         for b in range(bins):
             own = cells[b, 0] if MOMENTS else cells[b, :width].sum()
-            here = cells[b] + lost * ((own / known if known > 0.0 else 0.0) if rules.shared else 1.0 if b == to else 0.0)
+            here = cells[b] + lost * (
+                (own / known if known > 0.0 else 0.0) if rules.shared else 1.0 if b == to else 0.0
+            )
             rows, heavy = here[width:].sum(), here[0] if MOMENTS else here[:width].sum()
             weights[b], counts[b] = here[:width], (here[width:] + 0.5).astype(np.int64)
             present += rows > 0.0
@@ -414,7 +600,9 @@ def all_bins(kernel, to, sums, level, price, rules, asked):
         if small:
             return -np.inf
         if level.open[v] and present > 1:
-            node = KernelNode(level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3])
+            node = KernelNode(
+                level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3]
+            )
             total += level.factor[v] * float(kernel(weights, counts, price, extra, node))
             divided += 1
     return total if divided > 0 and price < np.inf else -np.inf

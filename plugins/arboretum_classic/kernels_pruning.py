@@ -1,7 +1,9 @@
-"""Error-based pruning with subtree raising, compiled; compiled at first use.  ``tests/slow_raising.py`` is the slow, obvious twin.
+"""Error-based pruning with subtree raising, compiled; compiled at first use.
+``tests/slow_raising.py`` is the slow, obvious twin.
 
-The rows of a node are *entries* (row, share).  A node's entries are one segment of a buffer; its test orders them by outcome in
-place, unless a missing value splits an entry: then those of the branches are written behind all segments that are still in use.
+The rows of a node are *entries* (row, share).  A node's entries are one segment of a buffer; its
+test orders them by outcome in place, unless a missing value splits an entry: then those of the
+branches are written behind all segments that are still in use.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ STOPS, SPLITS = -1, -2  # in place of an outcome, as in a tree's ``missing_child
 class Limit(NamedTuple):
     """The upper limit of an error rate.
 
-    confidence : CF.   z : standard errors of the normal approximation.   tail : what of the rows without error is added where
-    hardly any is.   exact : the binomial's own limit instead.
+    confidence : CF.
+    z : standard errors of the normal approximation.
+    tail : what of the rows without error is added where hardly any is.
+    exact : the binomial's own limit instead.
     """
 
     confidence: float
@@ -33,9 +37,13 @@ class Limit(NamedTuple):
 class Tests(NamedTuple):
     """The rules of a tree as tables.
 
-    column : int64[rules], row of ``numbers`` or ``codes``.   edges : of rule r those from ``edge_start[r]`` on, rising; the number
-    of them below a value is its bin.   outcome : of rule r from ``start[r]`` on, by bin or code, last the one of a missing value.
-    coded : bool[rules].   numbers : float64[rows, ·].   codes : int32[rows, ·], negative: missing or never seen.
+    column : int64[rules], row of ``numbers`` or ``codes``.
+    edges : of rule r those from ``edge_start[r]`` on, rising; the number of them below a value is
+        its bin.
+    outcome : of rule r from ``start[r]`` on, by bin or code, last the one of a missing value.
+    coded : bool[rules].
+    numbers : float64[rows, ·].
+    codes : int32[rows, ·], negative: missing or never seen.
     """
 
     coded: np.ndarray
@@ -65,12 +73,17 @@ class Shape(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """What pruning knows of each node; nodes that raising makes for outcomes without a branch come behind those of the tree.
+    """What pruning knows of each node; nodes that raising makes for outcomes without a branch come
+    behind those of the tree.
 
-    origin : int64[nodes], the node of the tree whose test it asks, −1: a leaf.   weights : float64[nodes, classes].
-    rows, errors : float64[nodes], training rows, estimated errors of its subtree.   size : int64[nodes], entries.
-    split, deep : a missing value splits an entry at the node; at it or below.   moved : its rows are others than in the tree.
-    low, high, known : int64, int64, float64[edges], a branch's entries, and the weight of those whose outcome is known.
+    origin : int64[nodes], the node of the tree whose test it asks, −1: a leaf.
+    weights : float64[nodes, classes].
+    rows, errors : float64[nodes], training rows, estimated errors of its subtree.
+    size : int64[nodes], entries.
+    split, deep : a missing value splits an entry at the node; at it or below.
+    moved : its rows are others than in the tree.
+    low, high, known : int64, int64, float64[edges], a branch's entries, and the weight of those
+        whose outcome is known.
     """
 
     origin: np.ndarray
@@ -88,9 +101,11 @@ class Nodes(NamedTuple):
 
 @jit(inner=True, borrow=True)
 def _at_most(n, e, p):
-    """P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 − p; n − e, e + 1), by its continued fraction.
+    """P(X ≤ e) for a binomial X of n trials, both real: the incomplete beta function I(1 − p; n −
+    e, e + 1), by its continued fraction.
 
-    Abramowitz & Stegun 1964, 26.5.8, evaluated by Lentz's method; of the two tails the one whose fraction converges fast.
+    Abramowitz & Stegun 1964, 26.5.8, evaluated by Lentz's method; of the two tails the one whose
+    fraction converges fast.
     """
     a, b, x, y = n - e, e + 1.0, 1.0 - p, p
     swapped = x > (a + 1.0) / (a + b + 2.0)
@@ -106,7 +121,9 @@ def _at_most(n, e, p):
         fraction *= c * d
         if abs(c * d - 1.0) < 1e-15:
             break
-    tail = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)) / (a * fraction)
+    tail = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log(y)
+    ) / (a * fraction)
     return 1.0 - tail if swapped else tail
 
 
@@ -136,7 +153,9 @@ def _by_normal(n, e, limit):
     if e + 0.5 >= n:
         return limit.tail * max(n - e, 0.0)
     square, seen = limit.z * limit.z, e + 0.5
-    return (seen + square / 2.0 + limit.z * math.sqrt(seen * (1.0 - seen / n) + square / 4.0)) / (1.0 + square / n) - e
+    return (seen + square / 2.0 + limit.z * math.sqrt(seen * (1.0 - seen / n) + square / 4.0)) / (
+        1.0 + square / n
+    ) - e
 
 
 @jit(inline=True, borrow=True)
@@ -162,8 +181,10 @@ def _outcome(rule, row, tests):
 
 @jit(inner=True, borrow=True)
 def _ask(node, low, high, entries, weight, tests, shape, nodes):
-    """Write where entries go at a node of the tree as grown: outcomes of its test or of its surrogates, else what becomes of missing
-    values; add up the branches.  Returns how many are split."""
+    """Write where entries go at a node of the tree as grown: outcomes of its test or of its
+    surrogates, else what becomes of missing values; add up the branches.  Returns how many are
+    split.
+    """
     who, share, goes = entries
     first, rule, lost = shape.first[node], shape.test[node], 0
     for i in range(low, high):
@@ -228,10 +249,12 @@ def _deal(node, low, high, top, lost, entries, shape, nodes):
 
 @jit(inner=True)
 def _divide(node, low, high, top, weight, tests, shape, nodes, entries):
-    """Order the entries low … high by the outcomes at ``node`` of the tree as grown; those that rest there come last.
+    """Order the entries low … high by the outcomes at ``node`` of the tree as grown; those that
+    rest there come last.
 
-    top : where the buffers are free.   ``nodes.known`` of its branches holds what they weigh already.
-    Returns the buffers (they may have grown), whether an entry was split, and from where to where entries rest.
+    top : where the buffers are free.   ``nodes.known`` of its branches holds what they weigh
+        already. Returns the buffers (they may have grown), whether an entry was split, and from
+        where to where entries rest.
     """
     first, last = shape.first[node], shape.first[node + 1]
     nodes.high[first:last] = 0  # entries of each branch
@@ -262,7 +285,9 @@ def _add(low, high, entries, label, weight, found):
 
 @jit(inner=True, borrow=True)
 def _estimated(weights, label, limit):
-    """Errors to be expected where a class (−1: the heaviest) is predicted for these class weights."""
+    """Errors to be expected where a class (−1: the heaviest) is predicted for these class
+    weights.
+    """
     total, right = 0.0, 0.0
     for k in range(len(weights)):
         total += weights[k]
@@ -273,7 +298,11 @@ def _estimated(weights, label, limit):
 
 @jit
 def estimates(weights, label, limit):
-    """float64[n]: errors to be expected of each row of class weights.   weights : float64[n, classes].   label : int32[n]."""
+    """float64[n]: errors to be expected of each row of class weights.
+
+    weights : float64[n, classes].
+    label : int32[n].
+    """
     found = np.empty(len(weights))
     for v in range(len(weights)):
         found[v] = _estimated(weights[v], label[v], limit)
@@ -281,11 +310,16 @@ def estimates(weights, label, limit):
 
 
 @jit(inner=True)
-def _branch_errors(branch, span, whole, most, label, weight, tests, shape, nodes, child, limit, entries):
-    """Errors to be expected were a node's entries sent down one of its branches; infinity where more than ``most`` are sure.
+def _branch_errors(
+    branch, span, whole, most, label, weight, tests, shape, nodes, child, limit, entries
+):
+    """Errors to be expected were a node's entries sent down one of its branches; infinity where
+    more than ``most`` are sure.
 
-    span : from where to where the entries lie, the last ones in the buffers; of these only such as are not in the branch, unless it is
-    to be counted anew (``whole``: a missing value splits an entry of the node or below).   child : int64[edges], as pruned so far.
+    span : from where to where the entries lie, the last ones in the buffers; of these only such as
+        are not in the branch, unless it is to be counted anew (``whole``: a missing value splits an
+        entry of the node or below).
+    child : int64[edges], as pruned so far.
     """
     own, width = 0.0 if whole else 1.0, nodes.weights.shape[1]
     stack, waiting, total = np.empty((len(nodes.origin), 3), np.int64), 1, 0.0
@@ -308,7 +342,9 @@ def _branch_errors(branch, span, whole, most, label, weight, tests, shape, nodes
             nodes.known[edge] = own * nodes.weights[child[edge]].sum() if child[edge] >= 0 else 0.0
             if child[edge] >= 0:
                 resting -= own * nodes.weights[child[edge]]
-        entries, _, rest, end = _divide(asked, low, high, high, weight, tests, shape, nodes, entries)
+        entries, _, rest, end = _divide(
+            asked, low, high, high, weight, tests, shape, nodes, entries
+        )
         _add(rest, end, entries, label, weight, resting)
         total += _estimated(resting, here.argmax(), limit)
         for edge in range(first, last):
@@ -324,17 +360,21 @@ def _branch_errors(branch, span, whole, most, label, weight, tests, shape, nodes
 
 @jit
 def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
-    """Prune bottom up: a subtree becomes a leaf, or its largest branch, where that is expected to err as little.
+    """Prune bottom up: a subtree becomes a leaf, or its largest branch, where that is expected to
+    err as little.
 
-    label, weight : int32, float64[rows].   nodes : ``origin`` and ``weights`` as grown, ``split`` where it can be, the rest zeros,
-    with room for a leaf per branch more.
-    child : int64[edges], changed.   margin : errors by which leaf or branch may be worse.   Returns the number of nodes in use.
+    label, weight : int32, float64[rows].
+    nodes : ``origin`` and ``weights`` as grown, ``split`` where it can be, the rest zeros, with
+        room for a leaf per branch more.
+    child : int64[edges], changed.
+    margin : errors by which leaf or branch may be worse.   Returns the number of nodes in use.
     """
     n_nodes, n = len(shape.test), len(weight)
     entries = (np.arange(n), np.ones(n), np.empty(n, np.int64))
     bound = margin + SMALL
-    # node, its entries: from, to, where the buffers are free, whether rows are others than in the tree: 0 no, 1 below the node,
-    # 2 there, too; and whether the node's entries are those of before and perhaps more
+    # node, its entries: from, to, where the buffers are free, whether rows are others than in the
+    # tree: 0 no, 1 below the node, 2 there, too; and whether the node's entries are those of before
+    # and perhaps more
     stack, waiting = np.empty((len(nodes.origin), 6), np.int64), 1
     stack[0] = 0, 0, n, n, 0, 0
     entered = np.zeros(len(nodes.origin), np.bool_)
@@ -346,36 +386,57 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
             entered[node] = True
             nodes.size[node] = high - low
             if moved == 2:
-                nodes.weights[node, :], nodes.rows[node], nodes.moved[node] = 0.0, entries[1][low:high].sum(), True
+                nodes.weights[node, :], nodes.rows[node], nodes.moved[node] = (
+                    0.0,
+                    entries[1][low:high].sum(),
+                    True,
+                )
                 _add(low, high, entries, label, weight, nodes.weights[node])
             if asked < 0:
                 nodes.errors[node] = _estimated(nodes.weights[node], -1, limit)
                 waiting -= 1
                 continue
             resting = np.zeros(nodes.weights.shape[1])
-            if moved == 0 and (nodes.origin[shape.child[first:last]] < 0).all():  # what the leaves weigh is known: no rows are sent
+            # what the leaves weigh is known: no rows are sent
+            if moved == 0 and (nodes.origin[shape.child[first:last]] < 0).all():
                 resting += nodes.weights[node]
                 for one in child[first:last]:
                     if one >= 0:
-                        nodes.errors[one], nodes.size[one] = _estimated(nodes.weights[one], -1, limit), -1
+                        nodes.errors[one], nodes.size[one] = (
+                            _estimated(nodes.weights[one], -1, limit),
+                            -1,
+                        )
                         resting -= nodes.weights[one]
-                nodes.errors[node], nodes.deep[node] = _estimated(resting, nodes.weights[node].argmax(), limit), nodes.split[node]
+                nodes.errors[node], nodes.deep[node] = (
+                    _estimated(resting, nodes.weights[node].argmax(), limit),
+                    nodes.split[node],
+                )
                 continue
             nodes.known[first:last] = 0.0
-            entries, split, rest, end = _divide(asked, low, high, top, weight, tests, shape, nodes, entries)
+            entries, split, rest, end = _divide(
+                asked, low, high, top, weight, tests, shape, nodes, entries
+            )
             kept = 0 if split or nodes.split[node] else kept
             nodes.split[node] = nodes.deep[node] = split
             _add(rest, end, entries, label, weight, resting)
             top = end if split else top
             for edge in range(first, last):
                 size = nodes.high[edge] - nodes.low[edge]
-                if child[edge] < 0 and size > 0 and moved > 0:  # an outcome that no row had becomes a leaf
+                # an outcome that no row had becomes a leaf
+                if child[edge] < 0 and size > 0 and moved > 0:
                     child[edge], n_nodes = n_nodes, n_nodes + 1
                 if child[edge] < 0:
                     _add(nodes.low[edge], nodes.high[edge], entries, label, weight, resting)
                 elif not (kept and size == nodes.size[child[edge]]):
                     entered[child[edge]] = False
-                    stack[waiting] = child[edge], nodes.low[edge], nodes.high[edge], top, 2 * (moved > 0), kept
+                    stack[waiting] = (
+                        child[edge],
+                        nodes.low[edge],
+                        nodes.high[edge],
+                        top,
+                        2 * (moved > 0),
+                        kept,
+                    )
                     waiting += 1
             nodes.errors[node] = _estimated(resting, nodes.weights[node].argmax(), limit)
             continue
@@ -391,13 +452,32 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
         as_leaf = as_branch = _estimated(nodes.weights[node], -1, limit)
         if largest >= 0 and nodes.origin[largest] >= 0:
             ceiling = nodes.errors[node] + bound
-            ceiling = as_leaf - bound if as_leaf <= ceiling else ceiling  # with more errors the branch is not chosen
+            # with more errors the branch is not chosen
+            ceiling = as_leaf - bound if as_leaf <= ceiling else ceiling
             whole = nodes.split[node] or nodes.deep[largest]
             skip, until = (high, high) if whole else (nodes.low[inside], nodes.high[inside])
             entries, end = _copied(low, high, skip, until, top, entries)
-            as_branch, entries = _branch_errors(largest, (top, end), whole, ceiling, label, weight, tests, shape, nodes, child, limit, entries)
+            as_branch, entries = _branch_errors(
+                largest,
+                (top, end),
+                whole,
+                ceiling,
+                label,
+                weight,
+                tests,
+                shape,
+                nodes,
+                child,
+                limit,
+                entries,
+            )
         if as_leaf <= nodes.errors[node] + bound and as_leaf <= as_branch + bound:
-            nodes.origin[node], nodes.errors[node], nodes.split[node], nodes.deep[node] = -1, as_leaf, False, False
+            nodes.origin[node], nodes.errors[node], nodes.split[node], nodes.deep[node] = (
+                -1,
+                as_leaf,
+                False,
+                False,
+            )
         elif as_branch <= nodes.errors[node] + bound:
             nodes.origin[node] = nodes.origin[largest]
             nodes.split[node] |= nodes.split[largest]

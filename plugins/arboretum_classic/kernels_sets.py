@@ -1,16 +1,23 @@
-"""Branch and bound over sets of tests: the leaves of an oblivious tree do not depend on the order of its levels."""
+"""Branch and bound over sets of tests: the leaves of an oblivious tree do not depend on the
+order of its levels.
+"""
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
 
 DEPTH, DONE, SETS, SIZE = range(4)
-"""What stands in ``state``: tests chosen, whether all is searched, sets looked at, tests of the best set."""
+"""What stands in ``state``: tests chosen, whether all is searched, sets looked at, tests of the
+best set.
+"""
 
 
 @jit
 def refined(cells, n_cells, outcome, arity, numbers, out):
-    """Divide cells by a test; return how many there are then.   numbers : int32[≥ n_cells · arity], −1 everywhere, and again afterwards."""
+    """Divide cells by a test; return how many there are then.
+
+    numbers : int32[≥ n_cells · arity], −1 everywhere, and again afterwards.
+    """
     n = 0
     for g in range(len(cells)):
         key = cells[g] * arity + outcome[g]
@@ -25,7 +32,11 @@ def refined(cells, n_cells, outcome, arity, numbers, out):
 
 @jit
 def loss_of(cells, n_cells, costs, sums):
-    """Σ over cells of the least cost of a label.   costs : float64[groups, labels].   sums : float64[≥ n_cells, labels], scratch."""
+    """Σ over cells of the least cost of a label.
+
+    costs : float64[groups, labels].
+    sums : float64[≥ n_cells, labels], scratch.
+    """
     sums[:n_cells] = 0.0
     for g in range(len(cells)):
         for k in range(costs.shape[1]):
@@ -41,22 +52,37 @@ def loss_of(cells, n_cells, costs, sums):
 
 @jit
 def suffixes(outcomes, arity, costs, numbers, sums, classes, n_classes, loss):
-    """The cells of all tests from t on, for every t, and their loss: no set of such tests loses less.   classes : int32[tests + 1, groups]."""
+    """The cells of all tests from t on, for every t, and their loss: no set of such tests loses
+    less.
+
+    classes : int32[tests + 1, groups].
+    """
     last = len(outcomes)
     classes[last], n_classes[last] = 0, 1
     loss[last] = loss_of(classes[last], 1, costs, sums)
     for t in range(last - 1, -1, -1):
-        n_classes[t] = refined(classes[t + 1], n_classes[t + 1], outcomes[t], arity, numbers, classes[t])
+        n_classes[t] = refined(
+            classes[t + 1], n_classes[t + 1], outcomes[t], arity, numbers, classes[t]
+        )
         loss[t] = loss_of(classes[t], n_classes[t], costs, sums)
 
 
 @jit
-def search_sets(tests, suffix, prices, lam, slack, most_work, state, chosen, cells, n_cells, best, scratch):
-    """Look at sets of at most ``len(chosen)`` tests, by rising numbers, depth first; go on where ``state`` and the rest say; stop after some work.
+def search_sets(
+    tests, suffix, prices, lam, slack, most_work, state, chosen, cells, n_cells, best, scratch
+):
+    """Look at sets of at most ``len(chosen)`` tests, by rising numbers, depth first; go on where
+    ``state`` and the rest say; stop after some work.
 
-    tests : outcomes uint8[tests, groups], most outcomes, costs.   suffix : of :func:`suffixes`.   prices : float64[tests], what each adds.   lam : per
-    leaf.   slack : what a set has to be better by.   chosen : int64[k], the set at hand; cells, n_cells : int32[k + 1, groups], int64[k + 1], its cells
-    test by test.   best : (float64[1], int64[k]), value and tests.   scratch : numbers, sums, joined as above.
+    tests : outcomes uint8[tests, groups], most outcomes, costs.
+    suffix : of :func:`suffixes`.
+    prices : float64[tests], what each adds.
+    lam : per leaf.
+    slack : what a set has to be better by.
+    chosen : int64[k], the set at hand; cells, n_cells : int32[k + 1, groups], int64[k + 1], its
+        cells test by test.
+    best : (float64[1], int64[k]), value and tests.
+    scratch : numbers, sums, joined as above.
     """
     outcomes, arity, costs = tests
     classes, n_classes, _ = suffix
@@ -85,7 +111,9 @@ def search_sets(tests, suffix, prices, lam, slack, most_work, state, chosen, cel
             for e in range(d + 1):
                 best[1][e] = chosen[e]
         if d + 1 < k and t + 1 < last and lam * n_cells[d + 1] + paid < best[0][0] - slack:
-            n = refined(classes[t + 1], n_classes[t + 1], cells[d + 1], n_cells[d + 1], numbers, joined)
+            n = refined(
+                classes[t + 1], n_classes[t + 1], cells[d + 1], n_cells[d + 1], numbers, joined
+            )
             if loss_of(joined, n, costs, sums) + lam * n_cells[d + 1] + paid < best[0][0] - slack:
                 chosen[d + 1] = t + 1
                 state[DEPTH] = d + 1

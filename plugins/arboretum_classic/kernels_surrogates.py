@@ -10,9 +10,13 @@ from arboretum.kernels.presort import sorted_rows
 def best_agreement(values, bits, goes, weight, least, cut, sides, agree, both):
     """Fill in, for every column, the threshold of the highest agreement, the lowest of equals.
 
-    values : float64[columns, n], NaN = missing; bits : the same memory as uint64.   goes : int32[n], outcomes, −1 without one.   weight :
-    float64[n].   least : rows with an outcome on either side.   cut : float64[columns, 2], the values around the threshold.   sides :
-    int64[columns, 2], the outcomes that its sides stand for.   agree : float64[columns], the weight that agrees, −1 without a threshold.
+    values : float64[columns, n], NaN = missing; bits : the same memory as uint64.
+    goes : int32[n], outcomes, −1 without one.
+    weight : float64[n].
+    least : rows with an outcome on either side.
+    cut : float64[columns, 2], the values around the threshold.
+    sides : int64[columns, 2], the outcomes that its sides stand for.
+    agree : float64[columns], the weight that agrees, −1 without a threshold.
     both : float64[columns, outcomes], what has a value, by outcome.
     """
     outcomes = both.shape[1]
@@ -40,4 +44,10 @@ def best_agreement(values, bits, goes, weight, least, cut, sides, agree, both):
                 b = o if whole[o] - left[o] > whole[b] - left[b] else b
             found = left[a] + (whole[b] - left[b])
             if found > agree[f]:
-                agree[f], cut[f, 0], cut[f, 1], sides[f, 0], sides[f, 1] = found, column[i], after, a, b
+                agree[f], cut[f, 0], cut[f, 1], sides[f, 0], sides[f, 1] = (
+                    found,
+                    column[i],
+                    after,
+                    a,
+                    b,
+                )

@@ -1,4 +1,6 @@
-"""What the chapters of the lecture share: its numbers, rows made or changed for it, and verified runs on them."""
+"""What the chapters of the lecture share: its numbers, rows made or changed for it, and verified
+runs on them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,19 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Claim, Column, ColumnKind, House, Known, Record, Table, Target, Task, Tree
+from arboretum.api import (
+    Cell,
+    Claim,
+    Column,
+    ColumnKind,
+    House,
+    Known,
+    Record,
+    Table,
+    Target,
+    Task,
+    Tree,
+)
 
 TAUGHT = 0.7
 """Share of the rows that teach; the others test."""
@@ -21,7 +35,9 @@ SMALL = ("iris", "wine", "wdbc", "tic-tac-toe", "balance-scale")
 
 @lru_cache(maxsize=1)
 def published() -> Mapping[str, Any]:
-    """``slide``: as printed; ``computed`` and all of play-tennis: what follows from the text and the data."""
+    """``slide``: as printed; ``computed`` and all of play-tennis: what follows from the text and
+    the data.
+    """
     return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
@@ -40,25 +56,40 @@ class Rows:
         return self.table
 
 
-def run(house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, **choices: Any) -> Record:
+def run(
+    house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, **choices: Any
+) -> Record:
     """A verified run on all rows of a table."""
-    return house.run({"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {})
+    return house.run(
+        {"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {}
+    )
 
 
 def nominal(name: str, codes: np.ndarray) -> Column:
     """A column of the categories "1", "2", …."""
-    return Column(name, ColumnKind.categorical, codes.astype(np.int32), tuple(str(k + 1) for k in range(int(codes.max()) + 1)))
+    return Column(
+        name,
+        ColumnKind.categorical,
+        codes.astype(np.int32),
+        tuple(str(k + 1) for k in range(int(codes.max()) + 1)),
+    )
 
 
 def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
     """A table of two classes."""
-    return Table(name, tuple(columns), Target("class", Task.classification, codes.astype(np.int32), ("no", "yes")))
+    return Table(
+        name,
+        tuple(columns),
+        Target("class", Task.classification, codes.astype(np.int32), ("no", "yes")),
+    )
 
 
 def divided(house: House, dataset: str, seed: int) -> tuple[Table, Table]:
     """Rows that teach and rows that test, stratified."""
     table = house.component("dataset", dataset).load(seed)
-    split = house.component("split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)})
+    split = house.component(
+        "split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)}
+    )
     division = split.divide(table, seed)
     return table.take(division.train), table.take(division.test)
 
@@ -74,7 +105,8 @@ def wrong(tree: Tree, table: Table) -> float:
 def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator) -> Table:
     """A share of the labels, or of the values of every attribute, is false.
 
-    label : another class, each as likely, or the number of some other row.   attribute : the value of some row.
+    label : another class, each as likely, or the number of some other row.
+    attribute : the value of some row.
     """
     n, target = table.n_rows, table.target
 
@@ -82,22 +114,43 @@ def with_noise(table: Table, kind: str, share: float, draw: np.random.Generator)
         return np.where(draw.random(n) < share, values[draw.integers(n, size=n)], values)
 
     if kind == "attribute":
-        return attrs.evolve(table, columns=tuple(attrs.evolve(c, values=mixed(c.values)) for c in table.columns))
+        return attrs.evolve(
+            table, columns=tuple(attrs.evolve(c, values=mixed(c.values)) for c in table.columns)
+        )
     if target.task is Task.regression:
         return attrs.evolve(table, target=attrs.evolve(target, values=mixed(target.values)))
     k = len(target.classes)
     false = (target.codes + draw.integers(1, k, size=n)) % k
-    return attrs.evolve(table, target=attrs.evolve(target, codes=np.where(draw.random(n) < share, false, target.codes)))
+    return attrs.evolve(
+        table,
+        target=attrs.evolve(target, codes=np.where(draw.random(n) < share, false, target.codes)),
+    )
 
 
-def rounded(table: str, row: str, column: str, published: float, ours: float, unit: float, known: Known | None = None, **more: Any) -> Cell:
-    """A number that is written to a last digit: it passes where ours rounds to it.   more : ``recomputed``, where no slide prints it."""
-    return Cell.judged(table, row, column, published, ours, unit / 2 / Cell.LIMIT, known=known, **more)
+def rounded(
+    table: str,
+    row: str,
+    column: str,
+    published: float,
+    ours: float,
+    unit: float,
+    known: Known | None = None,
+    **more: Any,
+) -> Cell:
+    """A number that is written to a last digit: it passes where ours rounds to it.
+
+    more : ``recomputed``, where no slide prints it.
+    """
+    return Cell.judged(
+        table, row, column, published, ours, unit / 2 / Cell.LIMIT, known=known, **more
+    )
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
     """Mean, and its standard error (0 of a single value)."""
-    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+    return float(np.mean(values)), float(np.std(values, ddof=1) / len(values) ** 0.5) if len(
+        values
+    ) > 1 else 0.0
 
 
 def mostly(sentence: str, holds: Mapping[str, bool], told: str) -> Claim:
@@ -105,4 +158,8 @@ def mostly(sentence: str, holds: Mapping[str, bool], told: str) -> Claim:
     where = [name for name, one in holds.items() if one]
     verdict = 2 * len(where) > len(holds) if len(holds) > 2 else None
     named = f" ({', '.join(where)})" if 0 < len(where) < len(holds) else ""
-    return Claim.judged(f"{sentence} (on most data sets)", verdict, f"on {len(where)} of {len(holds)}{named}; {told}")
+    return Claim.judged(
+        f"{sentence} (on most data sets)",
+        verdict,
+        f"on {len(where)} of {len(holds)}{named}; {told}",
+    )

@@ -15,12 +15,15 @@ from arboretum_classic.rules import MOfN
 
 @attrs.frozen
 class MOfNIntervals:
-    """Do at least m of n intervals hold their values: Σ [a_j ≤ x_j ≤ b_j] ≥ m, or ≤ d = m − 1; of several columns, or several of one.
+    """Do at least m of n intervals hold their values: Σ [a_j ≤ x_j ≤ b_j] ≥ m, or ≤ d = m − 1; of
+    several columns, or several of one.
 
-    Intervals are added greedily, up to ``terms``: the one that is best by the proxy (:mod:`~arboretum_classic.proposals`) for some m; after each,
-    every interval is put in question again until none changes.  Then their ends, midpoints that divide the rows into ``size`` parts most
-    evenly, move to the best of all midpoints, one after the other.  All m of each number of intervals are proposed.  O(p n log n) per node,
-    and O(p t (n + s²)) per interval tried, s = ``size``, t = ``terms``, of which there are some t² · ``passes``.
+    Intervals are added greedily, up to ``terms``: the one that is best by the proxy
+    (:mod:`~arboretum_classic.proposals`) for some m; after each, every interval is put in question
+    again until none changes.  Then their ends, midpoints that divide the rows into ``size`` parts
+    most evenly, move to the best of all midpoints, one after the other.  All m of each number of
+    intervals are proposed.  O(p n log n) per node, and O(p t (n + s²)) per interval tried, s =
+    ``size``, t = ``terms``, of which there are some t² · ``passes``.
     """
 
     kind, name, capabilities = "predicate", "m_of_n", HANDLES
@@ -46,14 +49,23 @@ class MOfNIntervals:
                     chosen = [*chosen[:i], chosen[-1], *chosen[i:-1]]
                 if best <= before * (1 + 1e-12):
                     break
-            exact = every.settled([(f, *within(some.cuts[f], every.cuts[f], first, last)) for f, first, last in chosen])
+            exact = every.settled(
+                [
+                    (f, *within(some.cuts[f], every.cuts[f], first, last))
+                    for f, first, last in chosen
+                ]
+            )
             found.append(every.tests(exact))
         return found
 
 
 @attrs.frozen(eq=False)
 class _Pool:
-    """Intervals of some columns.   codes : int64[n] bins of each, one more without a value; an interval is (column, first bin, last bin)."""
+    """Intervals of some columns.
+
+    codes : int64[n] bins of each, one more without a value; an interval is (column, first bin, last
+        bin).
+    """
 
     columns: Sequence[Column]
     codes: Sequence[np.ndarray]
@@ -67,9 +79,14 @@ class _Pool:
 
     def held(self, intervals: Sequence[tuple[int, int, int]]) -> np.ndarray:
         """int64[n]: how many of them hold a row."""
-        return sum(((self.codes[f] >= a) & (self.codes[f] <= b) for f, a, b in intervals), np.zeros(len(self.goal.weight), np.int64))
+        return sum(
+            ((self.codes[f] >= a) & (self.codes[f] <= b) for f, a, b in intervals),
+            np.zeros(len(self.goal.weight), np.int64),
+        )
 
-    def with_one_more(self, chosen: list[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], float]:
+    def with_one_more(
+        self, chosen: list[tuple[int, int, int]]
+    ) -> tuple[list[tuple[int, int, int]], float]:
         """The interval added that is best by the proxy for some m, and its proxy.
 
         At least m hold where m did before, or m − 1 and the new one.
@@ -78,19 +95,34 @@ class _Pool:
         for m in range(1, len(chosen) + 2):
             base, undecided = goal.each[held >= m].sum(axis=0), held == m - 1
             for f, (codes, cuts) in enumerate(zip(self.codes, self.cuts, strict=True)):
-                (first, last), score = best_interval(goal, base, goal.by_bin(codes, cuts, undecided))
+                (first, last), score = best_interval(
+                    goal, base, goal.by_bin(codes, cuts, undecided)
+                )
                 if score > best[0]:
                     best = score, (f, first, last)
         return [*chosen, best[1]], best[0]
 
     def settled(self, chosen: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-        """The same intervals, the ends of each moved once to where the proxy is highest for the m that is best now."""
+        """The same intervals, the ends of each moved once to where the proxy is highest for the
+        m that is best now.
+        """
         held, goal = self.held(chosen), self.goal
-        m = 1 + int(np.argmax([float(goal.score(goal.each[held >= m].sum(axis=0))) for m in range(1, len(chosen) + 1)]))
+        m = 1 + int(
+            np.argmax(
+                [
+                    float(goal.score(goal.each[held >= m].sum(axis=0)))
+                    for m in range(1, len(chosen) + 1)
+                ]
+            )
+        )
         for i, (f, first, last) in enumerate(chosen):
             held = self.held(chosen[:i] + chosen[i + 1 :])
             by_bin = goal.by_bin(self.codes[f], self.cuts[f], held == m - 1)
-            chosen = [*chosen[:i], (f, *moved(goal, goal.each[held >= m].sum(axis=0), by_bin, first, last)), *chosen[i + 1 :]]
+            chosen = [
+                *chosen[:i],
+                (f, *moved(goal, goal.each[held >= m].sum(axis=0), by_bin, first, last)),
+                *chosen[i + 1 :],
+            ]
         return chosen
 
     def tests(self, chosen: list[tuple[int, int, int]]) -> CodedTests:
@@ -99,15 +131,30 @@ class _Pool:
         places = [chosen[i] for i in order]
         names = tuple(self.columns[f].name for f, _, _ in places)
         low = tuple(float(self.cuts[f][a - 1]) if a else None for f, a, _ in places)
-        high = tuple(float(self.cuts[f][b]) if b < len(self.cuts[f]) else None for f, _, b in places)
+        high = tuple(
+            float(self.cuts[f][b]) if b < len(self.cuts[f]) else None for f, _, b in places
+        )
         n, held = len(places), self.held(places)
         lost = np.any([self.columns[f].missing for f, _, _ in places], axis=0)
         codes = np.where(lost, n + 1, n - held)[None]
         if n == 1:  # in the form that reads best
-            alone = Interval(names[0], low[0], high[0]) if None not in low + high else Threshold(names[0], low[0] if high[0] is None else high[0])
+            alone = (
+                Interval(names[0], low[0], high[0])
+                if None not in low + high
+                else Threshold(names[0], low[0] if high[0] is None else high[0])
+            )
             codes = np.where(lost, 2, held == (high[0] is None))[None]
-            return CodedTests(names, Family.thresholds, [2], lambda first, stop: codes[first:stop], lambda _, index: alone)
+            return CodedTests(
+                names,
+                Family.thresholds,
+                [2],
+                lambda first, stop: codes[first:stop],
+                lambda _, index: alone,
+            )
         return CodedTests(
-            tuple(dict.fromkeys(names)), Family.thresholds, [n + 1], lambda first, stop: codes[first:stop],
+            tuple(dict.fromkeys(names)),
+            Family.thresholds,
+            [n + 1],
+            lambda first, stop: codes[first:stop],
             lambda _, index: MOfN(names, low, high, n - index),
-        )  # fmt: skip
+        )

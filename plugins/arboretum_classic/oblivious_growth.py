@@ -28,9 +28,14 @@ class LevelTest:
         else:
             code = objects.codes[:, f].astype(np.int64)
             self.test = self._feature.rule(found.index)
-            goes = {"multiway": code, "thresholds": code > found.index, "equals": code != found.index}[self._feature.family.value]
+            goes = {
+                "multiway": code,
+                "thresholds": code > found.index,
+                "equals": code != found.index,
+            }[self._feature.family.value]
             self._goes = np.where(code >= self._feature.n_bins, found.side, goes).astype(np.int32)
-        if found.side < 0:  # no row of the level lacks the value: later ones follow the heaviest outcome
+        # no row of the level lacks the value: later ones follow the heaviest outcome
+        if found.side < 0:
             heavy = np.bincount(self._goes, growth.space.statistics.weight, self.test.arity)
             self.found = attrs.evolve(found, side=int(heavy.argmax()))
 
@@ -57,22 +62,36 @@ class ObliviousGrowth(Growth):
     levels: list
 
     def run(self, most: int, adds_up: bool):
-        """Grow at most so many levels; return the root.   adds_up : scores are summed as they are, else weighted by mass."""
+        """Grow at most so many levels; return the root.
+
+        adds_up : scores are summed as they are, else weighted by mass.
+        """
         refuse(self, "oblivious")
         stats = self.space.statistics
         search = Search(self, False, float(max(1, self.limits.min_leaf)))
         objects = Objects(stats.y, stats.weight, stats.count.astype(np.float64))
         first = self.look(self.root())
         nodes, self.levels = [first], []
-        while len(self.levels) < most and any(item.cell.wanted for item in nodes) and not self.late():
+        while (
+            len(self.levels) < most and any(item.cell.wanted for item in nodes) and not self.late()
+        ):
             self.report()
-            mixed = max((item for item in nodes if item.cell.wanted), key=lambda item: item.node.impurity)
-            found = search.best(self._level(nodes, adds_up), objects, search.columns, mixed.cell, mixed.node)
+            mixed = max(
+                (item for item in nodes if item.cell.wanted), key=lambda item: item.node.impurity
+            )
+            found = search.best(
+                self._level(nodes, adds_up), objects, search.columns, mixed.cell, mixed.node
+            )
             least = self.limits.min_decrease
-            if found is None or (least is not None and not found.score > least + self.scorer.tie_floor(mixed.node)):
+            if found is None or (
+                least is not None and not found.score > least + self.scorer.tie_floor(mixed.node)
+            ):
                 break
             test = LevelTest(search, self, found)
-            if self.limits.max_leaves is not None and self._parts(test, nodes) > self.limits.max_leaves:
+            if (
+                self.limits.max_leaves is not None
+                and self._parts(test, nodes) > self.limits.max_leaves
+            ):
                 self.refused += 1
                 break
             self.levels.append((test.test, found.score))
@@ -85,11 +104,17 @@ class ObliviousGrowth(Growth):
     def _divided(self, item, test: LevelTest, adds_up: bool) -> list:
         """The children that have objects; the node's own score is told where scores add up."""
         found = test.found
-        item.candidate = Candidate(test, found.feature, found.index, found.side, found.price, np.nan, found.place)
+        item.candidate = Candidate(
+            test, found.feature, found.index, found.side, found.price, np.nan, found.place
+        )
         below = self.divide(item)
         if adds_up:
             arity, node = test.test.arity, item.node
-            weights, counts, born = np.zeros((arity, len(node.weights))), np.zeros((arity, len(node.counts)), np.int64), iter(below)
+            weights, counts, born = (
+                np.zeros((arity, len(node.weights))),
+                np.zeros((arity, len(node.counts)), np.int64),
+                iter(below),
+            )
             for outcome in [o for o, child in enumerate(item.grown.children) if child is not None]:
                 child = next(born).node
                 weights[outcome], counts[outcome] = child.weights, child.counts
@@ -107,5 +132,20 @@ class ObliviousGrowth(Growth):
             place += stats.label
         mass = np.array([item.node.mass for item in nodes])
         factor = np.ones(len(nodes)) if adds_up else mass / self.total_mass
-        impurity, wanted = (np.array([what(item) for item in nodes]) for what in (lambda i: i.node.impurity, lambda i: i.cell.wanted))
-        return Level(place, self.space.rows, first, weights, counts, mass, impurity, factor, wanted, nodes[0].node.depth, self.total_mass)
+        impurity, wanted = (
+            np.array([what(item) for item in nodes])
+            for what in (lambda i: i.node.impurity, lambda i: i.cell.wanted)
+        )
+        return Level(
+            place,
+            self.space.rows,
+            first,
+            weights,
+            counts,
+            mass,
+            impurity,
+            factor,
+            wanted,
+            nodes[0].node.depth,
+            self.total_mass,
+        )

@@ -1,4 +1,5 @@
-"""Predicates of one column each: thresholds, categories, random thresholds; and what all predicates share.
+"""Predicates of one column each: thresholds, categories, random thresholds; and what all predicates
+share.
 
 Costs are told with n rows at the node and p columns.
 """
@@ -13,8 +14,17 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    CodedTests, Column, ColumnKind, Encoded, Equals, Family, OrdinalThreshold, Threshold, Values, param,
-)  # fmt: skip
+    CodedTests,
+    Column,
+    ColumnKind,
+    Encoded,
+    Equals,
+    Family,
+    OrdinalThreshold,
+    Threshold,
+    Values,
+    param,
+)
 
 HANDLES = ("classification", "regression", "multiclass", "weights", "missing", "multiway")
 ALL = 0
@@ -22,11 +32,14 @@ HOW_MANY = "columns drawn anew at every node; 0: all"
 
 
 def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -> list[Column]:
-    """The columns that the encoder left, with the values of a node's objects, in the order of the raw table.
+    """The columns that the encoder left, with the values of a node's objects, in the order of the
+    raw table.
 
     most : so many of them, drawn by the seed and the rows; ALL takes all.
     """
-    position = {feature.column: feature.position for feature in (*objects.features, *objects.raw_features)}
+    position = {
+        feature.column: feature.position for feature in (*objects.features, *objects.raw_features)
+    }
     names = sorted(position, key=position.get)
     if most and most < len(names):
         drawn = generator_of(seed, rows).choice(len(names), most, replace=False)
@@ -37,41 +50,62 @@ def columns_of(objects: Encoded, rows: np.ndarray, seed: int, most: int = ALL) -
 
 def generator_of(seed: int, rows: np.ndarray) -> np.random.Generator:
     """Draws that depend on the seed and on which rows a node has, not on their order."""
-    return np.random.default_rng([seed, len(rows), zlib.crc32(np.sort(rows).astype("<i8").tobytes())])
+    return np.random.default_rng(
+        [seed, len(rows), zlib.crc32(np.sort(rows).astype("<i8").tobytes())]
+    )
 
 
 def ranks(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(int64[k], float64[m]): the bin of each value between the m midpoints of distinct neighbours; NaN has bin m + 1."""
+    """(int64[k], float64[m]): the bin of each value between the m midpoints of distinct
+    neighbours; NaN has bin m + 1.
+    """
     from arboretum.api import midpoints
 
     values = values.astype(np.float64)
     seen, codes = np.unique(values, return_inverse=True)
     seen = seen[~np.isnan(seen)]
-    return np.where(np.isnan(values), max(len(seen), 1), codes), midpoints(np.stack([seen[:-1], seen[1:]], axis=1))
+    return np.where(np.isnan(values), max(len(seen), 1), codes), midpoints(
+        np.stack([seen[:-1], seen[1:]], axis=1)
+    )
 
 
 def coarse(values: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`ranks` with ``most`` bins at most: of more distinct values the midpoints that divide the rows most evenly."""
+    """:func:`ranks` with ``most`` bins at most: of more distinct values the midpoints that
+    divide the rows most evenly.
+    """
     codes, cuts = ranks(values)
     if len(cuts) < most:
         return codes, cuts
-    below = np.cumsum(np.bincount(codes, minlength=len(cuts) + 2)[: len(cuts)])  # rows on the left of each cut
+    # rows on the left of each cut
+    below = np.cumsum(np.bincount(codes, minlength=len(cuts) + 2)[: len(cuts)])
     known = np.count_nonzero(codes <= len(cuts))
-    kept = np.unique(np.searchsorted(below, known * np.arange(1, most) / most).clip(0, len(cuts) - 1))
-    return np.where(codes > len(cuts), len(kept) + 1, np.searchsorted(kept, codes, side="left")), cuts[kept]
+    kept = np.unique(
+        np.searchsorted(below, known * np.arange(1, most) / most).clip(0, len(cuts) - 1)
+    )
+    return np.where(
+        codes > len(cuts), len(kept) + 1, np.searchsorted(kept, codes, side="left")
+    ), cuts[kept]
 
 
 def thresholds(column: Column, codes: np.ndarray, cuts: np.ndarray) -> CodedTests:
     """The tests "at most" of a column of numbers at some cuts."""
     rule = lambda _, index: Threshold(column.name, float(cuts[index]), column.unit)
-    return CodedTests((column.name,), Family.thresholds, [len(cuts) + 1], lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests(
+        (column.name,),
+        Family.thresholds,
+        [len(cuts) + 1],
+        lambda first, stop: codes[None][first:stop],
+        rule,
+    )
 
 
 @attrs.frozen
 class Thresholds:
-    """Every threshold between neighbouring values at the node, of numbers and of ordered categories; O(p n log n) per node.
+    """Every threshold between neighbouring values at the node, of numbers and of ordered
+    categories; O(p n log n) per node.
 
-    Those of all raw columns are growth's own, with the test between known and missing values: use it beside other predicates, or with ``columns``.
+    Those of all raw columns are growth's own, with the test between known and missing values: use
+    it beside other predicates, or with ``columns``.
     """
 
     kind, name, paper, capabilities = "predicate", "threshold", "", HANDLES
@@ -84,7 +118,15 @@ class Thresholds:
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
         raw = {feature.column for feature in objects.raw_features} if self.beside_raw else ()
-        return [*self._tests([column for column in columns_of(objects, rows, seed, self.columns) if column.name not in raw])]
+        return [
+            *self._tests(
+                [
+                    column
+                    for column in columns_of(objects, rows, seed, self.columns)
+                    if column.name not in raw
+                ]
+            )
+        ]
 
     @staticmethod
     def _tests(columns: Sequence[Column]) -> Iterator[CodedTests]:
@@ -98,12 +140,19 @@ class Thresholds:
 def _ordinal(column: Column) -> CodedTests:
     codes = np.where(column.missing, len(column.categories), column.values)
     rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)
-    return CodedTests((column.name,), Family.thresholds, [len(column.categories)], lambda first, stop: codes[None][first:stop], rule)
+    return CodedTests(
+        (column.name,),
+        Family.thresholds,
+        [len(column.categories)],
+        lambda first, stop: codes[None][first:stop],
+        rule,
+    )
 
 
 @attrs.frozen
 class RandomThresholds:
-    """Thresholds drawn uniformly between the least and the greatest value at the node; O(p n) per node.
+    """Thresholds drawn uniformly between the least and the greatest value at the node; O(p n) per
+    node.
 
     With ``columns`` drawn, too, and no bootstrap, the trees of Geurts, Ernst & Wehenkel.
     """
@@ -118,7 +167,11 @@ class RandomThresholds:
         generator, found = generator_of(seed, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
             known = column.values[~column.missing].astype(np.float64)
-            if column.kind is not ColumnKind.continuous or not len(known) or known.min() == known.max():
+            if (
+                column.kind is not ColumnKind.continuous
+                or not len(known)
+                or known.min() == known.max()
+            ):
                 continue
             cuts = np.unique(generator.uniform(known.min(), known.max(), self.draws))
             codes = np.searchsorted(cuts, column.values.astype(np.float64), side="left")
@@ -128,19 +181,29 @@ class RandomThresholds:
 
 @attrs.frozen
 class Categories:
-    """Tests of categories at the node: each value against the rest, or one branch per value; O(p n) per node.
+    """Tests of categories at the node: each value against the rest, or one branch per value; O(p n)
+    per node.
 
-    A value that no row of the node has is none of the branches' own: rows that bring it later go as those without a value.
+    A value that no row of the node has is none of the branches' own: rows that bring it later go as
+    those without a value.
     """
 
     kind, name, paper, capabilities = "predicate", "categorical", "", HANDLES
 
-    form: str = param("one_vs_rest", "a category against the rest, or a branch for each", choices=("one_vs_rest", "multiway"))
+    form: str = param(
+        "one_vs_rest",
+        "a category against the rest, or a branch for each",
+        choices=("one_vs_rest", "multiway"),
+    )
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
         columns = columns_of(objects, rows, seed, self.columns)
-        return [_categories(column, self.form) for column in columns if column.kind is not ColumnKind.continuous]
+        return [
+            _categories(column, self.form)
+            for column in columns
+            if column.kind is not ColumnKind.continuous
+        ]
 
 
 def _categories(column: Column, form: str) -> CodedTests:
@@ -148,5 +211,13 @@ def _categories(column: Column, form: str) -> CodedTests:
     names = tuple(column.categories[code] for code in present)
     codes = np.where(column.missing, len(present), np.searchsorted(present, column.values))
     family = Family.equals if form == "one_vs_rest" else Family.multiway
-    rule = lambda _, index: Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)
-    return CodedTests((column.name,), family, [len(present)] * (len(present) > 1), lambda first, stop: codes[None][first:stop], rule)
+    rule = lambda _, index: (
+        Equals(column.name, names[index]) if family is Family.equals else Values(column.name, names)
+    )
+    return CodedTests(
+        (column.name,),
+        family,
+        [len(present)] * (len(present) > 1),
+        lambda first, stop: codes[None][first:stop],
+        rule,
+    )

@@ -1,4 +1,6 @@
-"""The slow, obvious twins of ``kernels.py``: same names, plain Python, exact sums (``math.fsum``)."""
+"""The slow, obvious twins of ``kernels.py``: same names, plain Python, exact sums
+(``math.fsum``).
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,11 @@ def poisson_deviances(y, weight, out) -> None:
     for i in range(len(y)):
         mean = math.fsum(weight[: i + 1] * y[: i + 1]) / math.fsum(weight[: i + 1])
         seen = zip(y[: i + 1], weight[: i + 1], strict=True)
-        out[i] = math.fsum(w * v * math.log(v / mean) for v, w in seen if v > 0) if mean > 0 else math.inf
+        out[i] = (
+            math.fsum(w * v * math.log(v / mean) for v, w in seen if v > 0)
+            if mean > 0
+            else math.inf
+        )
 
 
 def poisson_deviances_with_zeros(y, weight, out) -> None:
@@ -91,11 +97,15 @@ def poisson_deviances_with_zeros(y, weight, out) -> None:
 def absolute_deviations(y, weight, out) -> None:
     for i in range(len(y)):
         middle = weighted_median(y[: i + 1], weight[: i + 1])
-        out[i] = math.fsum(w * abs(v - middle) for v, w in zip(y[: i + 1], weight[: i + 1], strict=True))
+        out[i] = math.fsum(
+            w * abs(v - middle) for v, w in zip(y[: i + 1], weight[: i + 1], strict=True)
+        )
 
 
 def weighted_median(y: np.ndarray, weight: np.ndarray) -> float:
-    """A point with at most half of the weight on either side; the middle of the two where there are two."""
+    """A point with at most half of the weight on either side; the middle of the two where there
+    are two.
+    """
     order = np.argsort(y, kind="stable")
     cumulative = np.cumsum(weight[order])
     half = 0.5 * cumulative[-1]

@@ -1,4 +1,6 @@
-"""rpart's defaults under its own name (Therneau & Atkinson): its leaf rule, and its pruning by cp."""
+"""rpart's defaults under its own name (Therneau & Atkinson): its leaf rule, and its pruning by
+cp.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +40,32 @@ class RpartLimits:
 
 @attrs.frozen
 class RpartPruning(CostComplexity):
-    """Cost-complexity pruning with alpha=cp a share of the root's error; to choose it, ``pruner=cost_complexity`` with the same fields and folds."""
+    """Cost-complexity pruning with alpha=cp a share of the root's error; to choose it,
+    ``pruner=cost_complexity`` with the same fields and folds.
+    """
 
     name: ClassVar[str] = "rpart"
     paper: ClassVar[str] = PAPER
 
     alpha: float | None = param(0.01, "cp, a share of the risk of the root", ge=0.0)
-    risk: str = param("error", "R: errors, or squared errors", choices=("impurity", "error", "gini", "entropy", "variance"))
-    direction: str = param("rpart", "how complexities are compared, as of cost_complexity", choices=("bottom_up", "top_down", "rpart"))
+    risk: str = param(
+        "error",
+        "R: errors, or squared errors",
+        choices=("impurity", "error", "gini", "entropy", "variance"),
+    )
+    direction: str = param(
+        "rpart",
+        "how complexities are compared, as of cost_complexity",
+        choices=("bottom_up", "top_down", "rpart"),
+    )
     relative: bool = param(True, "whether alpha and grid are shares of the root's R, as rpart's cp")
 
 
 @attrs.frozen
 class RpartSurrogates(Surrogates):
-    """``surrogates`` as rpart 4.1 has them: a factor that disagrees on fewer than two rows does not stand in."""
+    """``surrogates`` as rpart 4.1 has them: a factor that disagrees on fewer than two rows does
+    not stand in.
+    """
 
     name: ClassVar[str] = "rpart"
     paper: ClassVar[str] = PAPER

@@ -1,7 +1,8 @@
 """Tests of several columns, or of several intervals: what the predicates of this plugin propose.
 
-A row that misses one of the values a test reads has no outcome: the tree's rule for missing values decides.  Both answers of a
-test add up in the same order in double precision, so that they agree to the last bit.
+A row that misses one of the values a test reads has no outcome: the tree's rule for missing values
+decides.  Both answers of a test add up in the same order in double precision, so that they agree to
+the last bit.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, ColumnKind, DataError, Table, TestRule, category_codes, digits_shown, numbers, spell
+from arboretum.api import (
+    NO_OUTCOME,
+    ColumnKind,
+    DataError,
+    Table,
+    TestRule,
+    category_codes,
+    digits_shown,
+    numbers,
+    spell,
+)
 
 Spelled = Callable[[str], str]
 
 
 class Several(TestRule):
-    """A test that compares a number made of several values, its ``total``, with a ``bound``: outcome 0 is "at most"."""
+    """A test that compares a number made of several values, its ``total``, with a ``bound``:
+    outcome 0 is "at most".
+    """
 
     def total(self, values: Sequence[Any]) -> Any:
         """The number, from one value per column (numbers, or arrays of them)."""
@@ -47,20 +60,32 @@ class Several(TestRule):
         values = [row[name] for name in self.columns]
         if any(value is None or value != value for value in values):
             return NO_OUTCOME
-        return int(self.total([self.value_of(i, value) for i, value in enumerate(values)]) > self.bound)
+        return int(
+            self.total([self.value_of(i, value) for i, value in enumerate(values)]) > self.bound
+        )
 
 
 def same_length(instance: TestRule, attribute: attrs.Attribute, value: Sequence[Any]) -> None:
     """A validator: one entry per column."""
     if len(value) != len(instance.columns) or not value:
-        raise DataError(f"{type(instance).__name__}.{attribute.name} must have one entry per column, at least one; got {value!r}")
+        raise DataError(
+            f"{type(instance).__name__}.{attribute.name} must have one entry per column, at "
+            f"least one; got {value!r}"
+        )
 
 
 def finite(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
     """A validator: numbers that are neither NaN nor infinite."""
-    given = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, float | int)]
+    given = [
+        one
+        for one in (value if isinstance(value, tuple) else (value,))
+        if isinstance(one, float | int)
+    ]
     if not all(map(math.isfinite, given)) or (attribute.name == "scales" and min(given) <= 0):
-        raise DataError(f"{type(instance).__name__}.{attribute.name} must be finite, and scales above 0; got {value!r}")
+        raise DataError(
+            f"{type(instance).__name__}.{attribute.name} must be finite, and scales above 0; "
+            f"got {value!r}"
+        )
 
 
 @attrs.frozen
@@ -88,7 +113,13 @@ class Oblique(Several):
         """ "0.5·a − 1.2·b"."""
         text = ""
         for coefficient, name in zip(self.coefficients, self.columns, strict=True):
-            sign = ("−" if coefficient < 0 else "") if not text else " − " if coefficient < 0 else " + "
+            sign = (
+                ("−" if coefficient < 0 else "")
+                if not text
+                else " − "
+                if coefficient < 0
+                else " + "
+            )
             size = abs(coefficient)
             text += sign + (name if size == 1.0 else f"{spell(size, digits=self.digits)}·{name}")
         return text
@@ -97,7 +128,10 @@ class Oblique(Several):
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, digits=self.digits)}"
 
     def sql_conditions(self, column, text):
-        terms = [f"({coefficient!r}) * {column(name)}" for coefficient, name in zip(self.coefficients, self.columns, strict=True)]
+        terms = [
+            f"({coefficient!r}) * {column(name)}"
+            for coefficient, name in zip(self.coefficients, self.columns, strict=True)
+        ]
         total = " + ".join(terms)
         return [f"{total} <= {self.threshold!r}", f"{total} > {self.threshold!r}"]
 
@@ -109,8 +143,10 @@ METRICS = ("euclidean", "manhattan", "chebyshev", "gower")
 class Ball(Several):
     """Outcome 0 is ``ρ(x, centre) ≤ radius``.
 
-    scales : what each column's difference is divided by.   metric : euclidean √Σd², manhattan Σd, chebyshev max d, gower Σd / columns,
-    with d = |x − centre| / scale, and 1 for another category, 0 for the same (a category never seen is another one).
+    scales : what each column's difference is divided by.
+    metric : euclidean √Σd², manhattan Σd, chebyshev max d, gower Σd / columns, with d = |x −
+        centre| / scale, and 1 for another category, 0 for the same (a category never seen is
+        another one).
     """
 
     tag: ClassVar[str] = "ball"
@@ -146,9 +182,14 @@ class Ball(Several):
 
     @property
     def subject(self):
-        """ "distance to (a = 5.1 ± 0.8, b = 3 ± 0.4)": the number behind ± is the column's scale."""
+        """ "distance to (a = 5.1 ± 0.8, b = 3 ± 0.4)": the number behind ± is the column's
+        scale.
+        """
         parts = [
-            f"{name} = {middle}" if isinstance(middle, str) else f"{name} = {spell(middle, digits=self.digits)} ± {spell(scale, digits=self.digits)}"
+            f"{name} = {middle}"
+            if isinstance(middle, str)
+            else f"{name} = {spell(middle, digits=self.digits)} ± "
+            f"{spell(scale, digits=self.digits)}"
             for name, middle, scale in zip(self.columns, self.centre, self.scales, strict=True)
         ]
         return f"{self.metric} distance to ({', '.join(parts)})".removeprefix("euclidean ")
@@ -158,22 +199,38 @@ class Ball(Several):
 
     def sql_conditions(self, column, text):
         parts = []
-        for name, middle, scale in zip(map(column, self.columns), self.centre, self.scales, strict=True):
+        for name, middle, scale in zip(
+            map(column, self.columns), self.centre, self.scales, strict=True
+        ):
             if isinstance(middle, str):
-                parts.append(f"CASE WHEN {name} = {text(middle)} THEN 0.0 WHEN {name} <> {text(middle)} THEN 1.0 END")
+                parts.append(
+                    f"CASE WHEN {name} = {text(middle)} THEN 0.0 WHEN {name} <> "
+                    f"{text(middle)} THEN 1.0 END"
+                )
             else:
                 apart = f"({name} - ({middle!r})) / {scale!r}"
-                parts.append(f"({apart}) * ({apart})" if self.metric == "euclidean" else f"ABS({apart})")
+                parts.append(
+                    f"({apart}) * ({apart})" if self.metric == "euclidean" else f"ABS({apart})"
+                )
         if self.metric != "chebyshev":
-            total = f"({' + '.join(parts)}) / {float(len(parts))!r}" if self.metric == "gower" else " + ".join(parts)
+            total = (
+                f"({' + '.join(parts)}) / {float(len(parts))!r}"
+                if self.metric == "gower"
+                else " + ".join(parts)
+            )
             return [f"{total} <= {self.bound!r}", f"{total} > {self.bound!r}"]
         known = " AND ".join(f"{column(name)} IS NOT NULL" for name in self.columns)
         far = " OR ".join(f"{part} > {self.bound!r}" for part in parts)
         return [" AND ".join(f"{part} <= {self.bound!r}" for part in parts), f"({far}) AND {known}"]
 
 
-def measured(metric: str, values: Sequence[Any], centre: Sequence[Any], scales: Sequence[float]) -> Any:
-    """What a ball's bound is compared with: the distance, squared for the euclidean one.   values, centre : a number or an array per column."""
+def measured(
+    metric: str, values: Sequence[Any], centre: Sequence[Any], scales: Sequence[float]
+) -> Any:
+    """What a ball's bound is compared with: the distance, squared for the euclidean one.
+
+    values, centre : a number or an array per column.
+    """
     found = None
     for value, middle, scale in zip(values, centre, scales, strict=True):
         apart = (value - middle) / scale
@@ -189,10 +246,11 @@ def measured(metric: str, values: Sequence[Any], centre: Sequence[Any], scales: 
 
 @attrs.frozen
 class MOfN(TestRule):
-    """Outcome 0 is "at least ``m`` of the intervals hold their column's value", the other one "at most m − 1".
+    """Outcome 0 is "at least ``m`` of the intervals hold their column's value", the other one "at
+    most m − 1".
 
-    So it is Σ [low_j < x_j ≤ high_j] ≥ m, and Σ … ≤ d with d = m − 1 is its outcome 1.  A column may have several intervals; a side that
-    is infinite is None.
+    So it is Σ [low_j < x_j ≤ high_j] ≥ m, and Σ … ≤ d with d = m − 1 is its outcome 1.  A column
+    may have several intervals; a side that is infinite is None.
     """
 
     tag: ClassVar[str] = "m_of_n"
@@ -204,8 +262,15 @@ class MOfN(TestRule):
 
     def __attrs_post_init__(self) -> None:
         n, sides = len(self.of), zip(self.low, self.high, strict=False)
-        if not (n == len(self.low) == len(self.high) and 1 <= self.m <= n and all(side != (None, None) for side in sides)):
-            raise DataError(f"MOfN needs a bound or two per column of {self.of}, and 1 ≤ m ≤ {n}; got {self.low}, {self.high}, {self.m}")
+        if not (
+            n == len(self.low) == len(self.high)
+            and 1 <= self.m <= n
+            and all(side != (None, None) for side in sides)
+        ):
+            raise DataError(
+                f"MOfN needs a bound or two per column of {self.of}, and 1 ≤ m ≤ {n}; got "
+                f"{self.low}, {self.high}, {self.m}"
+            )
 
     @property
     def columns(self):
@@ -213,12 +278,20 @@ class MOfN(TestRule):
 
     def _sides(self) -> list[tuple[str, float, float]]:
         sides = zip(self.of, self.low, self.high, strict=True)
-        return [(name, -math.inf if low is None else low, math.inf if high is None else high) for name, low, high in sides]
+        return [
+            (name, -math.inf if low is None else low, math.inf if high is None else high)
+            for name, low, high in sides
+        ]
 
     def outcomes(self, table, rows):
         values = {name: numbers(table, name, rows).astype(np.float64) for name in self.columns}
-        held = sum(((values[name] > low) & (values[name] <= high)).astype(np.int32) for name, low, high in self._sides())
-        return np.where(np.isnan(list(values.values())).any(axis=0), NO_OUTCOME, held < self.m).astype(np.int32)
+        held = sum(
+            ((values[name] > low) & (values[name] <= high)).astype(np.int32)
+            for name, low, high in self._sides()
+        )
+        return np.where(
+            np.isnan(list(values.values())).any(axis=0), NO_OUTCOME, held < self.m
+        ).astype(np.int32)
 
     def outcome_of(self, row):
         if any(row[name] is None or row[name] != row[name] for name in self.columns):
@@ -231,8 +304,16 @@ class MOfN(TestRule):
         parts = []
         for name, low, high in zip(self.of, self.low, self.high, strict=True):
             both = low is not None and high is not None
-            one = f"{name} > {spell(low, digits=self.digits)}" if high is None else f"{name} ≤ {spell(high, digits=self.digits)}"
-            parts.append(f"{name} in ({spell(low, digits=self.digits)}, {spell(high, digits=self.digits)}]" if both else one)
+            one = (
+                f"{name} > {spell(low, digits=self.digits)}"
+                if high is None
+                else f"{name} ≤ {spell(high, digits=self.digits)}"
+            )
+            parts.append(
+                f"{name} in ({spell(low, digits=self.digits)}, {spell(high, digits=self.digits)}]"
+                if both
+                else one
+            )
         return "number of {" + ", ".join(parts) + "}"
 
     def outcome_label(self, outcome):
@@ -241,7 +322,9 @@ class MOfN(TestRule):
     def sql_conditions(self, column, text):
         held = []
         for name, low, high in zip(map(column, self.of), self.low, self.high, strict=True):
-            sides = [f"{name} > {low!r}"] * (low is not None) + [f"{name} <= {high!r}"] * (high is not None)
+            sides = [f"{name} > {low!r}"] * (low is not None) + [f"{name} <= {high!r}"] * (
+                high is not None
+            )
             held.append(f"CASE WHEN {' AND '.join(sides)} THEN 1 ELSE 0 END")
         known = " AND ".join(f"{column(name)} IS NOT NULL" for name in self.columns)
         return [f"{' + '.join(held)} {sign} {self.m} AND {known}" for sign in (">=", "<")]

@@ -1,4 +1,6 @@
-"""Two-way tests of categories, "is the value one of these?": searched at the node, beside thresholds on raw columns."""
+"""Two-way tests of categories, "is the value one of these?": searched at the node, beside
+thresholds on raw columns.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,27 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import NO_OUTCOME, CodedTests, ColumnKind, DataError, Encoded, Family, Limits, Table, TestRule, param
+from arboretum.api import (
+    NO_OUTCOME,
+    CodedTests,
+    ColumnKind,
+    DataError,
+    Encoded,
+    Family,
+    Limits,
+    Table,
+    TestRule,
+    param,
+)
 
 
 @attrs.frozen
 class Among(TestRule):
-    """Outcome 0 is "the value is one of ``categories``", outcome 1 "one of ``others``"; with ``missing_outcome`` outcome 2 is "missing".
+    """Outcome 0 is "the value is one of ``categories``", outcome 1 "one of ``others``"; with
+    ``missing_outcome`` outcome 2 is "missing".
 
-    Any other value, one that no training row of the node has, gets no outcome: the tree treats it as a missing one.
+    Any other value, one that no training row of the node has, gets no outcome: the tree treats it
+    as a missing one.
     """
 
     tag: ClassVar[str] = "among"
@@ -28,7 +43,10 @@ class Among(TestRule):
     def __attrs_post_init__(self) -> None:
         both = (*self.categories, *self.others)
         if not self.categories or not self.others or len(set(both)) < len(both):
-            raise DataError(f"Among.categories and Among.others must hold distinct values, one each at least; got {self.categories} and {self.others}")
+            raise DataError(
+                "Among.categories and Among.others must hold distinct values, one each at "
+                f"least; got {self.categories} and {self.others}"
+            )
 
     @property
     def arity(self):
@@ -37,11 +55,15 @@ class Among(TestRule):
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         column = table.column(self.column)
         if column.kind is ColumnKind.continuous:
-            raise DataError(f"column {self.column!r} is continuous here, but the tree asks for its categories; give it as text")
+            raise DataError(
+                f"column {self.column!r} is continuous here, but the tree asks for its "
+                "categories; give it as text"
+            )
         side = {value: k for k, part in enumerate((self.categories, self.others)) for value in part}
         lost = 2 if self.missing_outcome else NO_OUTCOME
         answers = [side.get(value, NO_OUTCOME) for value in column.categories]
-        return np.array([*answers, NO_OUTCOME, lost], np.int32)[column.values[rows]]  # the codes −2 (unseen) and −1 (missing) count from the end
+        # the codes −2 (unseen) and −1 (missing) count from the end
+        return np.array([*answers, NO_OUTCOME, lost], np.int32)[column.values[rows]]
 
     def outcome_of(self, row: Mapping[str, Any]) -> int:
         value = row[self.column]
@@ -53,7 +75,10 @@ class Among(TestRule):
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def sql_conditions(self, name: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
-        sides = [f"{name(self.column)} IN ({', '.join(map(text, part))})" for part in (self.categories, self.others)]
+        sides = [
+            f"{name(self.column)} IN ({', '.join(map(text, part))})"
+            for part in (self.categories, self.others)
+        ]
         return sides + [f"{name(self.column)} IS NULL"] * self.missing_outcome
 
     def outcome_label(self, outcome: int) -> str:
@@ -63,15 +88,19 @@ class Among(TestRule):
 
 @attrs.frozen
 class Subset:
-    """Categories in two sets, as in CART; thresholds on raw columns compete beside, and the fixed tests of what else is coded.
+    """Categories in two sets, as in CART; thresholds on raw columns compete beside, and the fixed
+    tests of what else is coded.
 
-    For two classes, and for numbers, the best of the 2^(b−1) − 1 ways to part the b categories at a node is along their order by
-    the share of a class, or by the mean, for every impurity that is concave: b − 1 tests (Breiman et al. 1984, theorem 4.5).  For more
-    classes all ways are tried up to ``exhaustive`` categories; above that those along the first principal component of the class
-    shares, a heuristic (Coppersmith, Hong & Hosking 1999).  A column costs a pass over the rows of the node, or one for every way.
+    For two classes, and for numbers, the best of the 2^(b−1) − 1 ways to part the b categories at a
+    node is along their order by the share of a class, or by the mean, for every impurity that is
+    concave: b − 1 tests (Breiman et al. 1984, theorem 4.5).  For more classes all ways are tried up
+    to ``exhaustive`` categories; above that those along the first principal component of the class
+    shares, a heuristic (Coppersmith, Hong & Hosking 1999).  A column costs a pass over the rows of
+    the node, or one for every way.
 
-    Where a least leaf may forbid the best beginning (some category at the node has fewer rows, or less weight), all ways are tried up to
-    ``exhaustive`` categories, whatever the target; above that the best beginning that it allows need not be the best set.
+    Where a least leaf may forbid the best beginning (some category at the node has fewer rows, or
+    less weight), all ways are tried up to ``exhaustive`` categories, whatever the target; above
+    that the best beginning that it allows need not be the best set.
     """
 
     kind: ClassVar[str] = "predicate"
@@ -81,15 +110,26 @@ class Subset:
     beside_raw: ClassVar[bool] = True
     limits = Limits()
 
-    exhaustive: int = param(10, "categories at a node up to which all ways are tried where the order may not hold the best one", ge=2, le=16)
+    exhaustive: int = param(
+        10,
+        "categories at a node up to which all ways are tried where the order may not hold "
+        "the best one",
+        ge=2,
+        le=16,
+    )
+
     def within(self, limits: Limits) -> Subset:
         """The same in a run of these limits."""
         return _Within(self.exhaustive, limits)
 
-    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:
+    def candidates(
+        self, objects: Encoded, rows: np.ndarray, seed: int
+    ) -> Sequence[TestRule | CodedTests]:
         """The tests of coded columns, in the order of the table."""
         found: list[TestRule | CodedTests] = []
-        for name, features in itertools.groupby(sorted(objects.features, key=lambda each: each.position), key=lambda each: each.column):
+        for name, features in itertools.groupby(
+            sorted(objects.features, key=lambda each: each.position), key=lambda each: each.column
+        ):
             if objects.table.column(name).kind is ColumnKind.categorical:
                 found += self._of_column(objects, rows, name)
             else:
@@ -104,16 +144,26 @@ class Subset:
         if len(present) < 2:
             return []
         every = self._forbids(objects, rows[known], bins)
-        mass, values = np.bincount(bins, weight[known]), [column.categories[code] for code in present]
+        mass, values = (
+            np.bincount(bins, weight[known]),
+            [column.categories[code] for code in present],
+        )
         if objects.label is None:
             mean = np.bincount(bins, weight[known] * objects.y[rows][known]) / mass
-            parts = every_part(len(mean)) if every and len(mean) <= self.exhaustive else np.argsort(mean, kind="stable")[None]
+            parts = (
+                every_part(len(mean))
+                if every and len(mean) <= self.exhaustive
+                else np.argsort(mean, kind="stable")[None]
+            )
         else:
             width = objects.n_classes
-            table = np.bincount(bins * width + objects.label[rows][known], weight[known], len(present) * width).reshape(-1, width)
+            table = np.bincount(
+                bins * width + objects.label[rows][known], weight[known], len(present) * width
+            ).reshape(-1, width)
             parts = parts_of(table, self.exhaustive, every)
         ordered = parts.dtype != np.bool_
-        bin_of = np.argsort(parts, axis=1) if ordered else ~parts  # [codes, b]: the place of each category in the order, or its side
+        # [codes, b]: the place of each category in the order, or its side
+        bin_of = np.argsort(parts, axis=1) if ordered else ~parts
         n_bins = np.full(len(parts), len(present) if ordered else 2)
 
         def outcome(first: int, stop: int) -> np.ndarray:
@@ -123,10 +173,13 @@ class Subset:
 
         def rule(code: int, index: int) -> Among:
             inside = bin_of[code] <= index
-            return Among(name, tuple(itertools.compress(values, inside)), tuple(itertools.compress(values, ~inside)))
+            return Among(
+                name,
+                tuple(itertools.compress(values, inside)),
+                tuple(itertools.compress(values, ~inside)),
+            )
 
         return [CodedTests((name,), Family.thresholds, n_bins, outcome, rule)]
-
 
     def _forbids(self, objects: Encoded, rows: np.ndarray, bins: np.ndarray) -> bool:
         """Whether a side of some categories of the node may be too small for the run's limits."""
@@ -134,7 +187,10 @@ class Subset:
         if limits.min_leaf == 1 and not limits.min_mass:
             return False
         n, weight = np.bincount(bins, objects.count[rows]), np.bincount(bins, objects.weight[rows])
-        return bool(n.min() < limits.min_leaf or weight.min() < limits.min_weight(float(objects.weight.sum()), objects.n_objects))
+        return bool(
+            n.min() < limits.min_leaf
+            or weight.min() < limits.min_weight(float(objects.weight.sum()), objects.n_objects)
+        )
 
 
 @attrs.frozen
@@ -146,28 +202,37 @@ class _Within(Subset):
 
 @attrs.frozen
 class OrderedSubset(Subset):
-    """``subset`` along the order alone, also where a least leaf forbids the best of it, as rpart has it."""
+    """``subset`` along the order alone, also where a least leaf forbids the best of it, as rpart
+    has it.
+    """
 
     name: ClassVar[str] = "ordered_subset"
-    paper: ClassVar[str] = "Therneau & Atkinson, An introduction to recursive partitioning using the rpart routines"
+    paper: ClassVar[str] = (
+        "Therneau & Atkinson, An introduction to recursive partitioning using the rpart routines"
+    )
 
     def within(self, limits: Limits) -> OrderedSubset:
         return self
 
 
 def every_part(n: int) -> np.ndarray:
-    """bool[2^(n−1) − 1, n]: every way to part n things in two, the first thing always in, in the order of a Gray code."""
+    """bool[2^(n−1) − 1, n]: every way to part n things in two, the first thing always in, in the
+    order of a Gray code.
+    """
     step = np.arange(1, 1 << n - 1)[:, None]
     moved = (step ^ step >> 1) >> np.arange(n) & 1 == 1
     return moved == moved[:, :1]
 
 
 def parts_of(table: np.ndarray, exhaustive: int, every: bool = False) -> np.ndarray:
-    """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose beginnings are tried, int64[1, b], or every set
-    that is, bool[2^(b−1) − 1, b], in the order of a Gray code: as in rpart also where but two of the run's classes are left, since a
-    beginning may hold too few rows.  For the same reason it counts which of the categories alike in class 0 is the first: as in rpart.
+    """For class weights float64[b, classes ≥ 1] of b ≥ 2 categories an order of them whose
+    beginnings are tried, int64[1, b], or every set that is, bool[2^(b−1) − 1, b], in the order of a
+    Gray code: as in rpart also where but two of the run's classes are left, since a beginning may
+    hold too few rows.  For the same reason it counts which of the categories alike in class 0 is
+    the first: as in rpart.
 
-    every : every set up to ``exhaustive`` categories, of two classes, too."""
+    every : every set up to ``exhaustive`` categories, of two classes, too.
+    """
     n, several, table = len(table), table.shape[1] > 2, table[:, table.any(axis=0)]
     share = table / table.sum(axis=1, keepdims=True)
     if table.shape[1] <= 2 and not ((several or every) and n <= exhaustive):

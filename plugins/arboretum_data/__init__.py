@@ -1,1 +1,3 @@
-"""First-party plugin: where tables come from, how their rows are divided and how columns become tests."""
+"""First-party plugin: where tables come from, how their rows are divided and how columns become
+tests.
+"""

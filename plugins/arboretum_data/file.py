@@ -1,4 +1,6 @@
-"""``dataset=file``: a table of the user's own; ``dataset=random_table``: a table drawn at random."""
+"""``dataset=file``: a table of the user's own; ``dataset=random_table``: a table drawn at
+random.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import numpy as np
 from arboretum.api import TRUTH, ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
 from arboretum_data import generated
 from arboretum_data.reading.arff import WEIGHTS, read_arff
-from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
+from arboretum_data.reading.build import (
+    WORDING,
+    Schema,
+    TaskChoice,
+    build_table,
+    one_against_rest,
+    worded,
+)
 from arboretum_data.reading.cells import Cells, interpret, no_number
 from arboretum_data.reading.delimited import MISSING_WORDS, read_delimited
 from arboretum_data.reading.parquet import read_parquet
@@ -32,8 +41,9 @@ SIGNS = {None: None, Decimal.point: ".", Decimal.comma: ","}
 class FileDataset:
     """A table from a file: CSV (also gzip; separator and byte-order mark found), Parquet or ARFF.
 
-    Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class when it is text or
-    holds at most 20 distinct whole numbers, else a number to regress on; ``task`` or ``kinds`` decide otherwise.
+    Kinds are inferred (numbers: continuous; text: categorical) unless given.  A target is a class
+    when it is text or holds at most 20 distinct whole numbers, else a number to regress on;
+    ``task`` or ``kinds`` decide otherwise.
     """
 
     kind = "dataset"
@@ -42,10 +52,16 @@ class FileDataset:
     capabilities = ()
     example = "dataset.path=FILE dataset.target=COLUMN"
 
-    path: str = param("", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff")
+    path: str = param(
+        "", "the file; its ending tells the format: .csv, .tsv, .txt (also .gz), .parquet, .arff"
+    )
     target: str = param("", "column to predict")
-    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
-    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → values, low to high", converter=dict)
+    kinds: dict[str, str] = param(
+        attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict
+    )
+    orders: dict[str, list[str]] = param(
+        attrs.Factory(dict), "ordinal column → values, low to high", converter=dict
+    )
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
@@ -53,24 +69,34 @@ class FileDataset:
     group: str | None = param(None, "column whose equal values stay on one side of a split")
     missing: tuple[str, ...] = param(MISSING_WORDS, "spellings of a missing value", converter=tuple)
     separator: str | None = param(
-        None, "between cells: comma, semicolon, tab, pipe, blank or one character; found by itself when not given"
+        None,
+        "between cells: comma, semicolon, tab, pipe, blank or one character; found by itself "
+        "when not given",
     )
     encoding: str = param("utf-8", "of text files (UTF-16 with a mark is found by itself)")
     decimal: Decimal | None = param(None, "before decimals; found by itself where it is certain")
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
-        """Read the file.  Raises ConfigError without path or target, DataError for what the file gets wrong."""
+        """Read the file.  Raises ConfigError without path or target, DataError for what the file
+        gets wrong.
+        """
         del seed
         for field in ("path", "target"):
             if not getattr(self, field):
-                raise ConfigError(f"dataset.{field} is missing; say dataset=file dataset.path=FILE dataset.target=COLUMN")
+                raise ConfigError(
+                    f"dataset.{field} is missing; say dataset=file dataset.path=FILE "
+                    "dataset.target=COLUMN"
+                )
         path = Path(self.path).expanduser()
         cells, sign = self.cells(path), SIGNS[self.decimal]
         weight, ignore = self.weight, self.ignore
-        if any(c.name == WEIGHTS for c in cells):  # of ARFF; a column that is named comes before them
+        # of ARFF; a column that is named comes before them
+        if any(c.name == WEIGHTS for c in cells):
             weight, ignore = weight or WEIGHTS, (*ignore, *([WEIGHTS] if weight else []))
-        schema = Schema(self.target, self.kinds, self.orders, None, ignore, weight, self.group, self.task, sign)
+        schema = Schema(
+            self.target, self.kinds, self.orders, None, ignore, weight, self.group, self.task, sign
+        )
         table = build_table(path.name.split(".", maxsplit=1)[0] or path.name, cells, schema)
         return worded(one_against_rest(table, self.positive), self.questions)
 
@@ -95,17 +121,24 @@ class FileDataset:
         )
 
     def _sign_between(self) -> str | None:
-        separator = None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)
+        separator = (
+            None if self.separator is None else SEPARATOR_WORDS.get(self.separator, self.separator)
+        )
         if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
             words = ", ".join(SEPARATOR_WORDS)
-            raise ConfigError(f"dataset.separator must be one character, or one of {words}; got {self.separator!r}")
+            raise ConfigError(
+                f"dataset.separator must be one character, or one of {words}; got "
+                f"{self.separator!r}"
+            )
         return separator
 
     def rows(self, path: Path, columns: Sequence[ColumnSpec]) -> dict[str, np.ndarray]:
-        """Rows to predict: of the given columns, those that the file has, in the form of ``table_like``.
+        """Rows to predict: of the given columns, those that the file has, in the form of
+        ``table_like``.
 
-        Numbers: float64[n_rows], NaN = missing.  Dates and categories: text or None; a category that is spelled like
-        a missing value is kept.  Only these columns are looked at; ``target``, ``kinds`` and the like play no part.
+        Numbers: float64[n_rows], NaN = missing.  Dates and categories: text or None; a category
+        that is spelled like a missing value is kept.  Only these columns are looked at; ``target``,
+        ``kinds`` and the like play no part.
         Raises DataError as :meth:`load`, and for text in a column of numbers.
         """
         words = frozenset(word.lower() for word in self.missing)
@@ -113,9 +146,12 @@ class FileDataset:
         cells = attrs.evolve(self, missing=()).cells(path)
         found = [c for c in cells if c.name in specs]
         if not found:
-            return {"": np.full(cells[0].n_rows, None)}  # a tree that asks nothing still answers every row
+            # a tree that asks nothing still answers every row
+            return {"": np.full(cells[0].n_rows, None)}
         kept = [without_words(c, words, specs[c.name].categories) for c in found]
-        text = frozenset(spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit)
+        text = frozenset(
+            spec.name for spec in columns if spec.kind is not ColumnKind.continuous or spec.unit
+        )
         kept, _ = interpret(kept, SIGNS[self.decimal], text)
         return {c.name: _values(c, specs[c.name], path) for c in kept}
 
@@ -137,10 +173,16 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
 
 
 def without_words(cells: Cells, words: Container[str], categories: Container[str]) -> Cells:
-    """The column with the words that mean "missing" turned to missing, unless they are categories of the tree."""
+    """The column with the words that mean "missing" turned to missing, unless they are
+    categories of the tree.
+    """
     if cells.numbers is not None:
         return cells
-    kept = [value for value in cells.values if value in categories or (value and value.lower() not in words)]
+    kept = [
+        value
+        for value in cells.values
+        if value in categories or (value and value.lower() not in words)
+    ]
     position = {value: i for i, value in enumerate(kept)}
     lookup = np.array([*(position.get(value, -1) for value in cells.values), -1], np.int32)
     return Cells(cells.name, tuple(kept), lookup[cells.codes])
@@ -152,11 +194,16 @@ SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "bl
 
 @attrs.frozen
 class RandomTableDataset:
-    """A random decision table: values and decisions uniform, equal rows merged to their most common decision."""
+    """A random decision table: values and decisions uniform, equal rows merged to their most
+    common decision.
+    """
 
     kind = "dataset"
     name = "random_table"
-    paper = "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy algorithms and dynamic programming"
+    paper = (
+        "Alkhalid, Chikalov & Moshkov 2011: Decision tree construction using greedy algorithms "
+        "and dynamic programming"
+    )
     capabilities = ("randomised",)
     offline = True
 
@@ -168,29 +215,38 @@ class RandomTableDataset:
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def cells(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same draw as numbers, for studies of many tables: int64[rows, n_columns] values, int64[rows] decisions.
+        """The same draw as numbers, for studies of many tables: int64[rows, n_columns] values,
+        int64[rows] decisions.
 
         A value's number is its spelling in the table; ``positive`` is left aside.
         """
-        return generated.random_cells(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
+        return generated.random_cells(
+            self.n_rows, self.n_columns, self.n_values, self.n_classes, seed
+        )
 
     def load(self, seed: int) -> Table:
         """Draw the table from ``seed``."""
-        table = generated.random_table(self.n_rows, self.n_columns, self.n_values, self.n_classes, seed)
+        table = generated.random_table(
+            self.n_rows, self.n_columns, self.n_values, self.n_classes, seed
+        )
         return worded(one_against_rest(table, self.positive), self.questions)
 
 
 @attrs.frozen
 class DfepDataset:
-    """All words of some bits in four classes, a quarter each, with one outlier per quarter: its first object.
+    """All words of some bits in four classes, a quarter each, with one outlier per quarter: its
+    first object.
 
-    With ten bits these are the 1024 objects of ``dataset=dfep-synthetic``.  Without errors a tree's dearest path has all bits, and
-    2 where the four outliers are given up: a constant against log₂ n.
+    With ten bits these are the 1024 objects of ``dataset=dfep-synthetic``.  Without errors a tree's
+    dearest path has all bits, and 2 where the four outliers are given up: a constant against log₂
+    n.
     """
 
     kind = "dataset"
     name = "dfep"
-    paper = "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
+    paper = (
+        "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
+    )
     capabilities = ()
     offline = True
 

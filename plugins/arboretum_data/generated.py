@@ -1,5 +1,7 @@
-"""Data sets that need no download: made by a rule, with the rows, order and spelling of the copies in circulation; or read from
-scikit-learn's data folder, without importing it (which takes a second)."""
+"""Data sets that need no download: made by a rule, with the rows, order and spelling of the copies
+in circulation; or read from scikit-learn's data folder, without importing it (which takes a
+second).
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,15 @@ def table_of(
     orders: dict[str, tuple[str, ...]] | None = None,
 ) -> Table:
     """A classification table from spelled-out rows whose last cell is the class."""
-    columns = [factorise(n, column, ("",)) for n, column in zip(header, zip(*rows, strict=True), strict=True)]
+    columns = [
+        factorise(n, column, ("",))
+        for n, column in zip(header, zip(*rows, strict=True), strict=True)
+    ]
     schema = Schema(header[-1], default=kind, orders=orders or {}, task=TaskChoice.classification)
     return build_table(name, columns, schema)
 
 
-# -- the monks problems (Thrun et al. 1991) --------------------------------------------------------------------------
+# -- the monks problems (Thrun et al. 1991) --------------------------------------------------------
 
 MONK_VALUES = (3, 3, 2, 3, 4, 2)
 MONK_CONCEPTS: dict[int, Callable[[Sequence[int]], bool]] = {
@@ -41,7 +46,9 @@ MONK_CONCEPTS: dict[int, Callable[[Sequence[int]], bool]] = {
     2: lambda a: sum(v == 1 for v in a) == 2,
     3: lambda a: (a[4] == 3 and a[3] == 1) or (a[4] != 4 and a[1] != 3),
 }
-"""Problem → whether the robot with the attribute values a[0] … a[5] (counted from 1) belongs to the class."""
+"""Problem → whether the robot with the attribute values a[0] … a[5] (counted from 1) belongs to
+the class.
+"""
 
 
 def monk_domain(problem: int) -> Table:
@@ -52,35 +59,45 @@ def monk_domain(problem: int) -> Table:
     return table_of(f"monk{problem}-full", [*(f"a{i}" for i in range(1, 7)), "target"], rows)
 
 
-# -- tic-tac-toe (Aha 1991) ------------------------------------------------------------------------------------------
+# -- tic-tac-toe (Aha 1991) ------------------------------------------------------------------------
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 SQUARES = [
-    f"{row}_{column}_square" for row in ("top", "middle", "bottom") for column in ("left", "middle", "right")
+    f"{row}_{column}_square"
+    for row in ("top", "middle", "bottom")
+    for column in ("left", "middle", "right")
 ]
 
 
 def tic_tac_toe() -> Table:
     """The 958 end boards; positive where x has won.  Wins of x first, then of o, then draws."""
-    rows = [(*board, "positive" if winner == "x" else "negative") for board, winner in end_boards().items()]
+    rows = [
+        (*board, "positive" if winner == "x" else "negative")
+        for board, winner in end_boards().items()
+    ]
     return table_of("tic-tac-toe", [*SQUARES, "target"], rows)
 
 
 def end_boards() -> dict[Row, str]:
-    """Every board at which a game that x opens can end, found among all 3⁹ fillings → who has won: "x", "o", or "".
+    """Every board at which a game that x opens can end, found among all 3⁹ fillings → who has won:
+    "x", "o", or "".
 
-    A filling is an end board when one side has won and moved last, or nobody has won and no square is blank.
+    A filling is an end board when one side has won and moved last, or nobody has won and no square
+    is blank.
     """
     found = {}
     for board in itertools.product("xob", repeat=9):
         ahead = board.count("x") - board.count("o")  # 1 after a move of x, 0 after one of o
         won = {board[a] for a, b, c in LINES if board[a] == board[b] == board[c] != "b"}
-        if (won, ahead) in (({"x"}, 1), ({"o"}, 0)) or (not won and ahead == 1 and "b" not in board):
+        if (won, ahead) in (({"x"}, 1), ({"o"}, 0)) or (
+            not won and ahead == 1 and "b" not in board
+        ):
             found[board] = next(iter(won), "")
-    return dict(sorted(found.items(), key=lambda item: ("x", "o", "").index(item[1])))  # stable: product runs x, o, b
+    # stable: product runs x, o, b
+    return dict(sorted(found.items(), key=lambda item: ("x", "o", "").index(item[1])))
 
 
-# -- small teaching sets ---------------------------------------------------------------------------------------------
+# -- small teaching sets ---------------------------------------------------------------------------
 
 
 def balance_scale() -> Table:
@@ -95,20 +112,32 @@ def balance_scale() -> Table:
 
 def play_tennis() -> Table:
     """Quinlan's 14 Saturday mornings."""
-    outlook = "sunny sunny overcast rainy rainy rainy overcast sunny sunny rainy sunny overcast overcast rainy"
+    outlook = (
+        "sunny sunny overcast rainy rainy rainy overcast sunny sunny rainy sunny overcast "
+        "overcast rainy"
+    )
     temperature = "hot hot hot mild cool cool cool mild cool mild mild mild hot mild"
     humidity = "high high high high normal normal normal high normal normal normal high normal high"
     windy = "false true false false false true true false false false true true false true"
     play = "no no yes yes yes no yes no yes yes yes yes yes no"
-    rows = list(zip(*(text.split() for text in (outlook, temperature, humidity, windy, play)), strict=True))
+    rows = list(
+        zip(*(text.split() for text in (outlook, temperature, humidity, windy, play)), strict=True)
+    )
     orders = {"temperature": ("cool", "mild", "hot")}
-    return table_of("play-tennis", ["outlook", "temperature", "humidity", "windy", "target"], rows, orders=orders)
+    return table_of(
+        "play-tennis",
+        ["outlook", "temperature", "humidity", "windy", "target"],
+        rows,
+        orders=orders,
+    )
 
 
 def dfep(bits: int, name: str = "dfep") -> Table:
-    """2^bits objects, all words of so many bits: four classes, a quarter each, and the first object of a quarter is of the next class.
+    """2^bits objects, all words of so many bits: four classes, a quarter each, and the first object
+    of a quarter is of the next class.
 
-    Two tests classify all but these four outliers; to tell one of them from its quarter takes all the others, too.
+    Two tests classify all but these four outliers; to tell one of them from its quarter takes all
+    the others, too.
     """
     rows, quarter = [], 1 << (bits - 2)
     for number in range(4 * quarter):
@@ -119,22 +148,28 @@ def dfep(bits: int, name: str = "dfep") -> Table:
 
 
 def dfep_synthetic() -> Table:
-    """The 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier per class."""
+    """The 1024 objects of Nan, Wang & Saligrama: ten bits, four classes of 256, one outlier per
+    class.
+    """
     return dfep(10, "dfep-synthetic")
 
 
-# -- random decision tables (Alkhalid, Chikalov & Moshkov) -----------------------------------------------------------
+# -- random decision tables (Alkhalid, Chikalov & Moshkov) -----------------------------------------
 
 
-def random_cells(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of :func:`random_table` as numbers: int64[rows, n_columns] values and int64[rows] decisions.
+def random_cells(
+    n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of :func:`random_table` as numbers: int64[rows, n_columns] values and int64[rows]
+    decisions.
 
     Rows stay in the order in which they were drawn.
     """
     draw = np.random.Generator(np.random.PCG64(seed))
     cells = draw.integers(n_values, size=(n_rows, n_columns))
     decisions = draw.integers(n_classes, size=n_rows)
-    if n_columns * np.log2(n_values) < 63:  # one number per row is sorted ten times as fast as a row
+    # one number per row is sorted ten times as fast as a row
+    if n_columns * np.log2(n_values) < 63:
         keys = cells @ n_values ** np.arange(n_columns)
         ordered = np.sort(keys)
         if (ordered[1:] != ordered[:-1]).all():
@@ -149,38 +184,68 @@ def random_cells(n_rows: int, n_columns: int, n_values: int, n_classes: int, see
 
 
 def random_table(n_rows: int, n_columns: int, n_values: int, n_classes: int, seed: int) -> Table:
-    """Rows and decisions drawn uniformly; equal rows become one with their most common decision (ties: smallest)."""
+    """Rows and decisions drawn uniformly; equal rows become one with their most common decision
+    (ties: smallest).
+    """
     cells, decisions = random_cells(n_rows, n_columns, n_values, n_classes, seed)
-    rows = [(*map(str, row), str(d)) for row, d in zip(cells.tolist(), decisions.tolist(), strict=True)]
+    rows = [
+        (*map(str, row), str(d)) for row, d in zip(cells.tolist(), decisions.tolist(), strict=True)
+    ]
     return table_of("random_table", [*(f"f{i}" for i in range(1, n_columns + 1)), "decision"], rows)
 
 
-# -- what comes with scikit-learn --------------------------------------------------------------------------------------
+# -- what comes with scikit-learn ------------------------------------------------------------------
 
 WDBC_MEASURES = (
-    "radius", "texture", "perimeter", "area", "smoothness",
-    "compactness", "concavity", "concave_points", "symmetry", "fractal_dimension",
-)  # fmt: skip
+    "radius",
+    "texture",
+    "perimeter",
+    "area",
+    "smoothness",
+    "compactness",
+    "concavity",
+    "concave_points",
+    "symmetry",
+    "fractal_dimension",
+)
 WINE_COLUMNS = (
-    "alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols", "flavanoids",
-    "nonflavanoid_phenols", "proanthocyanins", "color_intensity", "hue", "od280_od315_of_diluted_wines", "proline",
-)  # fmt: skip
+    "alcohol",
+    "malic_acid",
+    "ash",
+    "alcalinity_of_ash",
+    "magnesium",
+    "total_phenols",
+    "flavanoids",
+    "nonflavanoid_phenols",
+    "proanthocyanins",
+    "color_intensity",
+    "hue",
+    "od280_od315_of_diluted_wines",
+    "proline",
+)
 DIABETES_COLUMNS = ("age", "sex", "bmi", "bp", "s1", "s2", "s3", "s4", "s5", "s6")
 
 
 def _path(file: str) -> Path:
     spec = find_spec("sklearn")
     if spec is None or spec.origin is None:
-        raise DataError(f"the bundled data set needs scikit-learn's file {file}; install scikit-learn")
+        raise DataError(
+            f"the bundled data set needs scikit-learn's file {file}; install scikit-learn"
+        )
     path = Path(spec.origin).parent / "datasets" / "data" / file
     if not path.exists():
-        msg = f"the installed scikit-learn does not hold {file}; set ARBORETUM_DATA to a folder that holds the data set"
+        msg = (
+            f"the installed scikit-learn does not hold {file}; set ARBORETUM_DATA to a folder "
+            "that holds the data set"
+        )
         raise DataError(msg)
     return path
 
 
 def _numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
-    """float64[rows, columns] of one of scikit-learn's CSVs, and its first line where that is a header."""
+    """float64[rows, columns] of one of scikit-learn's CSVs, and its first line where that is a
+    header.
+    """
     raw = _path(file).read_bytes()
     text = (gzip.decompress(raw) if file.endswith(".gz") else raw).decode()
     rows = list(csv.reader(text.splitlines(), delimiter="," if "," in text else " "))
@@ -188,8 +253,12 @@ def _numbers(file: str, *, header: bool) -> tuple[np.ndarray, list[str]]:
     return np.array(rows, dtype=np.float64), first
 
 
-def _classification(name: str, values: np.ndarray, columns, codes: np.ndarray, classes: tuple[str, ...]) -> Table:
-    attributes = tuple(Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(columns))
+def _classification(
+    name: str, values: np.ndarray, columns, codes: np.ndarray, classes: tuple[str, ...]
+) -> Table:
+    attributes = tuple(
+        Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(columns)
+    )
     target = Target("target", Task.classification, codes=codes.astype(np.int32), classes=classes)
     return Table(name, attributes, target)
 
@@ -226,8 +295,14 @@ def digits() -> Table:
 
 
 def diabetes() -> Table:
-    """442 patients, ten measurements as taken (not scaled), the progress of the disease a year later (Efron et al.)."""
+    """442 patients, ten measurements as taken (not scaled), the progress of the disease a year
+    later (Efron et al.).
+    """
     values, _ = _numbers("diabetes_data_raw.csv.gz", header=False)
     target, _ = _numbers("diabetes_target.csv.gz", header=False)
-    attributes = tuple(Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(DIABETES_COLUMNS))
-    return Table("diabetes", attributes, Target("progression", Task.regression, values=target[:, 0]))
+    attributes = tuple(
+        Column(n, ColumnKind.continuous, values[:, i]) for i, n in enumerate(DIABETES_COLUMNS)
+    )
+    return Table(
+        "diabetes", attributes, Target("progression", Task.regression, values=target[:, 0])
+    )

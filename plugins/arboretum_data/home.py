@@ -1,9 +1,12 @@
-"""Named data sets, one canonical content per name whatever its source, and the data home, where a name is looked for first.
+"""Named data sets, one canonical content per name whatever its source, and the data home, where a
+name is looked for first.
 
-The data home is a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds and orders: the environment
-variable ``ARBORETUM_DATA``, else the lab's, else the platform's cache folder of the user.  ``catalogue.json`` is the table of names; its checksums
-are those of :meth:`arboretum.api.Table.sha256`, and rows, kinds and spellings are part of them.  ``canonical.json`` holds the
-column names and kinds that OpenML's copy of a set is brought to before its checksum is compared.
+The data home is a folder of ``NAME.csv.gz`` files with a ``manifest.json`` that knows their kinds
+and orders: the environment variable ``ARBORETUM_DATA``, else the lab's, else the platform's cache
+folder of the user.  ``catalogue.json`` is the table of names; its checksums are those of
+:meth:`arboretum.api.Table.sha256`, and rows, kinds and spellings are part of them.
+``canonical.json`` holds the column names and kinds that OpenML's copy of a set is brought to before
+its checksum is compared.
 """
 
 from __future__ import annotations
@@ -24,10 +27,18 @@ from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
 
 PAPERS = {
-    "000": "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees",
-    "002": "Lin, Zhong, Hu, Rudin & Seltzer 2020: Generalized and scalable optimal sparse decision trees",
+    "000": (
+        "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with "
+        "complexity guarantees"
+    ),
+    "002": (
+        "Lin, Zhong, Hu, Rudin & Seltzer 2020: Generalized and scalable optimal sparse "
+        "decision trees"
+    ),
     "003": "Quinlan 1986: Induction of decision trees",
-    "004": "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget",
+    "004": (
+        "Nan, Wang & Saligrama 2015: Max-cost discrete function evaluation problem under a budget"
+    ),
 }
 """Number used in this project → where a named data set is used."""
 SUFFIX = ".csv.gz"
@@ -39,9 +50,12 @@ _OPTION = re.compile(r"(?!none$)[A-Za-z][A-Za-z0-9_.-]*")
 class Entry:
     """One named data set.
 
-    rows, sha256 : of the canonical content.   openml : OpenML's id of the set, None where there is none.
-    openml_rows : keep the first so many rows of OpenML's copy.   unfetched : why OpenML is not asked ("" = it is).
-    papers : keys of :data:`PAPERS`.   orders : of ordinal values that are text and that a data home's manifest does not list.
+    rows, sha256 : of the canonical content.
+    openml : OpenML's id of the set, None where there is none.
+    openml_rows : keep the first so many rows of OpenML's copy.
+    unfetched : why OpenML is not asked ("" = it is).
+    papers : keys of :data:`PAPERS`.
+    orders : of ordinal values that are text and that a data home's manifest does not list.
     """
 
     name: str
@@ -62,7 +76,9 @@ class Entry:
 
 ENTRIES: dict[str, Entry] = {
     name: Entry(name, **fields)
-    for name, fields in json.loads(files("arboretum_data").joinpath("catalogue.json").read_text(encoding="utf-8")).items()
+    for name, fields in json.loads(
+        files("arboretum_data").joinpath("catalogue.json").read_text(encoding="utf-8")
+    ).items()
 }
 
 
@@ -105,8 +121,12 @@ def manifest_entry(home: Path, name: str) -> Mapping[str, Any]:
         raise DataError(f"{path}: not a manifest ({type(error).__name__}: {error})") from error
 
 
-def load_from_home(home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None) -> Table:
-    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target`` or else the last one."""
+def load_from_home(
+    home: Path, name: str, extra_orders: Mapping[str, tuple[str, ...]] | None = None
+) -> Table:
+    """Read ``NAME.csv.gz``; kinds from the manifest, else inferred, with the column ``target``
+    or else the last one.
+    """
     path, entry = home / f"{name}{SUFFIX}", manifest_entry(home, name)
     cells = read_delimited(path, missing=("",)) if entry else read_delimited(path)
     names, kinds = [c.name for c in cells], entry.get("feature_kinds", {})
@@ -114,7 +134,11 @@ def load_from_home(home: Path, name: str, extra_orders: Mapping[str, tuple[str, 
         return build_table(name, cells, Schema(target=names[-1]))
     schema = Schema(
         target=entry.get("target", "target"),
-        kinds={column: word for word in ("continuous", "ordinal", "categorical") for column in kinds.get(word, ())},
+        kinds={
+            column: word
+            for word in ("continuous", "ordinal", "categorical")
+            for column in kinds.get(word, ())
+        },
         orders={**entry.get("orders", {}), **(extra_orders or {})},
         default=kinds.get("default"),
         task=TaskChoice(entry.get("task", "auto")),

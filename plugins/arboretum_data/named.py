@@ -1,4 +1,6 @@
-"""Named data sets as components: ``dataset=iris`` and every other name of the catalogue and of the data home."""
+"""Named data sets as components: ``dataset=iris`` and every other name of the catalogue and of
+the data home.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ LOCAL: dict[str, Callable[[], Table]] = {
     "wdbc": generated.wdbc,
     "digits": generated.digits,
     "diabetes": generated.diabetes,
-    **{f"monk{problem}-full": functools.partial(generated.monk_domain, problem) for problem in (1, 2, 3)},
+    **{
+        f"monk{problem}-full": functools.partial(generated.monk_domain, problem)
+        for problem in (1, 2, 3)
+    },
     "tic-tac-toe": generated.tic_tac_toe,
     "balance-scale": generated.balance_scale,
     "play-tennis": generated.play_tennis,
@@ -28,7 +33,9 @@ LOCAL: dict[str, Callable[[], Table]] = {
 }
 """Sets that need no file: bundled with scikit-learn, or made by a rule."""
 
-ONE_AGAINST_REST = {f"iris-{species}": ("iris", species) for species in ("setosa", "versicolor", "virginica")}
+ONE_AGAINST_REST = {
+    f"iris-{species}": ("iris", species) for species in ("setosa", "versicolor", "virginica")
+}
 """Registered name → (data set, positive class)."""
 
 
@@ -46,11 +53,17 @@ class NamedDataset:
 
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
-    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous or categorical, instead of its own", converter=dict)
+    kinds: dict[str, str] = param(
+        attrs.Factory(dict),
+        "column → continuous or categorical, instead of its own",
+        converter=dict,
+    )
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
-        """Return the canonical content, then ``ignore``, ``kinds``, ``positive`` and ``questions`` applied."""
+        """Return the canonical content, then ``ignore``, ``kinds``, ``positive`` and
+        ``questions`` applied.
+        """
         del seed  # a stored data set has one content
         table = attrs.evolve(canonical(self.source), name=self.name)
         table = one_against_rest(described_anew(table, self.kinds, self.ignore), self.positive)
@@ -62,21 +75,25 @@ class NamedDataset:
 
 
 def canonical(name: str) -> Table:
-    """The content of a name: data home, then bundled or generated, then OpenML; its checksum is compared.
+    """The content of a name: data home, then bundled or generated, then OpenML; its checksum is
+    compared.
 
     Raises DataError when no source has it or when a source has another content.
     """
     home = data_home()
     entry = ENTRIES.get(name)
     if (home / f"{name}{SUFFIX}").exists():
-        return check_content(load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}")
+        return check_content(
+            load_from_home(home, name, entry and entry.orders), entry, f"the data home {home}"
+        )
     if name in LOCAL:
         return check_content(LOCAL[name](), entry, "the bundled copy")
     if entry is None:
         raise DataError(f"data set {name!r} is no longer in the data home {home}")
     if entry.openml is None or entry.unfetched:
         raise DataError(
-            f"data set {name!r} is not in the data home {home} and is not fetched ({entry.unfetched}); "
+            f"data set {name!r} is not in the data home {home} and is not fetched "
+            f"({entry.unfetched}); "
             f"put {name}{SUFFIX} there or point ARBORETUM_DATA to a folder that has it"
         )
     from arboretum_data.openml import fetch_named
@@ -85,20 +102,25 @@ def canonical(name: str) -> Table:
 
 
 def check_content(table: Table, entry: Entry | None, where: str) -> Table:
-    """Return the table when it is the canonical content of its name (any content, if the name has none)."""
+    """Return the table when it is the canonical content of its name (any content, if the name
+    has none).
+    """
     if entry is not None:
         found = table.sha256()
         if found != entry.sha256:
             raise DataError(
-                f"data set {entry.name!r}: {where} holds another content ({table.n_rows} rows, checksum {found[:12]}; "
-                f"expected {entry.rows} rows, {entry.sha256[:12]}); read it with dataset=file, or rename it"
+                f"data set {entry.name!r}: {where} holds another content ({table.n_rows} "
+                f"rows, checksum {found[:12]}; "
+                f"expected {entry.rows} rows, {entry.sha256[:12]}); read it with "
+                "dataset=file, or rename it"
             )
     return table
 
 
 @functools.cache
 def component_of(name: str) -> type:
-    """The component class of a name; one class per name and process, so that instances compare equal.
+    """The component class of a name; one class per name and process, so that instances compare
+    equal.
 
     A name outside the catalogue is one of the data home.
     """
@@ -113,7 +135,8 @@ def component_of(name: str) -> type:
         "__doc__": f"{_described(name, entry)}.",
     }
     title = "NamedDataset_" + "".join(c if c.isalnum() else "_" for c in name)
-    if positive is None:  # no field of its own: attrs need not build it again (1 ms each, 54 times at every start)
+    # no field of its own: attrs need not build it again (1 ms each, 54 times at every start)
+    if positive is None:
         return type(title, (NamedDataset,), {**body, "__slots__": ()})
     body["__annotations__"] = {"positive": str | None}
     body["positive"] = param(positive, "class that becomes the target, one against the rest")
@@ -135,10 +158,13 @@ def rebuild(name: str, values: dict[str, Any]) -> NamedDataset:
 
 
 def named_components(home: Path, taken: frozenset[str] = frozenset()) -> list[type]:
-    """One class per name: the catalogue, the one-against-rest siblings, and what else lies in the data home.
+    """One class per name: the catalogue, the one-against-rest siblings, and what else lies in the
+    data home.
 
     taken : names of other data set components; a file of the home does not shadow them.
     """
     names = [*ENTRIES, *ONE_AGAINST_REST]
     known = taken.union(names)
-    return [component_of(name) for name in (*names, *(n for n in home_names(home) if n not in known))]
+    return [
+        component_of(name) for name in (*names, *(n for n in home_names(home) if n not in known))
+    ]

@@ -1,6 +1,8 @@
-"""OpenML: ``dataset=openml`` by id or name, and the copies of named sets, through scikit-learn's client.
+"""OpenML: ``dataset=openml`` by id or name, and the copies of named sets, through scikit-learn's
+client.
 
-Downloads are kept in the data home (or, where that cannot be written, in the user's cache), so a set is fetched once.
+Downloads are kept in the data home (or, where that cannot be written, in the user's cache), so a
+set is fetched once.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ import numpy as np
 
 from arboretum.api import ConfigError, DataError, Table, param
 from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
-from arboretum_data.reading.build import WORDING, Schema, TaskChoice, build_table, one_against_rest, worded
+from arboretum_data.reading.build import (
+    WORDING,
+    Schema,
+    TaskChoice,
+    build_table,
+    one_against_rest,
+    worded,
+)
 from arboretum_data.reading.cells import Cells, factorise
 
 TIMEOUT_SECONDS = 20.0
@@ -31,7 +40,9 @@ TIMEOUT_SECONDS = 20.0
 
 @attrs.frozen(eq=False)
 class Fetched:
-    """What OpenML answered: columns (the target among them), which of them are nominal, warnings."""
+    """What OpenML answered: columns (the target among them), which of them are nominal,
+    warnings.
+    """
 
     cells: tuple[Cells, ...]
     target: str
@@ -41,11 +52,15 @@ class Fetched:
 
 @attrs.frozen
 class OpenMLDataset:
-    """Any data set of openml.org, by number or by name; kept in the data home after the first time."""
+    """Any data set of openml.org, by number or by name; kept in the data home after the first
+    time.
+    """
 
     kind = "dataset"
     name = "openml"
-    paper = "Vanschoren, van Rijn, Bischl & Torgo 2013: OpenML: networked science in machine learning"
+    paper = (
+        "Vanschoren, van Rijn, Bischl & Torgo 2013: OpenML: networked science in machine learning"
+    )
     capabilities = ()
     example = "dataset.id=61"
 
@@ -53,24 +68,40 @@ class OpenMLDataset:
     data_name: str | None = param(None, "its name there, instead of the number")
     version: int | None = param(None, "version of the name; the active one when not given", ge=1)
     target: str | None = param(None, "column to predict; OpenML's own target when not given")
-    kinds: dict[str, str] = param(attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict)
-    orders: dict[str, list[str]] = param(attrs.Factory(dict), "ordinal column → values, low to high", converter=dict)
+    kinds: dict[str, str] = param(
+        attrs.Factory(dict), "column → continuous, ordinal or categorical", converter=dict
+    )
+    orders: dict[str, list[str]] = param(
+        attrs.Factory(dict), "ordinal column → values, low to high", converter=dict
+    )
     task: TaskChoice = param(TaskChoice.auto, "what the target is")
     positive: str | None = param(None, "class that becomes the target, one against the rest")
     ignore: tuple[str, ...] = param((), "columns to leave out", converter=tuple)
     questions: dict[str, str] = param(attrs.Factory(dict), WORDING, converter=dict)
 
     def load(self, seed: int) -> Table:
-        """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and data_name is given."""
+        """Fetch or read from the cache.  Raises ConfigError unless exactly one of id and
+        data_name is given.
+        """
         del seed
         if (self.id is None) == (self.data_name is None):
-            raise ConfigError("dataset=openml needs dataset.id=NUMBER or dataset.data_name=NAME, and not both")
+            raise ConfigError(
+                "dataset=openml needs dataset.id=NUMBER or dataset.data_name=NAME, and not both"
+            )
         if self.id is not None and self.version is not None:
-            raise ConfigError("dataset.version belongs to dataset.data_name; a number is one version")
-        asked = {"data_id": self.id} if self.id is not None else {"name": self.data_name, "version": self.version}
+            raise ConfigError(
+                "dataset.version belongs to dataset.data_name; a number is one version"
+            )
+        asked = (
+            {"data_id": self.id}
+            if self.id is not None
+            else {"name": self.data_name, "version": self.version}
+        )
         fetched = fetch({k: v for k, v in asked.items() if v is not None}, data_home(), self.target)
         kinds = {**dict.fromkeys(fetched.nominal, "categorical"), **self.kinds}
-        kinds = {column: "ordinal" if column in self.orders else kind for column, kind in kinds.items()}
+        kinds = {
+            column: "ordinal" if column in self.orders else kind for column, kind in kinds.items()
+        }
         schema = Schema(fetched.target, kinds, self.orders, None, self.ignore, task=self.task)
         name = self.data_name or f"openml-{self.id}"
         table = build_table(name, fetched.cells, schema)
@@ -79,15 +110,23 @@ class OpenMLDataset:
         return worded(one_against_rest(table, self.positive), self.questions)
 
 
-def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME") -> Fetched:
-    """One data set by ``data_id`` or by ``name`` (and ``version``).   named : what it is called in a data home.
+def fetch(
+    asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME"
+) -> Fetched:
+    """One data set by ``data_id`` or by ``name`` (and ``version``).
 
-    Raises DataError when OpenML cannot be reached, does not have it, or answers something else than a data set.
+    named : what it is called in a data home.
+
+    Raises DataError when OpenML cannot be reached, does not have it, or answers something else than
+    a data set.
     """
     from sklearn.datasets import fetch_openml
 
     what = " ".join(f"{key}={value}" for key, value in asked.items())
-    way_out = f"put {named}{SUFFIX} into {home}, point ARBORETUM_DATA to a folder that has it, or use dataset=file"
+    way_out = (
+        f"put {named}{SUFFIX} into {home}, point ARBORETUM_DATA to a folder that has it, or use "
+        "dataset=file"
+    )
     folder = writable(home)
     known, before = _cached(folder), socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT_SECONDS)  # scikit-learn opens its connections without a limit
@@ -98,28 +137,40 @@ def fetch(asked: Mapping[str, Any], home: Path, target: str | None = None, named
                 **asked,
                 target_column=target or "default-target",
                 data_home=str(folder),
-                parser="liac-arff",  # keeps spellings; the one by pandas turns "01" into 1 and fails on numbers
+                # keeps spellings; the one by pandas turns "01" into 1 and fails on numbers
+                parser="liac-arff",
                 as_frame="auto",
                 n_retries=1,
                 delay=0.1,
             )
     except HTTPError as error:
-        raise DataError(f"OpenML does not give {what}: it answers {error.code} {error.reason}; {way_out}") from error
+        raise DataError(
+            f"OpenML does not give {what}: it answers {error.code} {error.reason}; {way_out}"
+        ) from error
     except OSError as error:  # no route, no name server, time out, HTTP status
         reason = getattr(error, "reason", error)
         raise DataError(f"OpenML cannot be reached for {what} ({reason}); {way_out}") from error
     except Exception as error:  # the client and its parsers raise a dozen unrelated families
         fresh = _cached(folder) - known
-        for file in fresh:  # an answer that cannot be understood must not be asked again from the cache
+        # an answer that cannot be understood must not be asked again from the cache
+        for file in fresh:
             file.unlink(missing_ok=True)
         reason = " ".join(str(error).split())[:200]
         if isinstance(error, KeyError | TypeError | AttributeError | IndexError):
             reason = f"its answer has another form than expected ({type(error).__name__}: {reason})"
-        old = "" if fresh or not known else f"; if the copy in {folder / 'openml'} is damaged, delete it"
-        raise DataError(f"OpenML does not give {what}: {reason or type(error).__name__}{old}") from error
+        old = (
+            ""
+            if fresh or not known
+            else f"; if the copy in {folder / 'openml'} is damaged, delete it"
+        )
+        raise DataError(
+            f"OpenML does not give {what}: {reason or type(error).__name__}{old}"
+        ) from error
     finally:
         socket.setdefaulttimeout(before)
-    notes = tuple(str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message))
+    notes = tuple(
+        str(w.message) for w in caught if "OpenML" in str(w.message) or "inactive" in str(w.message)
+    )
     return _cells_of(bunch, what, notes)
 
 
@@ -135,16 +186,23 @@ def writable(home: Path) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             if os.access(folder, os.W_OK):
                 return folder
-    raise DataError(f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours")
+    raise DataError(
+        f"neither {home} nor {user_cache()} can be written; set ARBORETUM_DATA to a folder of yours"
+    )
 
 
 def _cells_of(bunch: Any, what: str, notes: tuple[str, ...]) -> Fetched:
     names = list(bunch.target_names or ())
     if len(names) != 1:
-        raise DataError(f"OpenML {what} has {len(names)} targets; name one with dataset.target=COLUMN")
+        raise DataError(
+            f"OpenML {what} has {len(names)} targets; name one with dataset.target=COLUMN"
+        )
     if bunch.frame is None:  # sparse
         dense = bunch.data.toarray()
-        cells = [Cells(n, numbers=dense[:, i].astype(np.float64)) for i, n in enumerate(bunch.feature_names)]
+        cells = [
+            Cells(n, numbers=dense[:, i].astype(np.float64))
+            for i, n in enumerate(bunch.feature_names)
+        ]
         target = factorise(names[0], [str(v) for v in bunch.target], ("",))
         return Fetched((*cells, target), names[0], frozenset(), notes)
     frame = bunch.frame
@@ -166,19 +224,22 @@ def _series_cells(name: str, series: Any) -> Cells:
     return factorise(name, words, ("",))
 
 
-# -- named sets ------------------------------------------------------------------------------------------------------
+# -- named sets ------------------------------------------------------------------------------------
 
 
 def fetch_named(entry: Entry, home: Path) -> Table:
-    """OpenML's copy of a named set, brought to the canonical names; only the canonical content is accepted.
+    """OpenML's copy of a named set, brought to the canonical names; only the canonical content is
+    accepted.
 
-    Columns are matched by name, else by position, classes by spelling, else by their numbers of rows.  The checksum
-    decides whether that was right, so a wrong guess is refused, never returned.
+    Columns are matched by name, else by position, classes by spelling, else by their numbers of
+    rows.  The checksum decides whether that was right, so a wrong guess is refused, never returned.
     """
     try:
         fetched = fetch({"data_id": entry.openml}, home, named=entry.name)
     except DataError as error:
-        raise DataError(f"data set {entry.name!r} is not in the data home {home}, and {error}") from error
+        raise DataError(
+            f"data set {entry.name!r} is not in the data home {home}, and {error}"
+        ) from error
     shape = f"{fetched.cells[0].n_rows} rows, {len(fetched.cells) - 1} columns"
     try:
         table = adapt(fetched, entry, canonical_form(entry.name))
@@ -187,8 +248,10 @@ def fetch_named(entry: Entry, home: Path) -> Table:
         problem = str(error)
     if problem:
         raise DataError(
-            f"OpenML {entry.openml} ({shape}) is not the canonical {entry.name!r} ({entry.rows} rows): {problem}; "
-            f"take it as it is with dataset=openml dataset.id={entry.openml}, or put {entry.name}{SUFFIX} into {home}"
+            f"OpenML {entry.openml} ({shape}) is not the canonical {entry.name!r} "
+            f"({entry.rows} rows): {problem}; "
+            f"take it as it is with dataset=openml dataset.id={entry.openml}, or put "
+            f"{entry.name}{SUFFIX} into {home}"
         )
     return table
 
@@ -205,7 +268,9 @@ def canonical_form(name: str) -> dict[str, Any]:
 
 
 def adapt(fetched: Fetched, entry: Entry, form: Mapping[str, Any]) -> Table:
-    """A table with the canonical names, kinds and classes.  Raises DataError where that cannot be."""
+    """A table with the canonical names, kinds and classes.  Raises DataError where that cannot
+    be.
+    """
     features = [c for c in fetched.cells if c.name != fetched.target]
     target = next(c for c in fetched.cells if c.name == fetched.target)
     names = match_columns([c.name for c in features], form["columns"])
@@ -216,8 +281,13 @@ def adapt(fetched: Fetched, entry: Entry, form: Mapping[str, Any]) -> Table:
         target = rename_classes(_first_rows(target.as_text(), entry.openml_rows), form)
     if entry.openml_rows is not None:
         cells = [_first_rows(c, entry.openml_rows) for c in cells]
-    kinds = {**dict.fromkeys(form["categorical"], "categorical"), **dict.fromkeys(form["ordinal"], "ordinal")}
-    schema = Schema(form["target"], kinds, form["ordinal"], "continuous", task=TaskChoice(entry.task))
+    kinds = {
+        **dict.fromkeys(form["categorical"], "categorical"),
+        **dict.fromkeys(form["ordinal"], "ordinal"),
+    }
+    schema = Schema(
+        form["target"], kinds, form["ordinal"], "continuous", task=TaskChoice(entry.task)
+    )
     return build_table(entry.name, [*cells, target], schema)
 
 
@@ -227,7 +297,9 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
         return cells
     if cells.numbers is not None:
         return attrs.evolve(cells, numbers=cells.numbers[:n_rows])
-    return factorise(cells.name, np.array([*cells.values, ""], object)[cells.codes[:n_rows]].tolist(), ("",))
+    return factorise(
+        cells.name, np.array([*cells.values, ""], object)[cells.codes[:n_rows]].tolist(), ("",)
+    )
 
 
 def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
@@ -236,7 +308,11 @@ def match_columns(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
         raise DataError(f"it has {len(found)} columns instead of {len(wanted)}")
     plain = {_plain(name): name for name in wanted}
     keys = [_plain(name) for name in found]
-    return [plain[k] for k in keys] if set(keys) == set(plain) and len(plain) == len(wanted) else list(wanted)
+    return (
+        [plain[k] for k in keys]
+        if set(keys) == set(plain) and len(plain) == len(wanted)
+        else list(wanted)
+    )
 
 
 def _plain(name: str) -> str:
@@ -244,11 +320,16 @@ def _plain(name: str) -> str:
 
 
 def rename_classes(target: Cells, form: Mapping[str, Any]) -> Cells:
-    """The target with canonical class names: same spelling, or the class of the same number of rows."""
+    """The target with canonical class names: same spelling, or the class of the same number of
+    rows.
+    """
     wanted, counts = form["classes"], form["class_counts"]
     if set(target.values) == set(wanted):
         return target
     found = np.bincount(target.codes[target.codes >= 0], minlength=len(target.values)).tolist()
     if sorted(found) != sorted(counts) or len(set(counts)) != len(counts):
-        raise DataError(f"its classes {', '.join(target.values[:5])} do not match {', '.join(wanted[:5])} by name or by size")
+        raise DataError(
+            f"its classes {', '.join(target.values[:5])} do not match "
+            f"{', '.join(wanted[:5])} by name or by size"
+        )
     return attrs.evolve(target, values=tuple(wanted[counts.index(n)] for n in found))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_data.encoding import columns  # noqa: F401 - a stored tree may hold these tests; light
+
+# a stored tree may hold these tests; light
+from arboretum_data.encoding import columns  # noqa: F401
 
 
 @hookimpl
 def arboretum_components() -> list[type]:
-    """Every data set known by name (the data home's too), files, OpenML, generators; splits; encoders."""
+    """Every data set known by name (the data home's too), files, OpenML, generators; splits;
+    encoders.
+    """
     from arboretum_data.encoding.encoder import ENCODERS
     from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
     from arboretum_data.home import data_home

@@ -1,7 +1,8 @@
 """Splits: which rows teach, which judge?
 
-``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's PCG64 from the run's
-seed, so that it is the same on every platform.  Rows of one group (``Table.groups``) stay on one side.
+``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's
+PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
+(``Table.groups``) stay on one side.
 """
 
 from __future__ import annotations
@@ -13,19 +14,28 @@ from arboretum.api import ConfigError, DataError, Division, Table, Task, param
 
 
 def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
-    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing teaches, or a fold is empty."""
+    """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing
+    teaches, or a fold is empty.
+    """
     parts = [np.flatnonzero(part == code) for code in range(3)]
     if hasattr(split, "folds") and not len(parts[2]):
-        raise DataError(f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too many for this table")
+        raise DataError(
+            f"split.{split.name}: fold {split.fold} is empty; {split.folds} folds are too "
+            "many for this table"
+        )
     if not len(parts[0]):
-        raise DataError(f"split.{split.name} leaves no row to learn from; {len(part)} rows are too few for it")
+        raise DataError(
+            f"split.{split.name} leaves no row to learn from; {len(part)} rows are too few for it"
+        )
     return Division(*parts)
 
 
 def _strata(table: Table, stratify: bool) -> np.ndarray:
     """int64[n_rows]: the class of each row where the split is stratified, else 0."""
     by_class = stratify and table.task is Task.classification
-    return np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
+    return (
+        np.asarray(table.target.codes, np.int64) if by_class else np.zeros(table.n_rows, np.int64)
+    )
 
 
 def _generator(*seed: int) -> np.random.Generator:
@@ -35,8 +45,9 @@ def _generator(*seed: int) -> np.random.Generator:
 def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     """int64[n]: a part per row; each stratum is divided by ``fractions``, at random within it.
 
-    The parts' sizes add up over the strata: a stratum's share is the difference of rounded cumulative sums, so it is
-    off by less than one row, and so is the whole.  A stratum always keeps a row for part 0.
+    The parts' sizes add up over the strata: a stratum's share is the difference of rounded
+    cumulative sums, so it is off by less than one row, and so is the whole.  A stratum always keeps
+    a row for part 0.
     """
     n = len(strata)
     order = draw.permutation(n)
@@ -49,7 +60,9 @@ def apportion(strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generat
         counts = [_rounded(stop * f) - _rounded(start * f) for f in fractions[1:]]
         while sum(counts) >= size:
             counts[int(np.argmax(counts))] -= 1
-        part[order[start:stop]] = np.repeat(np.arange(len(fractions)), [size - sum(counts), *counts])
+        part[order[start:stop]] = np.repeat(
+            np.arange(len(fractions)), [size - sum(counts), *counts]
+        )
     return part
 
 
@@ -63,8 +76,8 @@ def apportion_groups(
 ) -> np.ndarray:
     """int64[n]: a part per row, whole groups only.
 
-    Groups come largest first (at random among equals); each goes to the part whose class counts then stay nearest, in
-    squared distance relative to what the part is due.
+    Groups come largest first (at random among equals); each goes to the part whose class counts
+    then stay nearest, in squared distance relative to what the part is due.
     """
     names, member = np.unique(groups, return_inverse=True)
     n_strata = int(strata.max()) + 1
@@ -88,8 +101,14 @@ def apportion_groups(
     return part_of_group[member]
 
 
-def _parts(table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    return apportion(strata, fractions, draw) if table.groups is None else apportion_groups(strata, table.groups, fractions, draw)
+def _parts(
+    table: Table, strata: np.ndarray, fractions: np.ndarray, draw: np.random.Generator
+) -> np.ndarray:
+    return (
+        apportion(strata, fractions, draw)
+        if table.groups is None
+        else apportion_groups(strata, table.groups, fractions, draw)
+    )
 
 
 @attrs.frozen
@@ -104,23 +123,32 @@ class Holdout:
     train: float = param(0.7, "share of the rows that teach", gt=0, le=1)
     valid: float = param(0.1, "share kept for pruning and tuning", ge=0, lt=1)
     test: float = param(0.2, "share that judges", ge=0, lt=1)
-    stratify: bool = param(True, "keep the class shares in every part (a class with one row teaches)")
+    stratify: bool = param(
+        True, "keep the class shares in every part (a class with one row teaches)"
+    )
 
     def __attrs_post_init__(self) -> None:
         total = self.train + self.valid + self.test
         if abs(total - 1) > 1e-9:
-            msg = f"split.train + split.valid + split.test must be 1; got {self.train} + {self.valid} + {self.test}"
+            msg = (
+                f"split.train + split.valid + split.test must be 1; got {self.train} + "
+                f"{self.valid} + {self.test}"
+            )
             raise ConfigError(msg)
 
     def divide(self, table: Table, seed: int) -> Division:
         """Draw the three parts."""
         fractions = np.array([self.train, self.valid, self.test])
-        return _division(_parts(table, _strata(table, self.stratify), fractions, _generator(seed)), self)
+        return _division(
+            _parts(table, _strata(table, self.stratify), fractions, _generator(seed)), self
+        )
 
 
 def _check_fold(split: KFold | Contiguous, n_folds: int) -> None:
     if split.fold >= n_folds:
-        raise ConfigError(f"split.fold must be < {n_folds} (folds are counted from 0); got {split.fold}")
+        raise ConfigError(
+            f"split.fold must be < {n_folds} (folds are counted from 0); got {split.fold}"
+        )
 
 
 @attrs.frozen
@@ -149,11 +177,15 @@ class KFold:
         if self.valid:
             rest = np.flatnonzero(part == 0)
             fractions = np.array([1 - self.valid, self.valid])
-            part[rest] = _parts(table.take(rest), strata[rest], fractions, _generator(seed, 2, self.fold))
+            part[rest] = _parts(
+                table.take(rest), strata[rest], fractions, _generator(seed, 2, self.fold)
+            )
         return _division(part, self)
 
     def _deal(self, table: Table, strata: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-        """int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes differ by at most one."""
+        """int64[n_rows]: the fold of each row.  Dealing goes on across classes, so sizes differ
+        by at most one.
+        """
         if table.groups is not None:
             return apportion_groups(strata, table.groups, np.full(self.folds, 1 / self.folds), draw)
         order = draw.permutation(table.n_rows)
@@ -174,7 +206,9 @@ class Contiguous:
 
     folds: int = param(10, "stretches of about equal length", ge=2)
     fold: int = param(0, "which stretch judges", ge=0)
-    valid: float = param(0.0, "share of the other rows, their last ones, kept for pruning and tuning", ge=0, lt=1)
+    valid: float = param(
+        0.0, "share of the other rows, their last ones, kept for pruning and tuning", ge=0, lt=1
+    )
 
     def __attrs_post_init__(self) -> None:
         _check_fold(self, self.folds)
@@ -192,10 +226,14 @@ class Contiguous:
 
 
 def _rows_before(table: Table) -> np.ndarray:
-    """int64[n_rows]: the row's own number; with groups, the rows of all groups that appear before the row's group."""
+    """int64[n_rows]: the row's own number; with groups, the rows of all groups that appear
+    before the row's group.
+    """
     if table.groups is None:
         return np.arange(table.n_rows)
-    _, first, member, size = np.unique(table.groups, return_index=True, return_inverse=True, return_counts=True)
+    _, first, member, size = np.unique(
+        table.groups, return_index=True, return_inverse=True, return_counts=True
+    )
     order = np.argsort(first)
     before = np.empty(len(order), np.int64)
     before[order] = np.cumsum(size[order]) - size[order]

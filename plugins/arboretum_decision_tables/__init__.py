@@ -1,1 +1,3 @@
-"""Alkhalid, Chikalov & Moshkov: sixteen greedy criteria and the exact minimum over separable subtables."""
+"""Alkhalid, Chikalov & Moshkov: sixteen greedy criteria and the exact minimum over separable
+subtables.
+"""

@@ -1,5 +1,5 @@
-"""The criterion of the sixteen greedy algorithms: an impurity of the outcomes, aggregated in one of four ways; and two impurities of
-decision tables that grow with the table: totals, not shares.
+"""The criterion of the sixteen greedy algorithms: an impurity of the outcomes, aggregated in one of
+four ways; and two impurities of decision tables that grow with the table: totals, not shares.
 
 The other two of the paper, entropy and gini, are the classical ones.
 """
@@ -18,8 +18,12 @@ from arboretum.kernels import known_impurity
 from arboretum_decision_tables import kernels
 
 _CLASSES = (
-    Capability.classification, Capability.multiclass, Capability.weights, Capability.additive, Capability.concave,
-)  # fmt: skip
+    Capability.classification,
+    Capability.multiclass,
+    Capability.weights,
+    Capability.additive,
+    Capability.concave,
+)
 PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
 
 
@@ -27,8 +31,8 @@ PAPER = "Alkhalid, Chikalov & Moshkov 2011, section 3"
 class OutsideMajority:
     """Weight outside the heaviest class: N − max N_j (me); no split raises its sum.
 
-    Not supermodular, so not admissible: with one object of each of two classes the second one adds 1; where its class
-    is the heavier one it adds nothing.
+    Not supermodular, so not admissible: with one object of each of two classes the second one adds
+    1; where its class is the heavier one it adds nothing.
     """
 
     kind: ClassVar[str] = "impurity"
@@ -65,12 +69,16 @@ class UnlikePairs:
 
 
 OWN_VALUES = (("me", (2.0, 1.0, 0.5)), ("rt", (5.0, 3.0, 0.3125)))
-"""The measures with a kernel of their own besides the classical ones: their values of the trial vectors, by hand."""
+"""The measures with a kernel of their own besides the classical ones: their values of the trial
+vectors, by hand.
+"""
 _MEANING = "how the impurities of the outcomes become one number"
 
 
 class Aggregation(enum.IntEnum):
-    """How the impurities of the outcomes become one number; a kernel finds it in ``node.params[0]``."""
+    """How the impurities of the outcomes become one number; a kernel finds it in
+    ``node.params[0]``.
+    """
 
     sum = 0
     max = 1
@@ -85,23 +93,32 @@ class Aggregation(enum.IntEnum):
 
 @attrs.frozen
 class Aggregated:
-    """The impurity I(T, f) of the division of a node T by a test f, which greedy algorithms minimise; the score is −I.
+    """The impurity I(T, f) of the division of a node T by a test f, which greedy algorithms
+    minimise; the score is −I.
 
     With U the run's impurity, N the weight and T_j the outcomes: sum Σ U(T_j); max max U(T_j);
-    w_sum Σ U(T_j) N(T_j)/N(T); w_max max U(T_j) N(T_j)/N(T).  U is taken as it is: me and rt are totals, and are not made means (Alkhalid et al.'s
-    figures are those of totals, too).  I is evaluated on the node's own objects.
+    w_sum Σ U(T_j) N(T_j)/N(T); w_max max U(T_j) N(T_j)/N(T).  U is taken as it is: me and rt are
+    totals, and are not made means (Alkhalid et al.'s figures are those of totals, too).  I is
+    evaluated on the node's own objects.
 
-    Ties: scores within 1e-12 of the larger of |I| and the node's impurity count as equal, as everywhere.  rt is a whole
-    number for objects of weight 1, so no true difference of its sum is taken for a tie below 1.4 million objects.
+    Ties: scores within 1e-12 of the larger of |I| and the node's impurity count as equal, as
+    everywhere.  rt is a whole number for objects of weight 1, so no true difference of its sum is
+    taken for a tie below 1.4 million objects.
     """
 
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "aggregated"
     paper: ClassVar[str] = PAPER
     capabilities: ClassVar[tuple] = (
-        Capability.classification, Capability.multiclass, Capability.regression, Capability.weights, Capability.missing,
-        Capability.multiway, Capability.thresholds, Capability.additive,
-    )  # fmt: skip
+        Capability.classification,
+        Capability.multiclass,
+        Capability.regression,
+        Capability.weights,
+        Capability.missing,
+        Capability.multiway,
+        Capability.thresholds,
+        Capability.additive,
+    )
     needs: ClassVar[tuple] = ("impurity",)
 
     aggregation: Aggregation = param(Aggregation.sum, _MEANING, alias="kind")
@@ -114,7 +131,9 @@ class Aggregated:
         return getattr(kernels, f"aggregated_{known}") if known else kernels.aggregated
 
     def bounded_by_corners(self, impurity: Any) -> bool:
-        """With a concave mean impurity w_sum is, but for constants, the impurity reduction: convex in every outcome."""
+        """With a concave mean impurity w_sum is, but for constants, the impurity reduction:
+        convex in every outcome.
+        """
         declared = {getattr(c, "value", c) for c in getattr(impurity, "capabilities", ())}
         mean = getattr(impurity, "scale", "") == "mean"
         return self.aggregation is Aggregation.w_sum and mean and "concave" in declared
@@ -124,7 +143,9 @@ class Aggregated:
         return self.terms(tables, node)["score"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """All four aggregations of the impurity of the outcomes, and the score: minus the one that is chosen."""
+        """All four aggregations of the impurity of the outcomes, and the score: minus the one
+        that is chosen.
+        """
         value = tables.impurity(tables.weights)
         weighted = value * tables.mass / node.mass
         found = {

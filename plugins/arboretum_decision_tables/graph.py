@@ -1,4 +1,6 @@
-"""Δ(T): the separable subtables that trees for T can meet, each once, with the bundles of edges that divide it."""
+"""Δ(T): the separable subtables that trees for T can meet, each once, with the bundles of edges
+that divide it.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,14 @@ BUILD_SHARE = 0.8
 class Graph:
     """Δ(T) in arrays.  Node 0 is T; leaves are no nodes.
 
-    size : int32[n], objects.   mass : float64[n].   start : int64[n, 2], the node's bundles are ``stream[a:b]``;
-    (−1, −1) where the budget ended before the node was expanded.
+    size : int32[n], objects.
+    mass : float64[n].
+    start : int64[n, 2], the node's bundles are ``stream[a:b]``; (−1, −1) where the budget ended
+        before the node was expanded.
     stream : int32[·], bundle after bundle: test, number of leaves, number of edges, node numbers.
     order : int32[n], every node after the nodes that it leads to.
-    finished : nothing is left to expand.   stopped : "" or what ran out, "seconds" or "bytes", or "interrupt".
+    finished : nothing is left to expand.
+    stopped : "" or what ran out, "seconds" or "bytes", or "interrupt".
     leaves : number of distinct leaf subtables, if they were counted, else −1.
     slots : find nodes by fingerprint (see :mod:`arboretum.kernels.solving.fingerprints`).
     """
@@ -66,13 +71,20 @@ class Graph:
         return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]
 
 
-def build(space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1) -> Graph:
-    """Expand every subtable, within the budget.   values : how many numbers per node will be wanted (bytes are kept free)."""
+def build(
+    space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1
+) -> Graph:
+    """Expand every subtable, within the budget.
+
+    values : how many numbers per node will be wanted (bytes are kept free).
+    """
     return Builder(space, count_leaves=count_leaves, values=values).run(context)
 
 
 class Builder:
-    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a budget, and goes on where it stopped."""
+    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a
+    budget, and goes on where it stopped.
+    """
 
     def __init__(self, space: Space, *, count_leaves: bool = False, values: int = 1) -> None:
         from arboretum.kernels.solving.arrays import Arrays
@@ -87,15 +99,18 @@ class Builder:
         self.state = np.zeros(10, np.int64)
         self.arrays = Arrays(
             {
-                "size": np.zeros(FIRST_NODES, np.int32), "mass": np.zeros(FIRST_NODES),
-                "start": np.full((FIRST_NODES, 2), -1, np.int64), "stream": np.zeros(FIRST_STREAM, np.int32),
+                "size": np.zeros(FIRST_NODES, np.int32),
+                "mass": np.zeros(FIRST_NODES),
+                "start": np.full((FIRST_NODES, 2), -1, np.int64),
+                "stream": np.zeros(FIRST_STREAM, np.int32),
                 "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
                 "leaf_slots": np.zeros((2 * FIRST_NODES if count_leaves else 2, 2), np.uint64),
-                "frames": np.zeros((64, 4), np.int64), "pending": np.zeros((1024, 4), np.int64),
+                "frames": np.zeros((64, 4), np.int64),
+                "pending": np.zeros((1024, 4), np.int64),
                 "rows": np.zeros(4 * n + 64, np.int32),
             },
             tables=("slots", "leaf_slots"),
-        )  # fmt: skip
+        )
         if not space.is_leaf(np.arange(n)):
             self._enter_root()
 
@@ -119,13 +134,24 @@ class Builder:
             until = now + BUILD_SHARE * (context.deadline - now)
 
         def tell() -> None:
-            done, known = int(self.state[self.kernels.EXPANDED]), int(self.state[self.kernels.NODES])
+            done, known = (
+                int(self.state[self.kernels.EXPANDED]),
+                int(self.state[self.kernels.NODES]),
+            )
             context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
 
         # the values per node that will be asked for count, too
-        over = budget is not None and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES]) > budget
+        over = (
+            budget is not None
+            and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES])
+            > budget
+        )
         with self.arrays.moved_by(until):
-            spent = "bytes" if over else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+            spent = (
+                "bytes"
+                if over
+                else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+            )
         return self.graph(spent if self.state[self.kernels.FRAMES] else "")
 
     def _slice(self) -> int:
@@ -142,21 +168,33 @@ class Builder:
         need = int(state[kernels.NEED])
         nodes = int(state[kernels.NODES]) + need
         wanted = {
-            "size": nodes, "mass": nodes, "start": nodes, "stream": int(state[kernels.STREAM]) + need,
-            "slots": 2 * nodes, "leaf_slots": 2 * (int(state[kernels.LEAVES]) + need) if self.track else 0,
-            "frames": int(state[kernels.FRAMES]) + 1, "pending": int(state[kernels.PENDING]) + need,
+            "size": nodes,
+            "mass": nodes,
+            "start": nodes,
+            "stream": int(state[kernels.STREAM]) + need,
+            "slots": 2 * nodes,
+            "leaf_slots": 2 * (int(state[kernels.LEAVES]) + need) if self.track else 0,
+            "frames": int(state[kernels.FRAMES]) + 1,
+            "pending": int(state[kernels.PENDING]) + need,
             "rows": int(state[kernels.ROWS]) + int(state[kernels.NEED_ROWS]),
-        }  # fmt: skip
+        }
         free = None if budget is None else budget - self.per_node * int(state[kernels.NODES])
         return self.arrays.make_room(wanted, free)
 
     def graph(self, stopped: str) -> Graph:
         """What is known so far.   stopped : what ran out, or "interrupt"."""
         n, arrays = int(self.state[self.kernels.NODES]), self.arrays
-        size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)  # few bits sort fastest
+        # few bits sort fastest
+        size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)
         order = np.argsort(size, kind="stable").astype(np.int32)
         return Graph(
-            self.space, arrays["size"][:n], arrays["mass"][:n], arrays["start"][:n],
-            arrays["stream"][: int(self.state[self.kernels.STREAM])], order, arrays["slots"], stopped,
+            self.space,
+            arrays["size"][:n],
+            arrays["mass"][:n],
+            arrays["start"][:n],
+            arrays["stream"][: int(self.state[self.kernels.STREAM])],
+            order,
+            arrays["slots"],
+            stopped,
             int(self.state[self.kernels.LEAVES]) if self.track else -1,
-        )  # fmt: skip
+        )

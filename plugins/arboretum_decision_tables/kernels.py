@@ -1,8 +1,9 @@
-"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
+"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
+twins.
 
-``node.params[0]`` is the aggregation of a criterion: 0 sum, 1 max, 2 w_sum, 3 w_max.  The four criteria below
-:func:`aggregated` write a measure out, which spares a call through a pointer per outcome; each accumulates both the sum and
-the maximum of U, or of U · N(T_j).
+``node.params[0]`` is the aggregation of a criterion: 0 sum, 1 max, 2 w_sum, 3 w_max.  The four
+criteria below :func:`aggregated` write a measure out, which spares a call through a pointer per
+outcome; each accumulates both the sum and the maximum of U, or of U · N(T_j).
 """
 
 from __future__ import annotations

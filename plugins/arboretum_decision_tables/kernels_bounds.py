@@ -1,20 +1,24 @@
-"""What ψ of a set of rows is at least: by its class weights, by looking one test further, and by the sets that can be leaves at all.
+"""What ψ of a set of rows is at least: by its class weights, by looking one test further, and by
+the sets that can be leaves at all.
 
-Looking ahead goes by words of bits.  The rows of an opened subtable are numbered; every outcome of every test is the set of rows that
-have it (a *literal*).  What a part C of a test costs is at least the minimum over further tests of what that test and the bounds
-of its parts cost, and a part of a part is C ∩ literal: a few words, of which the first ones mostly show already that it is mixed.
+Looking ahead goes by words of bits.  The rows of an opened subtable are numbered; every outcome of
+every test is the set of rows that have it (a *literal*).  What a part C of a test costs is at least
+the minimum over further tests of what that test and the bounds of its parts cost, and a part of a
+part is C ∩ literal: a few words, of which the first ones mostly show already that it is mixed.
 
-A leaf at depth d is a *cube*: what at most d literals have in common, of one class, or light enough.  Listing all such
-cubes of at most D literals gives for every object r, and every d ≤ D, the largest value G_r(d) of mass · Π arity over the
-cubes of d literals that hold r (0 if there is none); a deeper one is at most the mass of r's class (or the
-greatest of a light leaf) · Π arity.  Now
+A leaf at depth d is a *cube*: what at most d literals have in common, of one class, or light
+enough.  Listing all such cubes of at most D literals gives for every object r, and every d ≤ D, the
+largest value G_r(d) of mass · Π arity over the cubes of d literals that hold r (0 if there is
+none); a deeper one is at most the mass of r's class (or the greatest of a light leaf) · Π arity.
+Now
 
 - an object at depth d needs G_r(d) > 0;
-- leaves obey Kraft's equation Σ over leaves of Π 1 / arity = 1, the product being over the tests above a leaf.  A leaf's share
-  spread over its objects by weight is w_r / (mass · Π arity) ≥ w_r / G_r(d_r) each, so Σ_r w_r / G_r(d_r) ≤ 1.
+- leaves obey Kraft's equation Σ over leaves of Π 1 / arity = 1, the product being over the tests
+  above a leaf.  A leaf's share spread over its objects by weight is w_r / (mass · Π arity) ≥ w_r /
+  G_r(d_r) each, so Σ_r w_r / G_r(d_r) ≤ 1.
 
-So the total path length is at least min Σ w_r d_r over depths with Σ w_r / G_r(d_r) ≤ 1; by Lagrange, for every λ ≥ 0, at
-least Σ_r w_r min_d (d + λ / G_r(d)) − λ.
+So the total path length is at least min Σ w_r d_r over depths with Σ w_r / G_r(d_r) ≤ 1; by
+Lagrange, for every λ ≥ 0, at least Σ_r w_r min_d (d + λ / G_r(d)) − λ.
 """
 
 from __future__ import annotations
@@ -32,30 +36,39 @@ ONE, NONE = np.uint64(1), np.uint64(0)
 DEEPEST = 6
 """Literals of a cube, at most."""
 BEYOND = 64
-"""Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish there."""
+"""Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish
+there.
+"""
 LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, SHARE, FEW = range(9)
-"""Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of several classes (∞: not known); weight
-of the two lightest objects; relative difference of equal values; how far beyond the second best test to go on with the best;
-whether to look ahead; second and third number of
-``space.Space.light``."""
+"""Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of
+several classes (∞: not known); weight of the two lightest objects; relative difference of equal
+values; how far beyond the second best test to go on with the best; whether to look ahead; second
+and third number of ``space.Space.light``.
+"""
 
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
-"""What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times Gini's index; or the
-maximum over parts."""
+"""What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times
+Gini's index; or the maximum over parts.
+"""
 
 
 @jit(borrow=True)
 def part_bound(mass, heavy, alone, spread, form, setting, heap):
     """A lower bound of ψ for a part that is no leaf, by its class weights.
 
-    It is divided, as two of its objects differ in class and so in some code; so one test is asked of all its objects, and it
-    has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for light leaves see ``cap``), each of its c classes has a leaf: there are at least c
-    leaves, ⌈(c − 1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least the length
-    of Huffman's a-ary code of the classes: keep of each class its shallowest leaf and send all its weight there; no path gets
-    longer, and what remains is a prefix code.  An object that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that length is taken: it needs only sums over the objects.
+    It is divided, as two of its objects differ in class and so in some code; so one test is asked
+    of all its objects, and it has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for
+    light leaves see ``cap``), each of its c classes has a leaf: there are at least c leaves, ⌈(c −
+    1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least
+    the length of Huffman's a-ary code of the classes: keep of each class its shallowest leaf and
+    send all its weight there; no path gets longer, and what remains is a prefix code.  An object
+    that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that
+    length is taken: it needs only sums over the objects.
     """
     least = setting[LEAST] if form[PRICED] else 1.0
-    one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (1.0 if form[MAX] else 2.0)
+    one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (
+        1.0 if form[MAX] else 2.0
+    )
     free = setting[FREE]
     if np.isinf(free) or (alone > 0 and free > 0.0):
         return one_test
@@ -79,7 +92,11 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
         for j in range(classes):
             length -= heap[j] * np.log2(heap[j])
         # each of the terms is rounded: take off more than that
-        length = (length - 1e-12 * (alone + classes) * mass * max(1.0, np.log2(mass))) / np.log2(arity) if mass > 0.0 else 0.0
+        length = (
+            (length - 1e-12 * (alone + classes) * mass * max(1.0, np.log2(mass))) / np.log2(arity)
+            if mass > 0.0
+            else 0.0
+        )
         length = max(length, 0.0)
         classes += alone
     elif form[PER_MASS] > 0.0 and not form[MAX]:
@@ -91,15 +108,19 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
             reached *= arity
         return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
     inner = (classes - 1 + arity - 2) // (arity - 1)
-    return max(one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least)
+    return max(
+        one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least
+    )
 
 
 @jit(borrow=True)
 def cap(heap, n, free):
-    """The weights above ``free``, and the rest in portions of ``free``, in place and ascending; returns how many there are.
+    """The weights above ``free``, and the rest in portions of ``free``, in place and ascending;
+    returns how many there are.
 
-    Where light nodes are leaves of weight at most ``free``, the j heaviest leaves together weigh at most what the j first of
-    these numbers do: they majorise the leaves' weights, and the length of the best code is Schur-concave.
+    Where light nodes are leaves of weight at most ``free``, the j heaviest leaves together weigh at
+    most what the j first of these numbers do: they majorise the leaves' weights, and the length of
+    the best code is Schur-concave.
     """
     rest, light = 0.0, 0
     while light < n and heap[light] <= free:
@@ -121,7 +142,9 @@ def cap(heap, n, free):
 
 @jit(borrow=True)
 def huffman(heap, n, arity):
-    """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n], which are lost."""
+    """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n],
+    which are lost.
+    """
     total, first = 0.0, 0
     take = (n - 1) % (arity - 1) + 1  # words of no weight fill the first group
     if take == 1:
@@ -158,15 +181,18 @@ def disorder(heavy, spread, mass, heuristic):
     return (mass * mass - total) / 2.0
 
 
-# -- one test further --------------------------------------------------------------------------------------------------
+# -- one test further ------------------------------------------------------------------------------
 
 
 class Literals(NamedTuple):
     """The literals of the rows of a subtable, numbered 0, 1, ….
 
-    base : int64[F + 1], number of the first literal of each feature.   bits : uint64[literals, words].
-    same : uint64[classes, words], rows of a class.   kind : int64[rows], class, −1 for an object that shares a leaf with no
-    other.   heavy : float64[rows], weights.   words : how many are in use; 0 where nothing is to be looked at.
+    base : int64[F + 1], number of the first literal of each feature.
+    bits : uint64[literals, words].
+    same : uint64[classes, words], rows of a class.
+    kind : int64[rows], class, −1 for an object that shares a leaf with no other.
+    heavy : float64[rows], weights.
+    words : how many are in use; 0 where nothing is to be looked at.
     """
 
     base: np.ndarray
@@ -193,7 +219,9 @@ def in_use(room, words):
 
 @jit(borrow=True)
 def fill_bits(table, rows, low, high, room):
-    """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many words are in use."""
+    """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many
+    words are in use.
+    """
     base, bits, same, kind, heavy, _ = room
     codes, family, group, weight = table.codes, table.family, table.group, table.weight
     words = (high - low + 63) // 64
@@ -219,7 +247,9 @@ def fill_bits(table, rows, low, high, room):
 
 @jit(inner=True, borrow=True)
 def weight_if_light(part, literal, rows, setting):
-    """Weight of the rows in both sets where the leaf rule may let them be a leaf for their weight or number, else −1."""
+    """Weight of the rows in both sets where the leaf rule may let them be a leaf for their
+    weight or number, else −1.
+    """
     share, few = setting[SHARE], setting[FEW]
     mass, n = 0.0, 0
     for q in range(rows.words):
@@ -273,12 +303,13 @@ def look(part, literal, rows, setting):
 
 @jit(inner=True, borrow=True)
 def bound_ahead(literal, mass, enough, table, form, setting, ahead):
-    """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that divide them; at most about
-    ``enough``, where looking stops to be of use.
+    """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that
+    divide them; at most about ``enough``, where looking stops to be of use.
 
-    Only where no impurity makes leaves.  For sums, of the parts of a test those that may be leaves cost ψ⁰, the others at least
-    one test at the least price and two leaves; so Σ mass of the mixed ones = mass − that of the others.  For maxima, a mixed
-    part costs at least one test of the two lightest objects, and a leaf.
+    Only where no impurity makes leaves.  For sums, of the parts of a test those that may be leaves
+    cost ψ⁰, the others at least one test at the least price and two leaves; so Σ mass of the mixed
+    ones = mass − that of the others.  For maxima, a mixed part costs at least one test of the two
+    lightest objects, and a leaf.
     """
     bits, base, family = ahead.bits, ahead.base, table.family
     part = bits[literal]
@@ -296,25 +327,33 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
                 of_pure += found
             if pure + mixed < 2:
                 continue
-            own = (form[PER_NODE] + form[PER_MASS] * mass) * (table.price[table.first_test[f] + j] if form[PRICED] else 1.0)
+            own = (form[PER_NODE] + form[PER_MASS] * mass) * (
+                table.price[table.first_test[f] + j] if form[PRICED] else 1.0
+            )
             if form[MAX]:
                 total = own + form[LEAF]
                 if mixed > 0:
                     total += (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
             else:
                 rest = max(0.0, mass - of_pure) if mixed > 0 else 0.0
-                total = own + form[LEAF] * (pure + 2 * mixed) + (form[PER_NODE] * mixed + form[PER_MASS] * rest) * least
+                total = (
+                    own
+                    + form[LEAF] * (pure + 2 * mixed)
+                    + (form[PER_NODE] * mixed + form[PER_MASS] * rest) * least
+                )
             best = min(best, total)
             if best <= enough:
                 return best
     return best
 
 
-# -- cubes -------------------------------------------------------------------------------------------------------------
+# -- cubes -----------------------------------------------------------------------------------------
 
 
 def fitting_depth(literals: int, words: int, work: float) -> int:
-    """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about ``work`` words."""
+    """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about
+    ``work`` words.
+    """
     depth, cubes = 0, 1.0
     while depth < DEEPEST:
         cubes *= literals / (depth + 1.0)
@@ -326,7 +365,9 @@ def fitting_depth(literals: int, words: int, work: float) -> int:
 
 @jit
 def list_cubes(n, depth, family, ahead, setting, most):
-    """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the module); 0 where there is none."""
+    """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
+    module); 0 where there is none.
+    """
     base, bits, same, kind, heavy, words = ahead
     literals = base[-1]
     test, arity = np.zeros(literals, np.int64), np.zeros(literals)
@@ -343,7 +384,11 @@ def list_cubes(n, depth, family, ahead, setting, most):
             for o in range(first, first + each):
                 test[o], arity[o] = number, occur
             number += 1
-    stack, product, at = np.zeros((depth + 1, words), np.uint64), np.ones(depth + 1), np.zeros(depth + 1, np.int64)
+    stack, product, at = (
+        np.zeros((depth + 1, words), np.uint64),
+        np.ones(depth + 1),
+        np.zeros(depth + 1, np.int64),
+    )
     for k in range(n):
         stack[0, k >> 6] |= ONE << np.uint64(k & 63)
     d = 0
@@ -397,9 +442,11 @@ def list_cubes(n, depth, family, ahead, setting, most):
 
 @jit
 def cube_bound(n, depth, family, ahead, form, setting, most):
-    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most ``depth`` literals.
+    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most
+    ``depth`` literals.
 
-    For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at least two objects.
+    For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at
+    least two objects.
     """
     kind, heavy = ahead.kind, ahead.heavy
     most[:n] = 0.0
@@ -426,12 +473,16 @@ def cube_bound(n, depth, family, ahead, form, setting, most):
     best = max(best, found)
     for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
         while True:
-            up = length_at(factor * step, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
+            up = length_at(
+                factor * step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+            )
             if up <= best:
                 break
             best, factor = up, factor * step
         while factor > 1e-9 * total:
-            down = length_at(factor / step, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
+            down = length_at(
+                factor / step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+            )
             if down <= best:
                 break
             best, factor = down, factor / step
@@ -450,7 +501,10 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
         for d in range(1, depth + 1):
             if most[k, d] > 0.0:
                 best = min(best, d + factor / most[k, d])
-        mass, power = max(of_class[kind[k]] if kind[k] >= 0 else heavy[k], free), arity ** (depth + 1.0)
+        mass, power = (
+            max(of_class[kind[k]] if kind[k] >= 0 else heavy[k], free),
+            arity ** (depth + 1.0),
+        )
         for d in range(depth + 1, BEYOND):
             if d >= best:
                 break

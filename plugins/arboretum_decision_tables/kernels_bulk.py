@@ -1,11 +1,13 @@
-"""The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies of very many tables; and one
-optimal tree of each, read off the solved table: what shows that a minimum is reached, and not only bounded.
+"""The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies
+of very many tables; and one optimal tree of each, read off the solved table: what shows that a
+minimum is reached, and not only bounded.
 
-Rows are distinct, at most 64, every object weighs 1 and every test costs 1, leaves have one class.  A subtable is a word of
-bits.  Its path length, nodes, inner nodes and leaves lie in four 16-bit lanes of another word, so that one addition adds
-all four and a handful of operations takes the minimum of all four (they stay below 2¹⁵: a tree for n ≤ 64 rows has depth at
-most n − 1).  Subtables of two and three rows have closed forms and are no nodes; a bundle whose branches are all such is
-settled on the spot.
+Rows are distinct, at most 64, every object weighs 1 and every test costs 1, leaves have one class.
+A subtable is a word of bits.  Its path length, nodes, inner nodes and leaves lie in four 16-bit
+lanes of another word, so that one addition adds all four and a handful of operations takes the
+minimum of all four (they stay below 2¹⁵: a tree for n ≤ 64 rows has depth at most n − 1).
+Subtables of two and three rows have closed forms and are no nodes; a bundle whose branches are all
+such is settled on the spot.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ WORST = np.uint64(0x7FFF7FFF7FFF7FFF)
 LANE = np.uint64(0xFFFF)
 
 DEPTH = 0
-"""The first cost takes the maximum over branches; path length, nodes, inner nodes and leaves add up."""
+"""The first cost takes the maximum over branches; path length, nodes, inner nodes and leaves add
+up.
+"""
 STOP = -1
 NO_TEST, NO_ROOM, NOT_LEAST = -1, -2, -3
 """What :func:`optimal_trees` answers: see there."""
@@ -50,8 +54,11 @@ class Rows(NamedTuple):
 
 
 class Subtables(NamedTuple):
-    """ids : int32[2^k], twice the nodes at least.   node, best : uint64[nodes].   size, deep, order : int64[nodes].
-    start : int64[nodes + 1].   stream : int64[·]: base value, depth · 128 + edges, node numbers.
+    """ids : int32[2^k], twice the nodes at least.
+
+    node, best : uint64[nodes].
+    size, deep, order : int64[nodes]. start : int64[nodes + 1].
+    stream : int64[·]: base value, depth · 128 + edges, node numbers.
     """
 
     ids: np.ndarray
@@ -76,8 +83,8 @@ def least(a, b):
 def of_three(c, packed, code_bits, lanes, other):
     """Minimum of three rows of several classes.
 
-    A test that leaves the two rows of one class together is best; then one that tells all three apart; otherwise a test
-    takes one row away, and another divides the rest.
+    A test that leaves the two rows of one class together is best; then one that tells all three
+    apart; otherwise a test takes one row away, and another divides the rest.
     """
     a = lowest(c)
     rest = c & (c - ONE)
@@ -106,9 +113,11 @@ def of_three(c, packed, code_bits, lanes, other):
 
 @jit(inline=True)
 def pack(codes, packed, same, part):
-    """Rows as words (code_bits bits per attribute), and same[f, r] : the rows with the value of row r.
+    """Rows as words (code_bits bits per attribute), and same[f, r] : the rows with the value of row
+    r.
 
-    Returns (bits per code, mask of the lowest bit of every code), or (0, 0) where a row needs more than 64 bits.
+    Returns (bits per code, mask of the lowest bit of every code), or (0, 0) where a row needs more
+    than 64 bits.
     """
     n, m = codes.shape
     largest = 1
@@ -137,10 +146,13 @@ def pack(codes, packed, same, part):
 
 @jit
 def five_minima(codes, label, of_rows, subtables, out):
-    """Write the minima of (depth, total path length, nodes, inner nodes, leaves) into ``out``, float64[5].
+    """Write the minima of (depth, total path length, nodes, inner nodes, leaves) into ``out``,
+    float64[5].
 
-    codes : uint8[n, m].   label : integers[n].   of_rows, subtables : memory, a Rows and a Subtables, left as the table has them.
-    Returns SOLVED, NEED_ROOM (nodes or stream), or why the table is none for this kernel.
+    codes : uint8[n, m].
+    label : integers[n].
+    of_rows, subtables : memory, a Rows and a Subtables, left as the table has them. Returns SOLVED,
+        NEED_ROOM (nodes or stream), or why the table is none for this kernel.
     """
     n_rows, m = codes.shape
     packed, same, part, other = of_rows
@@ -220,14 +232,23 @@ def five_minima(codes, label, of_rows, subtables, out):
             if at == begin + 2:
                 value, depth, at = least(value, base), min(depth, down + 1), begin
             else:
-                stream[begin], stream[begin + 1] = np.int64(base), ((down + 1) << 7) + at - begin - 2
+                stream[begin], stream[begin + 1] = (
+                    np.int64(base),
+                    ((down + 1) << 7) + at - begin - 2,
+                )
         best[i], deep[i] = value, depth
         i += 1
     start[known] = at
     settle(known, n_rows, size, best, deep, start, stream, order)
     out[0], word = deep[0], best[0]
-    out[1], out[2] = np.int64(word & np.uint64(0xFFFF)), np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF))
-    out[3], out[4] = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF)), np.int64(word >> np.uint64(48))
+    out[1], out[2] = (
+        np.int64(word & np.uint64(0xFFFF)),
+        np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF)),
+    )
+    out[3], out[4] = (
+        np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF)),
+        np.int64(word >> np.uint64(48)),
+    )
     return SOLVED
 
 
@@ -258,7 +279,7 @@ def settle(known, n_rows, size, best, deep, start, stream, order):
         best[i], deep[i] = value, depth
 
 
-# -- witnesses ---------------------------------------------------------------------------------------------------------
+# -- witnesses -------------------------------------------------------------------------------------
 
 
 @jit(inline=True, borrow=True)
@@ -269,7 +290,9 @@ def lane(word, cost):
 
 @jit(inline=True, borrow=True)
 def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
-    """The minimum for a subtable, as the solver left it; more than any tree costs for one that it never met."""
+    """The minimum for a subtable, as the solver left it; more than any tree costs for one that
+    it never met.
+    """
     other, n = of_rows.other, popcount(s)
     word, depth = WORST, np.int64(1 << 15)
     if s & other[lowest(s)] == NONE:
@@ -298,10 +321,13 @@ def minimum_of(cost, s, of_rows, code_bits, lanes, subtables):
 def optimal_trees(codes, minima, of_rows, subtables, start, integers):
     """Write one optimal tree per cost; return how many nodes in all.
 
-    Or NO_TEST where no test attains a minimum, NOT_LEAST where a test of the whole table gives less, NO_ROOM.
+    Or NO_TEST where no test attains a minimum, NOT_LEAST where a test of the whole table gives
+    less, NO_ROOM.
 
-    minima : float64[5], as five_minima wrote them, and its memory after it.   codes : uint8[n, m], impure.
-    start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are written as in a forest.
+    minima : float64[5], as five_minima wrote them, and its memory after it.
+    codes : uint8[n, m], impure.
+    start : int64[6] and integers : int32[5, room] (feature, index, side, parent, branch) are
+        written as in a forest.
     """
     n_rows, m = codes.shape
     same, other, room = of_rows.same, of_rows.other, integers.shape[1]
@@ -318,12 +344,18 @@ def optimal_trees(codes, minima, of_rows, subtables, start, integers):
             s = held[i]
             integers[0, i], integers[1, i], integers[2, i] = STOP, 0, -1
             if s & other[lowest(s)] != NONE:
-                wanted = np.int64(minima[cost]) if i == base else minimum_of(cost, s, of_rows, code_bits, lanes, subtables)
+                wanted = (
+                    np.int64(minima[cost])
+                    if i == base
+                    else minimum_of(cost, s, of_rows, code_bits, lanes, subtables)
+                )
                 found = False
                 for f in range(m):
                     if s & same[f, lowest(s)] == s:
                         continue
-                    value = np.int64(0) if cost == DEPTH else lane(INNER + np.uint64(popcount(s)), cost)
+                    value = (
+                        np.int64(0) if cost == DEPTH else lane(INNER + np.uint64(popcount(s)), cost)
+                    )
                     rest = s
                     while rest != NONE:
                         c = rest & same[f, lowest(rest)]

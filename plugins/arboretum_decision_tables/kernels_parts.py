@@ -1,4 +1,6 @@
-"""The decision table as the solver's kernels see it, its leaf rule, and the parts of a subtable under the tests of a feature."""
+"""The decision table as the solver's kernels see it, its leaf rule, and the parts of a subtable
+under the tests of a feature.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,17 @@ import numpy as np
 
 from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
-from arboretum.kernels.solving.rows import INSIDE, MIXED, NOBODY, OUTSIDE, THRESHOLDS, cheapest, goes, sort_few, union
+from arboretum.kernels.solving.rows import (
+    INSIDE,
+    MIXED,
+    NOBODY,
+    OUTSIDE,
+    THRESHOLDS,
+    cheapest,
+    goes,
+    sort_few,
+    union,
+)
 
 MAX, LEAF, PER_NODE, PER_MASS, PRICED = range(5)
 """Places in a form: float64[5], the closed form of a complexity (MAX and PRICED are 0 or 1)."""
@@ -19,11 +31,18 @@ BY_BIN = np.int64(-1)
 class Table(NamedTuple):
     """Objects, tests and leaf rule.
 
-    codes : uint[F, n].   family, n_bins, first_test : int64[F].   price : float64[tests].   even : bool[F], all tests of the
-    feature cost the same.   label, purity : int32[n], class; objects that may share a leaf of one class have equal purity.
-    group : int64[n], class that bounds may count on, −1 for an object that shares a leaf of one class with no other.
-    weight : float64[n].   count : int64[n], see ``few``.   words : uint64[n, 2].   rule : float64[4], see
-    ``space.Space.rule_array``.   impurity : address of the one that the leaf rule asks for, or 0.
+    codes : uint[F, n].
+    family, n_bins, first_test : int64[F].
+    price : float64[tests].
+    even : bool[F], all tests of the feature cost the same.
+    label, purity : int32[n], class; objects that may share a leaf of one class have equal purity.
+    group : int64[n], class that bounds may count on, −1 for an object that shares a leaf of one
+        class with no other.
+    weight : float64[n].
+    count : int64[n], see ``few``.
+    words : uint64[n, 2].
+    rule : float64[4], see ``space.Space.rule_array``.
+    impurity : address of the one that the leaf rule asks for, or 0.
     """
 
     codes: np.ndarray
@@ -43,11 +62,13 @@ class Table(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Sets of rows, by slot: objects, what the leaf rule counts, mass, two words of the fingerprint, class, class weights; of the
-    objects that share a leaf with no other, their number and Σ w log₂ w.
+    """Sets of rows, by slot: objects, what the leaf rule counts, mass, two words of the
+    fingerprint, class, class weights; of the objects that share a leaf with no other, their number
+    and Σ w log₂ w.
 
-    The first slots are the bins of a feature, ``touched`` the list of those in use; ``tests`` : int64[·, 3], index and slots of the
-    two outcomes of each test.   vector : float64[classes], scratch.
+    The first slots are the bins of a feature, ``touched`` the list of those in use; ``tests`` :
+    int64[·, 3], index and slots of the two outcomes of each test.   vector : float64[classes],
+    scratch.
     """
 
     tally: np.ndarray
@@ -71,14 +92,27 @@ def new_parts(table: Table, *, class_weights: bool) -> Parts:
     whole, real, words = np.zeros((5, n), np.int64), np.zeros((2, n)), np.zeros((2, n), np.uint64)
     heavy = np.zeros((n, classes if class_weights else 0))
     touched, tests = np.zeros(widest, np.int64), np.zeros((widest, 3), np.int64)
-    return Parts(whole[0], whole[1], real[0], *words, whole[2], heavy, whole[3], real[1], touched, tests, np.zeros(classes))
+    return Parts(
+        whole[0],
+        whole[1],
+        real[0],
+        *words,
+        whole[2],
+        heavy,
+        whole[3],
+        real[1],
+        touched,
+        tests,
+        np.zeros(classes),
+    )
 
 
 @jit(inline=True, borrow=True)
 def few(counts, rule):
     """Whether a subtable has fewer than rule[0] rows, or fewer than rule[3] objects.
 
-    counts : its rows; where rule[3] > 0 its rows · 2³² + its objects, so that one sum (or difference) counts both.
+    counts : its rows; where rule[3] > 0 its rows · 2³² + its objects, so that one sum (or
+        difference) counts both.
     """
     if rule[3] > 0.0:
         return counts >> 32 < rule[0] or (counts & 0xFFFFFFFF) < rule[3]
@@ -87,8 +121,8 @@ def few(counts, rule):
 
 @jit(inner=True, borrow=True)
 def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
-    """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows, so that the answer does
-    not depend on the way that led to the subtable.
+    """Whether one branch of a test is a leaf by its mass or impurity; summed in the order of rows,
+    so that the answer does not depend on the way that led to the subtable.
     """
     vector[:] = 0.0
     mass, column, family = 0.0, table.codes[f], table.family[f]
@@ -114,9 +148,17 @@ def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
 
 @jit(inner=True, borrow=True)
 def fill_parts(table, f, index, rows, low, high, parts):
-    """Add up the objects of each outcome of a two-way test (of each bin of its feature where index < 0); returns how many occur."""
+    """Add up the objects of each outcome of a two-way test (of each bin of its feature where
+    index < 0); returns how many occur.
+    """
     tally, counts, mass, one, two, who, heavy, alone, spread, touched, _, _ = parts
-    column, family, weight, purity, group = table.codes[f], table.family[f], table.weight, table.purity, table.group
+    column, family, weight, purity, group = (
+        table.codes[f],
+        table.family[f],
+        table.weight,
+        table.purity,
+        table.group,
+    )
     seen = np.int64(0)
     for k in range(low, high):
         r = rows[k]
@@ -156,7 +198,9 @@ def clear_parts(parts, seen):
 
 @jit(inner=True, borrow=True)
 def join(parts, to, a, b):
-    """A slot becomes the union of two others.  Only sums, no differences: a class that is absent weighs 0."""
+    """A slot becomes the union of two others.  Only sums, no differences: a class that is absent
+    weighs 0.
+    """
     tally, counts, mass, one, two, who, heavy, alone, spread, _, _, _ = parts
     for k in range(heavy.shape[1]):
         heavy[to, k] = heavy[a, k] + heavy[b, k]
@@ -167,7 +211,8 @@ def join(parts, to, a, b):
 
 @jit(inner=True, borrow=True)
 def list_tests(table, f, seen, parts):
-    """List the tests of a two-way feature that divide the rows, of whose bins ``seen`` were filled in; returns how many.
+    """List the tests of a two-way feature that divide the rows, of whose bins ``seen`` were filled
+    in; returns how many.
 
     Of tests that divide alike only the cheapest is listed, ties to the first.
     """
@@ -179,7 +224,12 @@ def list_tests(table, f, seen, parts):
         tests[0, 0], tests[0, 1], tests[0, 2] = touched[k], touched[k], touched[1 - k]
         return 1
     nobody = after + seen
-    parts.tally[nobody], parts.counts[nobody], parts.mass[nobody], parts.who[nobody] = 0, 0, 0.0, NOBODY
+    parts.tally[nobody], parts.counts[nobody], parts.mass[nobody], parts.who[nobody] = (
+        0,
+        0,
+        0.0,
+        NOBODY,
+    )
     parts.one[nobody], parts.two[nobody] = np.uint64(0), np.uint64(0)
     parts.heavy[nobody] = 0.0
     parts.alone[nobody], parts.spread[nobody] = 0, 0.0

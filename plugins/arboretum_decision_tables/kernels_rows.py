@@ -1,15 +1,17 @@
 """Δ(T) for any number of objects: depth first over lists of rows.
 
-A subtable is known by its fingerprint (:mod:`arboretum.kernels.solving.fingerprints`).  One of at most 64 rows is a *base*: all
-that is below it is handled as sets of bits among its rows, where a branch is
-one conjunction, and a lossy cache remembers the nodes that its subsets have.
+A subtable is known by its fingerprint (:mod:`arboretum.kernels.solving.fingerprints`).  One of at
+most 64 rows is a *base*: all that is below it is handled as sets of bits among its rows, where a
+branch is one conjunction, and a lossy cache remembers the nodes that its subsets have.
 
-The walk keeps a stack of *frames*, each the rows of one subtable on a stack of rows, and a stack of *pending* children,
-each still to be taken from the rows of the frame below it.  A child's rows are fewer than its parent's.  All state lies in
-arrays that the caller enlarges when the kernel says so; the kernel can be left and entered again at any subtable.
+The walk keeps a stack of *frames*, each the rows of one subtable on a stack of rows, and a stack of
+*pending* children, each still to be taken from the rows of the frame below it.  A child's rows are
+fewer than its parent's.  All state lies in arrays that the caller enlarges when the kernel says so;
+the kernel can be left and entered again at any subtable.
 
-A bundle in ``stream`` is: global index of its test, number of branches that are leaves, number of the other branches, their
-node numbers.  Tests of one feature that divide the rows alike make one bundle, that of the cheapest, ties to the first.
+A bundle in ``stream`` is: global index of its test, number of branches that are leaves, number of
+the other branches, their node numbers.  Tests of one feature that divide the rows alike make one
+bundle, that of the cheapest, ties to the first.
 """
 
 from __future__ import annotations
@@ -20,20 +22,52 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_decision_tables.kernels_parts import BY_BIN, clear_parts, fill_parts, list_tests, part_is_leaf
+from arboretum_decision_tables.kernels_parts import (
+    BY_BIN,
+    clear_parts,
+    fill_parts,
+    list_tests,
+    part_is_leaf,
+)
 from arboretum_decision_tables.kernels_sets import (
-    BASE, EXPANDED, FRAMES, LEAVES, NEED, NEED_ROWS, NODES, ONE, PENDING, ROWS, STREAM, expand_bits, open_base,
-)  # fmt: skip
+    BASE,
+    EXPANDED,
+    FRAMES,
+    LEAVES,
+    NEED,
+    NEED_ROWS,
+    NODES,
+    ONE,
+    PENDING,
+    ROWS,
+    STREAM,
+    expand_bits,
+    open_base,
+)
 
 
 @jit(borrow=True)
 def build_rows(table, track, graph, limit, parts, base):
-    """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED).
+    """Expand subtables until none is pending (FINISHED), an array is full (NEED_ROOM) or ``limit``
+    row visits (PAUSED).
 
-    track : count distinct leaves, too.   graph : written.   parts, base : scratch.
+    track : count distinct leaves, too.
+    graph : written.
+    parts, base : scratch.
     """
-    state, frames, pending, rows, n_features = graph.state, graph.frames, graph.pending, graph.rows, table.codes.shape[0]
-    ruled = table.rule[0] > 0.0 or table.rule[1] > 0.0 or not np.isnan(table.rule[2]) or table.rule[3] > 0.0
+    state, frames, pending, rows, n_features = (
+        graph.state,
+        graph.frames,
+        graph.pending,
+        graph.rows,
+        table.codes.shape[0],
+    )
+    ruled = (
+        table.rule[0] > 0.0
+        or table.rule[1] > 0.0
+        or not np.isnan(table.rule[2])
+        or table.rule[3] > 0.0
+    )
     is_open, done, need = False, 0, 0
     while True:
         while state[FRAMES] > 0 and state[PENDING] == frames[state[FRAMES] - 1, 2]:
@@ -53,11 +87,14 @@ def build_rows(table, track, graph, limit, parts, base):
             need = room_for(table.n_bins, n)
         state[NEED], state[NEED_ROWS] = need, n
         if (
-            state[STREAM] + need > graph.stream.shape[0] or state[NODES] + need > graph.size.shape[0]
-            or 2 * (state[NODES] + need) > graph.slots.shape[0] or state[PENDING] + need > pending.shape[0]
-            or state[ROWS] + n > rows.shape[0] or state[FRAMES] + 1 > frames.shape[0]
+            state[STREAM] + need > graph.stream.shape[0]
+            or state[NODES] + need > graph.size.shape[0]
+            or 2 * (state[NODES] + need) > graph.slots.shape[0]
+            or state[PENDING] + need > pending.shape[0]
+            or state[ROWS] + n > rows.shape[0]
+            or state[FRAMES] + 1 > frames.shape[0]
             or (track and 2 * (state[LEAVES] + need) > graph.leaf_slots.shape[0])
-        ):  # fmt: skip
+        ):
             return NEED_ROOM
         if done > limit:
             return PAUSED
@@ -91,7 +128,9 @@ def build_rows(table, track, graph, limit, parts, base):
 
 @jit(inline=True, borrow=True)
 def room_for(n_bins, n):
-    """Entries of the stream (and so nodes, and pending children) that the bundles of n rows may need."""
+    """Entries of the stream (and so nodes, and pending children) that the bundles of n rows may
+    need.
+    """
     need = 3 * n_bins.shape[0]
     for f in range(n_bins.shape[0]):
         need += 5 * min(n, n_bins[f])
@@ -109,10 +148,14 @@ def push_frame(state, frames, low, high, below, in_bits):
 
 @jit(inline=True, borrow=True)
 def take_child(table, frame, child, rows, top):
-    """Copy the rows of a pending child from its parent's to the top of the stack; feature −1 takes all."""
+    """Copy the rows of a pending child from its parent's to the top of the stack; feature −1
+    takes all.
+    """
     f = child[1]
     if f >= 0:
-        take_rows(table.codes[f], table.family[f], child[2], child[3], rows, frame[0], frame[1], top)
+        take_rows(
+            table.codes[f], table.family[f], child[2], child[3], rows, frame[0], frame[1], top
+        )
         return
     for k in range(frame[0], frame[1]):
         rows[top + k - frame[0]] = rows[k]
@@ -120,7 +163,9 @@ def take_child(table, frame, child, rows, top):
 
 @jit(inline=True, borrow=True)
 def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
-    """The node of one branch, entered and put on the pending stack when it is new; −1 for a leaf."""
+    """The node of one branch, entered and put on the pending stack when it is new; −1 for a
+    leaf.
+    """
     state, one, two = graph.state, parts.one[slot], parts.two[slot]
     if part_is_leaf(table, parts, slot, graph.rows, low, high, f, index, outcome):
         if track:
@@ -142,7 +187,9 @@ def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
 
 @jit(inline=True, borrow=True)
 def list_bundles(table, f, low, high, track, graph, seen, parts, at):
-    """Write the bundles of one feature, whose bins were filled in; returns the end of the stream."""
+    """Write the bundles of one feature, whose bins were filled in; returns the end of the
+    stream.
+    """
     first, stream, multiway = table.first_test[f], graph.stream, table.family[f] == MULTIWAY
     for t in range(1 if multiway else list_tests(table, f, seen, parts)):
         index = INSIDE if multiway else parts.tests[t, 0]
@@ -150,7 +197,18 @@ def list_bundles(table, f, low, high, track, graph, seen, parts, at):
         at += 3
         for k in range(branches):
             slot = parts.touched[k] if multiway else parts.tests[t, 1 + k]
-            node = enter_child(parts, slot, table, f, index, slot if multiway else np.int64(k), low, high, track, graph)
+            node = enter_child(
+                parts,
+                slot,
+                table,
+                f,
+                index,
+                slot if multiway else np.int64(k),
+                low,
+                high,
+                track,
+                graph,
+            )
             if node >= 0:
                 stream[at] = node
                 at += 1

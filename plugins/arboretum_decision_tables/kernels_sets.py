@@ -17,8 +17,9 @@ from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_
 from arboretum_decision_tables.kernels_parts import Table, few
 
 NODES, STREAM, FRAMES, PENDING, ROWS, EXPANDED, LEAVES, NEED, NEED_ROWS, LATE = range(10)
-"""Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the room that is asked for;
-subsets to be looked up."""
+"""Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the
+room that is asked for; subsets to be looked up.
+"""
 
 BASE = 64
 """Rows of a subtable below which sets of rows are words of bits."""
@@ -31,10 +32,15 @@ ONE, NONE = np.uint64(1), np.uint64(0)
 class Graph(NamedTuple):
     """What is written, as long as is needed.
 
-    state : int64[10].   size : int32[nodes].   mass : float64[nodes].   start : int64[nodes, 2], the node's part of
-    ``stream``, (−1, −1) before it is expanded.   slots, leaf_slots : uint64[2^k, 2].   frames : int64[·, 4] (first and last
-    row, pending children below it, whether it is a base).   pending : int64[·, 4] (node, feature, test of the feature,
-    outcome; above a base: node, set of its rows).   rows : int32[·].
+    state : int64[10].
+    size : int32[nodes].
+    mass : float64[nodes].
+    start : int64[nodes, 2], the node's part of ``stream``, (−1, −1) before it is expanded.
+    slots, leaf_slots : uint64[2^k, 2].
+    frames : int64[·, 4] (first and last row, pending children below it, whether it is a base).
+    pending : int64[·, 4] (node, feature, test of the feature, outcome; above a base: node, set of
+        its rows).
+    rows : int32[·].
     """
 
     state: np.ndarray
@@ -52,10 +58,12 @@ class Graph(NamedTuple):
 class Base(NamedTuple):
     """Words of the rows of a base, and masks.
 
-    same[f, k] : rows with the code of row k.   part[f], part_code[f] : for two-way tests the codes that occur, ascending, and
-    their rows; parts[f] : how many.   other[k] : rows of another class.   words : uint64[64, 2].   by_code : uint64 of zeros,
-    one per code or class, left as found; touched : int64, as long.   near : cache of nodes by set; epoch : uint64[1], of the
-    entries that are of this base.   late, late_at : sets to be looked up, and where in the stream their nodes belong.
+    same[f, k] : rows with the code of row k.   part[f], part_code[f] : for two-way tests the codes
+    that occur, ascending, and their rows; parts[f] : how many.   other[k] : rows of another class.
+    words : uint64[64, 2].   by_code : uint64 of zeros, one per code or class, left as found;
+    touched : int64, as long.   near : cache of nodes by set; epoch : uint64[1], of the entries that
+    are of this base.   late, late_at : sets to be looked up, and where in the stream their nodes
+    belong.
     """
 
     same: np.ndarray
@@ -78,12 +86,25 @@ def new_base(table: Table) -> Base:
     m, classes = len(table.n_bins), int(table.label.max(initial=0)) + 1
     widest = max(int(table.n_bins.max(initial=0)), classes)
     late = 3 * m + 5 * int(np.minimum(table.n_bins, BASE).sum()) + 1
-    whole, words = (lambda *shape: np.zeros(shape, np.int64)), (lambda *shape: np.zeros(shape, np.uint64))
+    whole, words = (
+        (lambda *shape: np.zeros(shape, np.int64)),
+        (lambda *shape: np.zeros(shape, np.uint64)),
+    )
     return Base(
-        same=words(m, BASE), part=words(m, BASE), part_code=whole(m, BASE), parts=whole(m), other=words(BASE), words=words(BASE, 2),
-        by_code=words(widest), touched=whole(widest), near=words(1 << NEAR_BITS, 2), epoch=words(1), late=words(late, 3), late_at=whole(late),
+        same=words(m, BASE),
+        part=words(m, BASE),
+        part_code=whole(m, BASE),
+        parts=whole(m),
+        other=words(BASE),
+        words=words(BASE, 2),
+        by_code=words(widest),
+        touched=whole(widest),
+        near=words(1 << NEAR_BITS, 2),
+        epoch=words(1),
+        late=words(late, 3),
+        late_at=whole(late),
         vector=np.zeros(classes),
-    )  # fmt: skip
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -137,8 +158,9 @@ def subset_is_leaf(c, low, table, rows, vector):
 
 @jit(inline=True, borrow=True)
 def subset(c, low, table, ruled, track, graph, base, at):
-    """The node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2, and ``stream[at]`` is filled in
-    late: the fingerprint is noted, because looking up many at once hides what each waits for memory.
+    """The node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2, and
+    ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
+    hides what each waits for memory.
     """
     pure = c & base.other[lowest(c)] == NONE
     if pure and not track:
@@ -190,7 +212,10 @@ def look_up(low, table, graph, base):
             state[NODES] = node + 1
         graph.stream[base.late_at[k]] = node
         place = np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
-        base.near[place, 0], base.near[place, 1] = c, (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1)
+        base.near[place, 0], base.near[place, 1] = (
+            c,
+            (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1),
+        )
 
 
 @jit(inline=True, borrow=True)
@@ -246,7 +271,8 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
                     while s & base.part[f, beyond] == NONE:
                         beyond += 1
                     if price[first + base.part_code[f, beyond]] < price[first + index]:
-                        # both tests divide alike: ask the cheaper, whose outcomes are the other way round
+                        # both tests divide alike: ask the cheaper, whose outcomes are the other way
+                        # round
                         c, index = rest, base.part_code[f, beyond]
             stream[at], begin = first + index, at
             at += 3

@@ -1,4 +1,6 @@
-"""Values of the nodes of Δ(T), from the smallest subtable up; and the part of Δ(T) that optimal trees use."""
+"""Values of the nodes of Δ(T), from the smallest subtable up; and the part of Δ(T) that optimal
+trees use.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,12 @@ def bundle_value(stream, at, form, address, mass, price, value, buffer):
 def values_of_nodes(order, start, stream, mass, price, form, address, widest, out):
     """ψ of every node for one complexity, given by form or address.
 
-    order : int32[n].   start : int64[n, 2].   mass : float64[n].   price : float64[tests].   out : float64[n]; what stands there
-    stays where a node was never expanded.   Returns the first node at which F is NaN, or −1.
+    order : int32[n].
+    start : int64[n, 2].
+    mass : float64[n].
+    price : float64[tests].
+    out : float64[n]; what stands there stays where a node was never expanded.   Returns the first
+        node at which F is NaN, or −1.
     """
     buffer = np.empty(widest)
     for i in order:
@@ -49,11 +55,14 @@ def values_of_nodes(order, start, stream, mass, price, form, address, widest, ou
 
 
 @jit
-def keep_optimal(order, start, stream, mass, price, form, address, widest, value, slack, kept_start, kept_stream):
-    """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's, below the root.
+def keep_optimal(
+    order, start, stream, mass, price, form, address, widest, value, slack, kept_start, kept_stream
+):
+    """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's,
+    below the root.
 
-    kept_start : int64[n, 2], (−1, −1) where no optimal tree comes by.   kept_stream : as long as ``stream``.
-    Returns the length of the copied stream.
+    kept_start : int64[n, 2], (−1, −1) where no optimal tree comes by.
+    kept_stream : as long as ``stream``. Returns the length of the copied stream.
     """
     buffer = np.empty(widest)
     reached = np.zeros(len(start), np.bool_)

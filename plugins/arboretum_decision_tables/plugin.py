@@ -12,4 +12,12 @@ from arboretum_decision_tables.solver import SubtableDP
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; the presets of the sixteen greedy algorithms lie beside."""
-    return [OutsideMajority, UnlikePairs, *CRITERIA, *COMPLEXITIES, ZeroError, SubtableDP, DecisionTables]
+    return [
+        OutsideMajority,
+        UnlikePairs,
+        *CRITERIA,
+        *COMPLEXITIES,
+        ZeroError,
+        SubtableDP,
+        DecisionTables,
+    ]

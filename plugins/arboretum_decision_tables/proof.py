@@ -1,4 +1,6 @@
-"""The log of a solved graph of subtables: each subtable after those that it leads to, with its minimum as its bound."""
+"""The log of a solved graph of subtables: each subtable after those that it leads to, with its
+minimum as its bound.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def write(file: str, problem: Problem, graph: Graph, cost: Cost, tree: Tree, see
     """
     from arboretum.api import ProofWriter
 
-    with ProofWriter(file, problem, tests=range(problem.objects.n_tests), unit=Fraction(1), seed=seed) as log:
+    with ProofWriter(
+        file, problem, tests=range(problem.objects.n_tests), unit=Fraction(1), seed=seed
+    ) as log:
         least = values(graph, cost).tolist() or [float(cost.complexity.leaf())]
         paths = paths_of(graph)
         for node in graph.order.tolist() or [0]:  # no node: the whole table is a leaf

@@ -1,4 +1,6 @@
-"""The slow, obvious twins of ``kernels.py``: same names, plain Python, exact sums (``math.fsum``)."""
+"""The slow, obvious twins of ``kernels.py``: same names, plain Python, exact sums
+(``math.fsum``).
+"""
 
 from __future__ import annotations
 

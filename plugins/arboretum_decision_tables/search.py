@@ -1,4 +1,6 @@
-"""Anytime branch and bound where Δ(T) does not fit: one complexity, a tree, and a bound that no tree undercuts."""
+"""Anytime branch and bound where Δ(T) does not fit: one complexity, a tree, and a bound that no
+tree undercuts.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,27 @@ SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
 FIRST_NODES = 1 << 12
 EASE = 0.02
-"""How far above the second best test the best one is followed; values from 0 to 0.1 were measured, see the benchmark."""
+"""How far above the second best test the best one is followed; values from 0 to 0.1 were
+measured, see the benchmark.
+"""
 
 CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
 """Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
 
 
 def search(
-    space: Space, form: Form, context: Context = Context(), *, ease: float = EASE, widths: bool = True, ahead: bool = True
+    space: Space,
+    form: Form,
+    context: Context = Context(),
+    *,
+    ease: float = EASE,
+    widths: bool = True,
+    ahead: bool = True,
 ) -> Search:
     """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
 
-    Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds and a moment.
+    Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds
+    and a moment.
     """
     return Search(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
 
@@ -42,12 +53,15 @@ def load(space: Space, form: Form) -> None:
 
 
 class Search:
-    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a budget, and goes on where it stopped.
+    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a
+    budget, and goes on where it stopped.
 
     What is known when a run ends, values of ψ not divided by the total weight:
 
-    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an improved part).   lower_bound : no
-    tree is below it.   stopped : "" when the minimum is proven, else what ran out, "seconds" or "bytes".
+    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an
+        improved part).
+    lower_bound : no tree is below it.
+    stopped : "" when the minimum is proven, else what ran out, "seconds" or "bytes".
     """
 
     def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True) -> None:
@@ -60,21 +74,39 @@ class Search:
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
         light = float(np.sort(table.weight)[:2].sum())
-        self.form = np.array([form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced], np.float64)
+        self.form = np.array(
+            [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],
+            np.float64,
+        )
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
         self.setting = np.array([least, arity, free, light, space.slack, ease, looks, share, few])
         self.task = kernels.task_of(table, self.form, self.setting)
         self.state = np.zeros(5, np.int64)
         n, tests = len(table.weight), max(1, len(space.price))
-        self.arrays = Arrays({
-            "frames": np.zeros((64, 6), np.int64), "budget": np.zeros(64), "rows": np.zeros(4 * n + 64, np.int32),
-            "test": np.zeros(16 * tests, np.int64), "floor": np.zeros(16 * tests), "rank": np.zeros(16 * tests),
-            "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64), "low": np.zeros(FIRST_NODES), "other": np.zeros(FIRST_NODES),
-            "up": np.full(FIRST_NODES, math.inf), "best": np.full(FIRST_NODES, -1, np.int64),
-            "wide": np.zeros(FIRST_NODES, np.bool_),
-        })  # fmt: skip
-        self.bound, self.stopped, self.width, self.value, self.lower_bound = 0.0, "", 1, math.inf, 0.0
+        self.arrays = Arrays(
+            {
+                "frames": np.zeros((64, 6), np.int64),
+                "budget": np.zeros(64),
+                "rows": np.zeros(4 * n + 64, np.int32),
+                "test": np.zeros(16 * tests, np.int64),
+                "floor": np.zeros(16 * tests),
+                "rank": np.zeros(16 * tests),
+                "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
+                "low": np.zeros(FIRST_NODES),
+                "other": np.zeros(FIRST_NODES),
+                "up": np.full(FIRST_NODES, math.inf),
+                "best": np.full(FIRST_NODES, -1, np.int64),
+                "wide": np.zeros(FIRST_NODES, np.bool_),
+            }
+        )
+        self.bound, self.stopped, self.width, self.value, self.lower_bound = (
+            0.0,
+            "",
+            1,
+            math.inf,
+            0.0,
+        )
         self.budget: int | None = None
 
     @property
@@ -114,7 +146,9 @@ class Search:
         return laid_out(space, space.price, None, choose)
 
     def run(self, context: Context, *, widths: bool = True) -> Search:
-        """Minimise within the context's seconds and bytes; what an earlier run found of subtables is known."""
+        """Minimise within the context's seconds and bytes; what an earlier run found of
+        subtables is known.
+        """
         space, start = self.space, time.monotonic()
         self.context, self.stopped, deadline = context, "", context.deadline
         everything = np.arange(space.n_objects)
@@ -125,8 +159,14 @@ class Search:
         if self.width == 1:
             self._enter_root()
             first, *others = self._heuristics()
-            if not self._narrow(1, first, math.inf if context.latest is None else context.latest) and self.stopped != "bytes":
-                raise OutOfTime("the budget of seconds ran out before there was a tree that obeys the leaf rule; raise budget.seconds")
+            if (
+                not self._narrow(1, first, math.inf if context.latest is None else context.latest)
+                and self.stopped != "bytes"
+            ):
+                raise OutOfTime(
+                    "the budget of seconds ran out before there was a tree that obeys the "
+                    "leaf rule; raise budget.seconds"
+                )
         self.budget = context.memory_bytes  # there is a tree now
         if self.budget is not None and self.arrays.bytes_used() > self.budget:
             self.stopped = "bytes"
@@ -141,13 +181,17 @@ class Search:
         solved = not self.stopped and self._wide(time.monotonic() + quick)
         until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
         while widths and not solved and not self.stopped:
-            limit = until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
+            limit = (
+                until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
+            )
             limit = min(limit, until)
             ended = self._narrow(self.width, self._heuristics()[0], limit)
             if not ended or self.width >= len(space.price) or time.monotonic() >= until:
                 break
             self.width += max(1, self.width // 2)
-            solved = self._wide(time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * self.width))
+            solved = self._wide(
+                time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * self.width)
+            )
         if not solved and not self.stopped:
             solved = self._wide(math.inf if deadline is None else deadline)
             if not solved and not self.stopped:
@@ -179,12 +223,20 @@ class Search:
         self.state[kernels.NODES] = 1
 
     def _bound_by_classes(self) -> float:
-        """What the class weights of the whole table say; objects that share a leaf with no other are classes."""
+        """What the class weights of the whole table say; objects that share a leaf with no other
+        are classes.
+        """
         from arboretum_decision_tables.kernels_bounds import part_bound
 
         table, several = self.table, self.table.group >= 0
-        heavy = np.append(np.bincount(table.group[several], table.weight[several]), table.weight[~several])
-        return float(part_bound(self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))))
+        heavy = np.append(
+            np.bincount(table.group[several], table.weight[several]), table.weight[~several]
+        )
+        return float(
+            part_bound(
+                self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))
+            )
+        )
 
     def _left(self) -> float:
         """Seconds, at least 0."""
@@ -192,16 +244,23 @@ class Search:
         return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
 
     def _list_cubes(self, seconds: float) -> None:
-        """Raise the root's bound by the cubes of as many literals as are listed in about that time."""
+        """Raise the root's bound by the cubes of as many literals as are listed in about that
+        time.
+        """
         from arboretum_decision_tables.kernels_bounds import cube_bound_of_all, fitting_depth
 
         form = self.plain_form
         if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
             return
-        literals, n = int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()), len(self.table.weight)
+        literals, n = (
+            int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()),
+            len(self.table.weight),
+        )
         depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
         if depth > 0:
-            self.bound = max(self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth)))
+            self.bound = max(
+                self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth))
+            )
             for name in ("low", "other"):
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)
 
@@ -213,7 +272,9 @@ class Search:
         self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
 
     def _narrow(self, width: int, heuristic: int, until: float) -> bool:
-        """The best tree that uses ``width`` tests per subtable only; False when it was not searched to the end."""
+        """The best tree that uses ``width`` tests per subtable only; False when it was not
+        searched to the end.
+        """
         n = int(self.state[self.kernels.NODES])
         self.arrays["other"][:n] = self.arrays["low"][:n]
         return self._walk(width, heuristic, until, "other", "low")
@@ -228,7 +289,10 @@ class Search:
         self._start()
         with self.arrays.moved_by(until):
             spent = run_slices(
-                lambda: self._slice(width, heuristic, False, low, other), self._enlarge, None if until == math.inf else until, self._tell
+                lambda: self._slice(width, heuristic, False, low, other),
+                self._enlarge,
+                None if until == math.inf else until,
+                self._tell,
             )
         if spent:
             self.stopped = "bytes" if spent == "bytes" else self.stopped
@@ -243,8 +307,19 @@ class Search:
     def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
         kernels, arrays = self.kernels, self.arrays
         stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
-        memory = kernels.Memory(arrays["slots"], arrays[low], arrays[other], arrays["up"], arrays["best"], arrays["wide"])
-        end = int(kernels.search_tests(self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks))
+        memory = kernels.Memory(
+            arrays["slots"],
+            arrays[low],
+            arrays[other],
+            arrays["up"],
+            arrays["best"],
+            arrays["wide"],
+        )
+        end = int(
+            kernels.search_tests(
+                self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks
+            )
+        )
         self.space.raise_from_impurity()
         return end
 
@@ -255,34 +330,53 @@ class Search:
         top = arrays["frames"][frames - 2]
         tests = int(state[kernels.TESTS]) + len(self.space.price)
         wanted = {
-            "frames": frames, "budget": frames, "rows": int(state[kernels.ROWS] + top[1] - top[0]), "test": tests, "floor": tests,
-            "rank": tests, "low": nodes, "other": nodes, "up": nodes, "best": nodes, "wide": nodes, "slots": 2 * nodes,
-        }  # fmt: skip
+            "frames": frames,
+            "budget": frames,
+            "rows": int(state[kernels.ROWS] + top[1] - top[0]),
+            "test": tests,
+            "floor": tests,
+            "rank": tests,
+            "low": nodes,
+            "other": nodes,
+            "up": nodes,
+            "best": nodes,
+            "wide": nodes,
+            "slots": 2 * nodes,
+        }
         return arrays.make_room(wanted, self.budget)
 
 
 def _merged(space: Space) -> Any:
-    """The table of a space for the search: objects that contradict each other are one object with a class of its own.
+    """The table of a space for the search: objects that contradict each other are one object with a
+    class of its own.
 
-    No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf rule looks at impurities,
-    which need their classes.
+    No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf
+    rule looks at impurities, which need their classes.
     """
     table = space.table()
     if not space.inconsistent:
         return table
     label, classes = table.group, space.objects.n_classes
-    _, first, cell, times = np.unique(space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    _, first, cell, times = np.unique(
+        space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
     cell = cell.ravel()
     if not math.isnan(table.rule[2]):
         alone = times[cell] == 1
-        return table._replace(purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]])
+        return table._replace(
+            purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]]
+        )
     order = np.argsort(first)
     cell, first, alone = np.argsort(order)[cell], first[order], times[order] > 1
     words, count = np.zeros((len(first), 2), np.uint64), np.zeros(len(first), np.int64)
     np.add.at(words, cell, table.words)
     np.add.at(count, cell, table.count)
     return table._replace(
-        codes=np.ascontiguousarray(table.codes[:, first]), label=table.label[first],
+        codes=np.ascontiguousarray(table.codes[:, first]),
+        label=table.label[first],
         purity=np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
-        group=np.where(alone, -1, label[first]), weight=np.bincount(cell, table.weight), count=count, words=words,
-    )  # fmt: skip
+        group=np.where(alone, -1, label[first]),
+        weight=np.bincount(cell, table.weight),
+        count=count,
+        words=words,
+    )

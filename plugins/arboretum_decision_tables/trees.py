@@ -1,4 +1,6 @@
-"""From nodes of Δ(T) to trees: the first, the k-th, and the greedy one where the graph is not finished."""
+"""From nodes of Δ(T) to trees: the first, the k-th, and the greedy one where the graph is not
+finished.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,13 @@ def nothing(below: Level) -> None:
 
 
 def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:
-    """Tree ``number`` of those that a graph of optimal bundles describes.   count : from count_trees; needed unless 0.
+    """Tree ``number`` of those that a graph of optimal bundles describes.
 
-    They are ordered by their root's test, features as in the table and tests by index; then by the trees of the branches, the
-    last branch changing fastest (branches of a multiway test by the first object that they hold, else by outcome).
+    count : from count_trees; needed unless 0.
+
+    They are ordered by their root's test, features as in the table and tests by index; then by the
+    trees of the branches, the last branch changing fastest (branches of a multiway test by the
+    first object that they hold, else by outcome).
     """
 
     def chosen(node: int, k: int) -> tuple[int, dict[int, int]]:
@@ -49,7 +54,10 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
 
         def hand_down(below: Level) -> list[tuple[int, int]]:
             nodes = graph.nodes_of(below)
-            return [(node, found[above][1].get(node, 0)) for node, above in zip(nodes, below.parent.tolist(), strict=True)]
+            return [
+                (node, found[above][1].get(node, 0))
+                for node, above in zip(nodes, below.parent.tolist(), strict=True)
+            ]
 
         return np.array([test for test, _ in found]), hand_down
 
@@ -57,7 +65,8 @@ def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None 
 
 
 def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
-    """Where the graph is not finished: its optimum below every node that it knows a tree for, greedy tests above.
+    """Where the graph is not finished: its optimum below every node that it knows a tree for,
+    greedy tests above.
 
     value : float64[n], ∞ where no tree is known.
     """
@@ -69,7 +78,13 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
         bundles = bundles_of(graph, node)
         if not bundles:
             return -1
-        return int(graph.stream[min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))[0]])
+        return int(
+            graph.stream[
+                min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))[
+                    0
+                ]
+            ]
+        )
 
     def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
         known = zip(graph.nodes_of(level), space.leaves(level).tolist(), strict=True)
@@ -79,21 +94,33 @@ def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
 
 
 def greedy_test(space: Space, rows: np.ndarray) -> int:
-    """The test that separates most pairs of objects of different classes per price; −1 when none divides the objects."""
+    """The test that separates most pairs of objects of different classes per price; −1 when none
+    divides the objects.
+    """
     others = rows[(space.codes[:, rows] != space.codes[:, rows[:1]]).any(axis=0)]
     if not len(others):
         return -1
     if (space.codes[:, others] == space.codes[:, others[:1]]).all():
         return cheapest_test(space, int(rows[0]), int(others[0]))
-    label, weight, n_classes = space.label[rows].astype(np.int64), space.weight[rows], space.objects.n_classes
+    label, weight, n_classes = (
+        space.label[rows].astype(np.int64),
+        space.weight[rows],
+        space.objects.n_classes,
+    )
     best, best_score = -1, -math.inf
     whole = _pairs(np.bincount(label, weight, n_classes))
     for f, bins in enumerate(space.n_bins.tolist()):
         code = space.codes[f, rows].astype(np.int64)
         if (code == code[0]).all():
             continue
-        table = np.bincount(code * n_classes + label, weight, bins * n_classes).reshape(bins, n_classes)
-        held, total, first = np.bincount(code, minlength=bins), table.sum(axis=0), int(space.first_test[f])
+        table = np.bincount(code * n_classes + label, weight, bins * n_classes).reshape(
+            bins, n_classes
+        )
+        held, total, first = (
+            np.bincount(code, minlength=bins),
+            table.sum(axis=0),
+            int(space.first_test[f]),
+        )
         if space.family[f] == FAMILIES[Family.multiway]:
             after, divides = np.array([_pairs(table).sum()]), np.array([True])
         else:
@@ -102,7 +129,11 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
             after, divides = _pairs(table) + _pairs(total - table), (held > 0) & (held < len(rows))
         gain = whole - after
         price = space.price[first : first + len(after)]
-        score = np.where(divides, np.divide(gain, price, out=np.full(len(gain), math.inf), where=price > 0), -math.inf)
+        score = np.where(
+            divides,
+            np.divide(gain, price, out=np.full(len(gain), math.inf), where=price > 0),
+            -math.inf,
+        )
         if score.max() > best_score:
             best, best_score = first + int(score.argmax()), float(score.max())
     return best

@@ -1,1 +1,3 @@
-"""Lin, Zhong, Hu, Rudin & Seltzer: trees of proven least loss + λ · leaves, under limits, over all thresholds."""
+"""Lin, Zhong, Hu, Rudin & Seltzer: trees of proven least loss + λ · leaves, under limits, over
+all thresholds.
+"""

@@ -1,9 +1,11 @@
 """Areas under the ROC curve, bounded by additive costs.
 
-const − Σ_leaves max_k (P Ω_k − N W_k) + λ · leaves is at most R(d) = 1 − area + λ · leaves.  A concave curve lies below its tangents: on a piece
-of length ω_j its height is at most h(w_j) + w_j x, for any slope w_j, with h(w) = Σ_leaves max(P − w N, 0) and P, N the shares of all positives
-and negatives that a leaf holds.  For w_1 ≥ w_2 ≥ …, Ω_k and W_k are the sums of ω_j and ω_j w_j from j = k on.  The slopes are sought that bound best
-(a bundle method, as of Lemaréchal 1975 and Kiwiel 1985).
+const − Σ_leaves max_k (P Ω_k − N W_k) + λ · leaves is at most R(d) = 1 − area + λ · leaves.  A
+concave curve lies below its tangents: on a piece of length ω_j its height is at most h(w_j) + w_j
+x, for any slope w_j, with h(w) = Σ_leaves max(P − w N, 0) and P, N the shares of all positives and
+negatives that a leaf holds.  For w_1 ≥ w_2 ≥ …, Ω_k and W_k are the sums of ω_j and ω_j w_j from j
+= k on.  The slopes are sought that bound best (a bundle method, as of Lemaréchal 1975 and Kiwiel
+1985).
 """
 
 from __future__ import annotations
@@ -20,14 +22,18 @@ from arboretum_gosdt.monotone import MOST
 from arboretum_gosdt.objectives import decimal
 
 PARTS = 1000
-"""Lengths of tangents are rounded to so many parts, and what they gain to whole numbers: what they bound stays true."""
+"""Lengths of tangents are rounded to so many parts, and what they gain to whole numbers: what
+they bound stays true.
+"""
 PIECES, FINEST = 4, 30
 """Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
 MOST_COSTS, MOST_AGAIN = 12, 3
 """Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
 WORTH = 0.05
 STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
-"""Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a slope that is hardly told from none."""
+"""Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
+slope that is hardly told from none.
+"""
 
 
 class RankedLoss:
@@ -50,15 +56,26 @@ class RankedLoss:
 
     def values(self, trees: Any) -> np.ndarray:
         """R of trees."""
-        return self.objective.curve_loss(trees.mark[:, :, 0].astype(float), trees.mark[:, :, 1].astype(float)) + self.objective.lam * trees.leaves
+        return (
+            self.objective.curve_loss(
+                trees.mark[:, :, 0].astype(float), trees.mark[:, :, 1].astype(float)
+            )
+            + self.objective.lam * trees.leaves
+        )
 
     def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
-        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their answers, the heavier class."""
+        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+        answers, the heavier class.
+        """
         value = self.objective.ranked_loss(leaves[:, 1].astype(float), leaves[:, 0].astype(float))
         return value + self.objective.lam * len(leaves), leaves.argmax(axis=1)
 
     def next(self, best: np.ndarray, value: float) -> Tangents | None:
-        """The tangents to search next, those that bound all trees best that are known; None: no others.   best : int64[leaves, 2], of the best tree."""
+        """The tangents to search next, those that bound all trees best that are known; None: no
+        others.
+
+        best : int64[leaves, 2], of the best tree.
+        """
         self._trees += [best] if all(one is not best for one in self._trees) else []
         if len(self._least) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
             return None
@@ -86,26 +103,36 @@ class RankedLoss:
         return max(0.0, min(value, self._bound))
 
     def within(self, value: float) -> tuple[Tangents, int, float]:
-        """Of all tangents searched those that bound best, the most that trees below ``value`` cost by them, and how many leaves' price above their least.
+        """Of all tangents searched those that bound best, the most that trees below ``value`` cost
+        by them, and how many leaves' price above their least.
 
         Below 0: there are no such trees.
         """
         cost = max(self._least, key=lambda one: one.value(self._least[one]))
         theta, unit = self.objective.until()
-        if value <= 1 - theta / unit + 2 * self.objective.lam:  # no two leaves are better, and one is not
+        # no two leaves are better, and one is not
+        if value <= 1 - theta / unit + 2 * self.objective.lam:
             return cost, -1, -1.0
         return cost, (most := cost.budget(value)), (most - self._least[cost]) / max(cost.p, 1)
 
     def _steepest(self) -> np.ndarray:
-        """float64[PIECES], slopes of tangents that bound all known trees best, not far from the best slopes searched: a bundle method.
+        """float64[PIECES], slopes of tangents that bound all known trees best, not far from the
+        best slopes searched: a bundle method.
 
-        The bound that slopes give for one tree is a concave function of them, and so is the least of all trees'.
+        The bound that slopes give for one tree is a concave function of them, and so is the least
+        of all trees'.
         """
         theta, unit = self.objective.until()
         lam, (middle, length) = self.objective.lam, self._pieces()
         held = min(lam, 1.0)  # to the best slopes
-        rise, run = (np.concatenate([tree[:, k] / one for tree in self._trees]) for k, one in ((1, self.positives), (0, self.negatives)))
-        starts, leaves = np.cumsum([0, *map(len, self._trees[:-1])]), np.array([len(tree) for tree in self._trees])
+        rise, run = (
+            np.concatenate([tree[:, k] / one for tree in self._trees])
+            for k, one in ((1, self.positives), (0, self.negatives))
+        )
+        starts, leaves = (
+            np.cumsum([0, *map(len, self._trees[:-1])]),
+            np.array([len(tree) for tree in self._trees]),
+        )
         found, at, most = np.log(self._slopes), np.log(self._slopes), -math.inf
         for k in range(STEPS):
             slopes = np.exp(at)
@@ -116,8 +143,14 @@ class RankedLoss:
             if (value := bounds[i] - held * (away**2 @ length) / theta) > most:
                 found, most = at.copy(), value
             mine = slice(starts[i], starts[i] + leaves[i])
-            fall = ((run[mine, None] * (height[mine] > 0)).sum(axis=0) - middle) * slopes / unit - 2 * held * away / theta
-            at = np.clip(at + fall / (math.sqrt((fall**2 @ length) / theta * (k + 1)) + 1e-12) / 2, -STEEPEST, STEEPEST)
+            fall = (
+                (run[mine, None] * (height[mine] > 0)).sum(axis=0) - middle
+            ) * slopes / unit - 2 * held * away / theta
+            at = np.clip(
+                at + fall / (math.sqrt((fall**2 @ length) / theta * (k + 1)) + 1e-12) / 2,
+                -STEEPEST,
+                STEEPEST,
+            )
         return np.exp(found)
 
     def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
@@ -126,18 +159,36 @@ class RankedLoss:
         return (ends[1:] + ends[:-1]) / 2, np.diff(ends)
 
     def _rounded(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Lengths in θ / PARTS and what they gain per negative, of few pieces, neighbours of like slopes made one; the steepest first."""
-        theta, pieces = self.objective.until()[0], list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True))
+        """Lengths in θ / PARTS and what they gain per negative, of few pieces, neighbours of
+        like slopes made one; the steepest first.
+        """
+        theta, pieces = (
+            self.objective.until()[0],
+            list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True)),
+        )
         while len(pieces) > PIECES:
-            bends = [v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2 for (v, s), (w, t) in itertools.pairwise(pieces)]
+            bends = [
+                v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2
+                for (v, s), (w, t) in itertools.pairwise(pieces)
+            ]
             i = bends.index(min(bends))
             (v, s), (w, t) = pieces[i : i + 2]
             pieces[i : i + 2] = [(v + w, (v * s + w * t) / (v + w))]
         ends = [round(PARTS * one / theta) for one in np.cumsum([0.0] + [w for w, _ in pieces])]
         ends[-1] = PARTS
         lengths = [b - a for a, b in itertools.pairwise(ends)]
-        gains = [round(length * slope * self.positives / self.negatives) for length, (_, slope) in zip(lengths, pieces, strict=True)]
-        both = sorted(((Fraction(gain, length), length, gain) for length, gain in zip(lengths, gains, strict=True) if length), reverse=True)
+        gains = [
+            round(length * slope * self.positives / self.negatives)
+            for length, (_, slope) in zip(lengths, pieces, strict=True)
+        ]
+        both = sorted(
+            (
+                (Fraction(gain, length), length, gain)
+                for length, gain in zip(lengths, gains, strict=True)
+                if length
+            ),
+            reverse=True,
+        )
         return tuple(length for _, length, _ in both), tuple(gain for _, _, gain in both)
 
 
@@ -171,13 +222,18 @@ class Tangents:
     @property
     def p(self) -> int:
         # a lower price is a bound as well
-        return min(math.floor(decimal(self.of.objective.lam) * self._scale * self.q), MOST // (4 * len(self.of.of_class)))
+        return min(
+            math.floor(decimal(self.of.objective.lam) * self._scale * self.q),
+            MOST // (4 * len(self.of.of_class)),
+        )
 
     @property
     def _gain(self) -> np.ndarray:
         """int64[objects, answers]: P Ω_k − N W_k"""
         k = range(len(self.lengths) + 1)
-        omega, slope = (np.array([sum(one[i:]) for i in k], np.int64) for one in (self.lengths, self.gains))
+        omega, slope = (
+            np.array([sum(one[i:]) for i in k], np.int64) for one in (self.lengths, self.gains)
+        )
         return self.of.of_class[:, 1:] * omega - self.of.of_class[:, :1] * slope
 
     @property
@@ -188,7 +244,8 @@ class Tangents:
     @property
     def _shift(self) -> Fraction:
         """Of the value, in units of gain: what a tree of cost 0 has."""
-        at, area = Fraction(0), Fraction(0)  # Σ_j gain_j · N⁻ · middle of the piece, on the axis from 0 to 1
+        # Σ_j gain_j · N⁻ · middle of the piece, on the axis from 0 to 1
+        at, area = Fraction(0), Fraction(0)
         theta, _ = self._theta
         for length, gain in zip(self.lengths, self.gains, strict=True):
             middle = (at + Fraction(length, 2)) * theta / PARTS

@@ -1,8 +1,10 @@
-"""Steps of the search over intervals of cuts: frames, intervals, and the lists of bounds that sets of rows leave to others.
+"""Steps of the search over intervals of cuts: frames, intervals, and the lists of bounds that sets
+of rows leave to others.
 
-A *node* is a cut of a column at which lower bounds of both sides are known, so that nothing is open there; an *interval* lies
-between two neighbouring nodes.  For a cut t between nodes a < b, with r the weight up to a cut, L and R lower bounds of the loss
-of the left and the right side: left(t) >= max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).
+A *node* is a cut of a column at which lower bounds of both sides are known, so that nothing is open
+there; an *interval* lies between two neighbouring nodes.  For a cut t between nodes a < b, with r
+the weight up to a cut, L and R lower bounds of the loss of the left and the right side: left(t) >=
+max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).
 """
 
 from __future__ import annotations
@@ -12,9 +14,31 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.intervals_lists import collect_seeds
 from arboretum_gosdt.intervals_parts import (
-    AFTER, AT, COLUMN, FIRST_NODE, LEFT_SUB, LEFT_SUPER, LOWER, LOW_LEFT, LOW_RIGHT, MASS, NODES, NOTHING, OF, OPEN, OWN, RIGHT_SUB,
-    RIGHT_SUPER, SLACK, UPPER, WEIGHT, WHOLE, data_of, table_of, weight_to,
-)  # fmt: skip
+    AFTER,
+    AT,
+    COLUMN,
+    FIRST_NODE,
+    LEFT_SUB,
+    LEFT_SUPER,
+    LOWER,
+    LOW_LEFT,
+    LOW_RIGHT,
+    MASS,
+    NODES,
+    NOTHING,
+    OF,
+    OPEN,
+    OWN,
+    RIGHT_SUB,
+    RIGHT_SUPER,
+    SLACK,
+    UPPER,
+    WEIGHT,
+    WHOLE,
+    data_of,
+    table_of,
+    weight_to,
+)
 
 
 @jit(inner=True, borrow=True)
@@ -24,7 +48,14 @@ def add_node(state, top, column, cut, mass, left, right):
     at = frame[FIRST_NODE] + frame[NODES]
     frame[NODES] += 1
     node = state.nodes[at]
-    node[AT], node[MASS], node[LOW_LEFT], node[LOW_RIGHT], node[AFTER], node[OF] = cut, mass, left, right, -1, column
+    node[AT], node[MASS], node[LOW_LEFT], node[LOW_RIGHT], node[AFTER], node[OF] = (
+        cut,
+        mass,
+        left,
+        right,
+        -1,
+        column,
+    )
     node[LEFT_SUB] = node[RIGHT_SUB] = -1
     node[LEFT_SUPER] = node[RIGHT_SUPER] = frame[WHOLE]
     return at
@@ -53,8 +84,8 @@ def put_interval(state, top, a, b, cut):
 def start_column(plan, tables, state, top):
     """Nodes of the frame's column as far as bounds are known, and its intervals.
 
-    Of the bounds that others leave only those stay that close more than their neighbours do; a cut that is not closed by its
-    bounds becomes the one to try first in its interval.
+    Of the bounds that others leave only those stay that close more than their neighbours do; a cut
+    that is not closed by its bounds becomes the one to try first in its interval.
     """
     frame, seeds = state.frames[top], state.seeds
     column = frame[COLUMN]
@@ -70,7 +101,9 @@ def start_column(plan, tables, state, top):
             continue
         else:
             q = add_node(state, top, column, seeds[k, 0], seeds[k, 1], seeds[k, 2], seeds[k, 3])
-        if held >= 0 and (hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame[UPPER]):
+        if held >= 0 and (
+            hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame[UPPER]
+        ):
             state.nodes[a, AFTER] = held
             put_interval(state, top, a, held, NOTHING)
             a = held
@@ -84,19 +117,29 @@ def start_column(plan, tables, state, top):
 
 @jit(inner=True, borrow=True)
 def choose_cut(plan, tables, state, top, a, b, hint):
-    """The cut of an interval to judge next, the middle by weight of those that its ends do not close; -1 if they close all."""
+    """The cut of an interval to judge next, the middle by weight of those that its ends do not
+    close; -1 if they close all.
+    """
     frame = state.frames[top]
     column, first, last = a[OF], a[AT] + 1, b[AT] - 1
     upper = frame[UPPER]
     near, far = a[LOW_LEFT] + a[LOW_RIGHT], b[LOW_LEFT] + b[LOW_RIGHT]
-    most, least = a[MASS] + near - upper, b[MASS] - (far - upper)  # cuts of weight <= most and of >= least are closed
-    counts, starts = tables.counts[data_of(plan, top)], tables.last[table_of(plan, top)][tables.starts[column] :]
+    # cuts of weight <= most and of >= least are closed
+    most, least = a[MASS] + near - upper, b[MASS] - (far - upper)
+    counts, starts = (
+        tables.counts[data_of(plan, top)],
+        tables.last[table_of(plan, top)][tables.starts[column] :],
+    )
     low = first_above(counts, starts, first, last + 1, most)
     high = first_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:
-        frame[LOWER] = min(frame[LOWER], near - (weight_to(plan, tables, top, column, low - 1) - a[MASS]))
+        frame[LOWER] = min(
+            frame[LOWER], near - (weight_to(plan, tables, top, column, low - 1) - a[MASS])
+        )
     if high < last:
-        frame[LOWER] = min(frame[LOWER], far - (b[MASS] - weight_to(plan, tables, top, column, high + 1)))
+        frame[LOWER] = min(
+            frame[LOWER], far - (b[MASS] - weight_to(plan, tables, top, column, high + 1))
+        )
     if low > high:
         return NOTHING
     heavy, light = mass_at(counts, starts, high), mass_at(counts, starts, low)

@@ -9,11 +9,58 @@ from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.intervals_cuts import add_node, choose_cut, put_interval, start_column
 from arboretum_gosdt.intervals_lists import list_column, start_list
 from arboretum_gosdt.intervals_parts import (
-    A, AFTER, B, BUDGET, COLUMN, CUT, ENTER, FILL, FIRST_NODE, FLOOR, GIVEN, JUDGE, KEPT, LEFT, LEFT_LIST, LEFT_SUB, LEFT_SUPER, LIST,
-    LOWER, LOW_LEFT, LOW_RIGHT, MASS, MASSED, NEXT, NODES, NOTHING, OF, OPEN, OWN, PHASE, PICK, RIGHT, RIGHT_LIST, RIGHT_SUB,
-    RIGHT_SUPER, SIDE, SLACK, SUB, SUPER, TOP, UNBORN, UPPER, VALUE, WEIGHT, WHOLE, WHOLE_DONE, WORK, all_of, descend, losses,
+    A,
+    AFTER,
+    B,
+    BUDGET,
+    COLUMN,
+    CUT,
+    ENTER,
+    FILL,
+    FIRST_NODE,
+    FLOOR,
+    GIVEN,
+    JUDGE,
+    KEPT,
+    LEFT,
+    LEFT_LIST,
+    LEFT_SUB,
+    LEFT_SUPER,
+    LIST,
+    LOWER,
+    LOW_LEFT,
+    LOW_RIGHT,
+    MASS,
+    MASSED,
+    NEXT,
+    NODES,
+    NOTHING,
+    OF,
+    OPEN,
+    OWN,
+    PHASE,
+    PICK,
+    RIGHT,
+    RIGHT_LIST,
+    RIGHT_SUB,
+    RIGHT_SUPER,
+    SIDE,
+    SLACK,
+    SUB,
+    SUPER,
+    TOP,
+    UNBORN,
+    UPPER,
+    VALUE,
+    WEIGHT,
+    WHOLE,
+    WHOLE_DONE,
+    WORK,
+    all_of,
+    descend,
+    losses,
     weight_to,
-)  # fmt: skip
+)
 
 
 @jit(borrow=True)
@@ -22,7 +69,9 @@ def work(plan, tables, state, limit):
     numbers = state.numbers
     numbers[WORK] = 0
     if numbers[TOP] == UNBORN:
-        descend(plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), numbers[VALUE])
+        descend(
+            plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), numbers[VALUE]
+        )
     while numbers[TOP] >= 0:
         if numbers[WORK] >= limit:
             return PAUSED
@@ -106,7 +155,9 @@ def next_column(plan, tables, state, top):
 
 @jit(inner=True, borrow=True)
 def pick(plan, tables, state, top, limit):
-    """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is measured at once, above it is judged."""
+    """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
+    measured at once, above it is judged.
+    """
     frame, numbers = state.frames[top], state.numbers
     while frame[OPEN] > 0:
         if numbers[WORK] >= limit:
@@ -118,7 +169,12 @@ def pick(plan, tables, state, top, limit):
                 if state.open[k, 2] < state.open[chosen, 2]:
                     chosen = np.int64(k)
             numbers[FLOOR] = min(state.open[chosen, 2], frame[LOWER])
-        i, j, low, hint = state.open[chosen, 0], state.open[chosen, 1], state.open[chosen, 2], state.open[chosen, 3]
+        i, j, low, hint = (
+            state.open[chosen, 0],
+            state.open[chosen, 1],
+            state.open[chosen, 2],
+            state.open[chosen, 3],
+        )
         frame[OPEN] -= 1
         for k in range(4):
             state.open[chosen, k] = state.open[last, k]
@@ -135,7 +191,8 @@ def pick(plan, tables, state, top, limit):
         if plan.depth - top > 2:
             frame[LEFT] = max(a[LOW_LEFT], b[LOW_LEFT] - (b[MASS] - mass))
             frame[RIGHT] = max(b[LOW_RIGHT], a[LOW_RIGHT] - (mass - a[MASS]))
-            # so much more than needed is to be proven of a side that neighbours are often closed with it
+            # so much more than needed is to be proven of a side that neighbours are often closed
+            # with it
             frame[SLACK] = min(frame[SLACK], frame[UPPER]) >> 3
             frame[PHASE] = JUDGE
             return
@@ -157,11 +214,19 @@ def copy_heap(heap, to):
 @jit(inner=True, borrow=True)
 def judge(plan, tables, state, top):
     """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
-    frame, numbers, i, j = state.frames[top], state.numbers, state.frames[top, A], state.frames[top, B]
+    frame, numbers, i, j = (
+        state.frames[top],
+        state.numbers,
+        state.frames[top, A],
+        state.frames[top, B],
+    )
     light_left = np.int64(2 * frame[MASSED] < frame[WEIGHT])
     if frame[SIDE] > 0:
         side = light_left if frame[SIDE] == 1 else 1 - light_left
-        frame[LEFT + side], frame[LEFT_LIST + side] = max(frame[LEFT + side], numbers[VALUE]), numbers[GIVEN]
+        frame[LEFT + side], frame[LEFT_LIST + side] = (
+            max(frame[LEFT + side], numbers[VALUE]),
+            numbers[GIVEN],
+        )
         copy_heap(state.best[top + 1], state.sides[top, side])
     if frame[SIDE] < 2 and frame[LEFT] + frame[RIGHT] < frame[UPPER]:
         side = light_left if frame[SIDE] == 0 else 1 - light_left
@@ -206,7 +271,9 @@ def divide(state, top):
 
 @jit(inner=True, borrow=True)
 def join(state, top, column, cut):
-    """The best tree of a frame is made of a cut and the trees of its sides: heaps of one level less."""
+    """The best tree of a frame is made of a cut and the trees of its sides: heaps of one level
+    less.
+    """
     best = state.best[top]
     for k in range(len(best)):
         best[k, 0] = -1
@@ -216,5 +283,8 @@ def join(state, top, column, cut):
         for side in range(2):
             for k in range(width):
                 at = 2 * first + 1 + side * width + k
-                best[at, 0], best[at, 1] = state.sides[top, side, first + k, 0], state.sides[top, side, first + k, 1]
+                best[at, 0], best[at, 1] = (
+                    state.sides[top, side, first + k, 0],
+                    state.sides[top, side, first + k, 1],
+                )
         first, width = 2 * first + 1, 2 * width

@@ -9,9 +9,13 @@ from arboretum.kernels.jit import jit
 
 @jit
 def tally(rows, outcome, data, out):
-    """out[c, f] : the sum of ``data[u, c]`` over those of the rows u whose outcome under feature f is 1.
+    """out[c, f] : the sum of ``data[u, c]`` over those of the rows u whose outcome under feature f
+    is 1.
 
-    rows : int64[k].   outcome : uint8[objects, features], 0 or 1.   data : int64[objects, columns].   out : int64[columns, features].
+    rows : int64[k].
+    outcome : uint8[objects, features], 0 or 1.
+    data : int64[objects, columns].
+    out : int64[columns, features].
     """
     out[:] = 0
     for i in range(rows.shape[0]):
@@ -25,9 +29,12 @@ def tally(rows, outcome, data, out):
 
 @jit
 def tally_pairs(rows, outcome, data, feature, mine, out):
-    """out[c, i, j] : the sum of ``data[u, c]`` over those of the rows u whose outcomes under the features i and j are 1.
+    """out[c, i, j] : the sum of ``data[u, c]`` over those of the rows u whose outcomes under the
+    features i and j are 1.
 
-    feature : int64[m], which of all features i stands for.   mine : int64[m], room.   out : int64[columns, m, m].
+    feature : int64[m], which of all features i stands for.
+    mine : int64[m], room.
+    out : int64[columns, m, m].
     """
     m = feature.shape[0]
     out[:] = 0
@@ -51,10 +58,14 @@ def tally_pairs(rows, outcome, data, feature, mine, out):
 FAR = 1 << 60
 """Above the cost of every tree."""
 P, Q, CLASSES, LEAST, SPLIT, LIGHT, MEMBERS, CHEAPEST, WORST, BILL, DEEP = range(11)
-"""Of ``numbers``: price of a leaf and of a loss, classes, the rules of :class:`general.Rules`, the least price of a test, whether the
-dearest path counts, what it may cost, and whether children may have three leaves."""
+"""Of ``numbers``: price of a leaf and of a loss, classes, the rules of :class:`general.Rules`, the
+least price of a test, whether the dearest path counts, what it may cost, and whether children may
+have three leaves.
+"""
 COUNT, SIZE, MASS, OWN = 1, 2, 3, 4
-"""Columns of sums, behind the classes' and the influence: training rows, objects, mass, the problem's objects."""
+"""Columns of sums, behind the classes' and the influence: training rows, objects, mass, the
+problem's objects.
+"""
 
 
 @jit(inline=True, borrow=True)
@@ -70,19 +81,39 @@ def divided(count, size, mass, members, numbers):
 def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
     """What the children of every feature i cost with one more test j, and at least with more.
 
-    both : of :func:`tally_pairs`.   sums : int64[2, columns, m], of the children.   price : int64[m].   firm : bool[2, m], leaf :
-    int64[2, m], whether a child must be a leaf, and its cost.   costs : int64[5, 2, m], filled: cost of the child's best test, which
-    (−1: none beats a leaf), its price, both leaves.   floors : int64[2, m], filled: no tree of the child is below.
+    both : of :func:`tally_pairs`.
+    sums : int64[2, columns, m], of the children.
+    price : int64[m].
+    firm : bool[2, m], leaf : int64[2, m], whether a child must be a leaf, and its cost.
+    costs : int64[5, 2, m], filled: cost of the child's best test, which (−1: none beats a leaf),
+        its price, both leaves.
+    floors : int64[2, m], filled: no tree of the child is below.
     """
     m, k = both.shape[1], numbers[CLASSES]
     for side in range(2):
         for i in range(m):
             two, three, costs[0, side, i], costs[1, side, i] = np.int64(FAR), np.int64(FAR), FAR, -1
             for j in range(0 if firm[side, i] else m):
-                size = both[k + SIZE, i, j] if side == 0 else sums[0, k + SIZE, j] - both[k + SIZE, i, j]
-                count = both[k + COUNT, i, j] if side == 0 else sums[0, k + COUNT, j] - both[k + COUNT, i, j]
-                other_size, other_count = sums[side, k + SIZE, i] - size, sums[side, k + COUNT, i] - count
-                if size <= 0 or other_size <= 0 or count < numbers[LEAST] or other_count < numbers[LEAST]:
+                size = (
+                    both[k + SIZE, i, j]
+                    if side == 0
+                    else sums[0, k + SIZE, j] - both[k + SIZE, i, j]
+                )
+                count = (
+                    both[k + COUNT, i, j]
+                    if side == 0
+                    else sums[0, k + COUNT, j] - both[k + COUNT, i, j]
+                )
+                other_size, other_count = (
+                    sums[side, k + SIZE, i] - size,
+                    sums[side, k + COUNT, i] - count,
+                )
+                if (
+                    size <= 0
+                    or other_size <= 0
+                    or count < numbers[LEAST]
+                    or other_count < numbers[LEAST]
+                ):
                     continue
                 if numbers[WORST] and price[i] + price[j] > numbers[BILL]:
                     continue
@@ -94,12 +125,32 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
                 paid = np.int64(0) if numbers[WORST] else price[j] * sums[side, k + MASS, i]
                 if one + rest + paid < two:
                     two = one + rest + paid
-                    costs[0, side, i], costs[1, side, i], costs[2, side, i], costs[3, side, i], costs[4, side, i] = two, j, paid, one, rest
+                    (
+                        costs[0, side, i],
+                        costs[1, side, i],
+                        costs[2, side, i],
+                        costs[3, side, i],
+                        costs[4, side, i],
+                    ) = two, j, paid, one, rest
                 if numbers[DEEP] and min(one, rest, 2 * numbers[P]) + 2 * numbers[P] + paid < three:
-                    mass = both[k + MASS, i, j] if side == 0 else sums[0, k + MASS, j] - both[k + MASS, i, j]
-                    own = both[k + OWN, i, j] if side == 0 else sums[0, k + OWN, j] - both[k + OWN, i, j]
+                    mass = (
+                        both[k + MASS, i, j]
+                        if side == 0
+                        else sums[0, k + MASS, j] - both[k + MASS, i, j]
+                    )
+                    own = (
+                        both[k + OWN, i, j]
+                        if side == 0
+                        else sums[0, k + OWN, j] - both[k + OWN, i, j]
+                    )
                     here = divided(count, size, mass, own, numbers)
-                    there = divided(other_count, other_size, sums[side, k + MASS, i] - mass, sums[side, k + OWN, i] - own, numbers)
+                    there = divided(
+                        other_count,
+                        other_size,
+                        sums[side, k + MASS, i] - mass,
+                        sums[side, k + OWN, i] - own,
+                        numbers,
+                    )
                     three = min(three, paid + min(min(one, here) + there, here + min(rest, there)))
             if two >= leaf[side, i]:
                 costs[1, side, i] = -1
@@ -113,5 +164,18 @@ def load() -> None:
     for data in (table, table[:, 1:2]):  # the sums of one column are taken as well
         tally(two, outcome, data, np.zeros((data.shape[1], 1), np.int64))
     tally_pairs(two, outcome, table, two[:1], two[:1], cube)
-    sums, leaf, numbers = np.zeros((2, 6, 1), np.int64), np.zeros((2, 1), np.int64), np.ones(DEEP + 1, np.int64)
-    look_ahead(cube, sums, two[:1], np.ones((2, 1), np.bool_), leaf, numbers, np.zeros((5, 2, 1), np.int64), leaf)
+    sums, leaf, numbers = (
+        np.zeros((2, 6, 1), np.int64),
+        np.zeros((2, 1), np.int64),
+        np.ones(DEEP + 1, np.int64),
+    )
+    look_ahead(
+        cube,
+        sums,
+        two[:1],
+        np.ones((2, 1), np.bool_),
+        leaf,
+        numbers,
+        np.zeros((5, 2, 1), np.int64),
+        leaf,
+    )

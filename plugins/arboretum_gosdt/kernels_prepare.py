@@ -10,20 +10,28 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import THRESHOLDS
 
 TOO_LONG = 3
-"""What a slice returns besides the words of :mod:`arboretum.kernels.solving.slices`: the next step would not end in time."""
+"""What a slice returns besides the words of :mod:`arboretum.kernels.solving.slices`: the next
+step would not end in time.
+"""
 
 Coded = namedtuple("Coded", "codes family column index")
 """Columns of codes with their tests.
 
-codes : uint8, uint16 or uint32[columns, rows], each column contiguous.   family : int64[columns], THRESHOLDS (test k has outcome 1 where code > k) or any
-other (where code ≠ k).   column, index : int64[tests], of each test: its column, and its number there; in the order in which equal tests compete.
+codes : uint8, uint16 or uint32[columns, rows], each column contiguous.
+family : int64[columns], THRESHOLDS (test k has outcome 1 where code > k) or any other (where code ≠
+    k).
+column, index : int64[tests], of each test: its column, and its number there; in the order in which
+    equal tests compete.
 """
 
 Planes = namedtuple("Planes", "planes kept words outcome signs slots")
 """Room for the result of :func:`pack_tests`.
 
-planes : uint32[ceil(tests / 32), rows], zeros.   kept : int64[tests].   words : uint64[rows], random.   outcome : uint32[rows] and
-signs : uint64[tests], anything.   slots : int64[2^k], −1, more than there are tests.
+planes : uint32[ceil(tests / 32), rows], zeros.
+kept : int64[tests].
+words : uint64[rows], random.
+outcome : uint32[rows] and signs : uint64[tests], anything.
+slots : int64[2^k], −1, more than there are tests.
 """
 
 
@@ -39,13 +47,24 @@ def same_test(outcome, plane, bit):
 
 @jit
 def pack_tests(coded, room):
-    """Keep the tests that are neither constant nor equal to a kept one or its complement; returns their number.
+    """Keep the tests that are neither constant nor equal to a kept one or its complement; returns
+    their number.
 
     Bit j % 32 of ``planes[j // 32, r]`` is the outcome of row r under the test ``kept[j]``.
     """
-    n, mask, found, outcome, everything = coded.codes.shape[1], room.slots.shape[0] - 1, 0, room.outcome, room.words.sum()
+    n, mask, found, outcome, everything = (
+        coded.codes.shape[1],
+        room.slots.shape[0] - 1,
+        0,
+        room.outcome,
+        room.words.sum(),
+    )
     for t in range(coded.column.shape[0]):
-        codes, k, threshold = coded.codes[coded.column[t]], coded.index[t], coded.family[coded.column[t]] == THRESHOLDS
+        codes, k, threshold = (
+            coded.codes[coded.column[t]],
+            coded.index[t],
+            coded.family[coded.column[t]] == THRESHOLDS,
+        )
         ones, sign = np.int64(0), np.uint64(0)
         for r in range(n):
             outcome[r] = codes[r] > k if threshold else codes[r] != k
@@ -59,7 +78,9 @@ def pack_tests(coded, room):
         at = np.int64(sign & np.uint64(mask))
         while room.slots[at] >= 0:
             j = room.slots[at]
-            if room.signs[j] == sign and same_test(outcome, room.planes[j // 32], np.uint32(j % 32)):
+            if room.signs[j] == sign and same_test(
+                outcome, room.planes[j // 32], np.uint32(j % 32)
+            ):
                 break
             at = (at + 1) & mask
         if room.slots[at] < 0:
@@ -82,10 +103,13 @@ def same_row(planes, a, b):
 
 @jit
 def merge_rows(planes, hashes, slots, group, first):
-    """Number rows by their bits, equal ones alike, in the order of their first; returns how many different ones there are.
+    """Number rows by their bits, equal ones alike, in the order of their first; returns how many
+    different ones there are.
 
-    hashes : uint64[rows], room.   slots : int64[2^k], −1, more than there are rows.   group : int64[rows], filled.   first :
-    int64[rows], filled: the first row of each group.
+    hashes : uint64[rows], room.
+    slots : int64[2^k], −1, more than there are rows.
+    group : int64[rows], filled.
+    first : int64[rows], filled: the first row of each group.
     """
     width, n, mask, found = planes.shape[0], planes.shape[1], slots.shape[0] - 1, 0
     hashes[:] = np.uint64(0)
@@ -96,7 +120,9 @@ def merge_rows(planes, hashes, slots, group, first):
             hashes[r] ^= hashes[r] >> np.uint64(29)
     for r in range(n):
         at = np.int64(hashes[r] & np.uint64(mask))
-        while slots[at] >= 0 and not (hashes[first[slots[at]]] == hashes[r] and same_row(planes, first[slots[at]], r)):
+        while slots[at] >= 0 and not (
+            hashes[first[slots[at]]] == hashes[r] and same_row(planes, first[slots[at]], r)
+        ):
             at = (at + 1) & mask
         if slots[at] < 0:
             slots[at], first[found] = found, r
@@ -107,10 +133,12 @@ def merge_rows(planes, hashes, slots, group, first):
 
 @jit
 def save(class_loss, cost, weights, helps):
-    """weights[u, k] : what label k saves of the worst label's cost in group u; helps[u] : whether any label saves something.
+    """weights[u, k] : what label k saves of the worst label's cost in group u; helps[u] : whether
+    any label saves something.
 
-    cost : int64[classes, classes], what a loss of a class (row) counts that is called another (column).   Returns the constants:
-    Σ over groups of (what every label costs + what it saves) − Σ of all that is saved.
+    cost : int64[classes, classes], what a loss of a class (row) counts that is called another
+        (column).   Returns the constants: Σ over groups of (what every label costs + what it saves)
+        − Σ of all that is saved.
     """
     base = np.int64(0)
     for u in range(class_loss.shape[0]):

@@ -1,4 +1,6 @@
-"""What the nodes of a tree hold: every object walks down once; and the last tests of a tree that a search does not keep."""
+"""What the nodes of a tree hold: every object walks down once; and the last tests of a tree that
+a search does not keep.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ Objects = namedtuple("Objects", "label weight count loss")
 """int32[n] label, float64[n] weight, int64[n] rows and losses."""
 
 Held = namedtuple("Held", "weights rows losses")
-"""Zeros, filled per node: float64[nodes, classes] weights, int64[nodes] rows, int64[nodes, classes] losses."""
+"""Zeros, filled per node: float64[nodes, classes] weights, int64[nodes] rows, int64[nodes,
+classes] losses.
+"""
 
 
 @jit
 def walk(coded, nodes, objects, held):
     """Add every object to the nodes on its path.
 
-    coded : kernels_prepare.Coded.   nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), root first.
+    coded : kernels_prepare.Coded.
+    nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), root first.
     """
     for r in range(objects.label.shape[0]):
         node = np.int64(0)
@@ -50,9 +55,12 @@ def sums_of(weights, rows):
 
 @jit
 def best_cut(ranks, weights, rows):
-    """(column, cut) of the split "rank <= cut" with which the labels of both sides save most; column -1: none saves more than a leaf.
+    """(column, cut) of the split "rank <= cut" with which the labels of both sides save most;
+    column -1: none saves more than a leaf.
 
-    ranks : int32[rows, columns].   weights : int64[rows, classes].   rows : int64, some of them.
+    ranks : int32[rows, columns].
+    weights : int64[rows, classes].
+    rows : int64, some of them.
     """
     whole, classes = sums_of(weights, rows), weights.shape[1]
     most, column, cut = whole.max(), np.int64(-1), np.int64(0)

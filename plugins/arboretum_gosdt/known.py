@@ -1,7 +1,8 @@
 """What the general search knows of a set of objects.
 
-It holds for more than the limits it was asked for: a lower bound for all tighter limits, an optimal tree for all limits between what
-it uses and what was allowed.  So both are kept with what they hold for.
+It holds for more than the limits it was asked for: a lower bound for all tighter limits, an optimal
+tree for all limits between what it uses and what was allowed.  So both are kept with what they hold
+for.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ ANY = 1 << 62
 
 
 class Grown(NamedTuple):
-    """A tree: its value without the dearest path, and what it uses of the limits (0 where there is none); ``feature`` −1: a leaf."""
+    """A tree: its value without the dearest path, and what it uses of the limits (0 where there
+    is none); ``feature`` −1: a leaf.
+    """
 
     cost: int
     depth: int
@@ -43,7 +46,10 @@ class Bounds(NamedTuple):
 
 
 class Known:
-    """What is known of a set of objects.   trees : none of which another beats in everything.   lows : (limits, lower bound).
+    """What is known of a set of objects.
+
+    trees : none of which another beats in everything.
+    lows : (limits, lower bound).
 
     lines : bounds by leaves, of the fast searches.
     """
@@ -70,9 +76,15 @@ class Known:
         """Keep a tree unless one is known that costs and uses no more."""
         limits = Bounds(*tree[1:4])
         if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
-            self.trees = [t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))] + [tree]
+            self.trees = [
+                t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))
+            ] + [tree]
 
     def prove(self, limits: Bounds, low: int) -> None:
         """Keep a bound unless a better one holds already."""
         if low > self.low(limits):
-            self.lows = [(other, known) for other, known in self.lows if not (known <= low and other.within(limits))] + [(limits, low)]
+            self.lows = [
+                (other, known)
+                for other, known in self.lows
+                if not (known <= low and other.within(limits))
+            ] + [(limits, low)]

@@ -1,11 +1,13 @@
 """Vector code for kernels: a small writer of LLVM instructions inside numba's intrinsics.
 
-numba widens uint16 to int64 and leaves loops over few features as scalar code; the kernels of the searches count all pairs of
-features, so that these two things decide how fast they are.  Here **the lanes of a vector are features**: a *word* holds one bit
-of 16 (or 32) rows for one feature, and one load takes the words of 32 (or 16) features at once.  The width of the lanes is that
-of the words in memory: uint16 where all counts stay below 65,535, else uint32.
+numba widens uint16 to int64 and leaves loops over few features as scalar code; the kernels of the
+searches count all pairs of features, so that these two things decide how fast they are.  Here **the
+lanes of a vector are features**: a *word* holds one bit of 16 (or 32) rows for one feature, and one
+load takes the words of 32 (or 16) features at once.  The width of the lanes is that of the words in
+memory: uint16 where all counts stay below 65,535, else uint32.
 
-Vectors of 64 bytes become one register where the machine has AVX-512, two with AVX2, four with NEON.
+Vectors of 64 bytes become one register where the machine has AVX-512, two with AVX2, four with
+NEON.
 """
 
 from __future__ import annotations
@@ -42,9 +44,10 @@ def _width(kind: Any) -> int:
 class Lanes:
     """Writes the body of one intrinsic.
 
-    args : pointers for arrays, values for numbers, in the order of the signature.   kinds : their numba types.   count : lanes of
-    a vector, as wide as the elements of the first array; vectors of other ``words`` (the elements of each array) have as many
-    lanes, and take more registers.
+    args : pointers for arrays, values for numbers, in the order of the signature.
+    kinds : their numba types.
+    count : lanes of a vector, as wide as the elements of the first array; vectors of other
+        ``words`` (the elements of each array) have as many lanes, and take more registers.
     """
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> None:
@@ -54,15 +57,26 @@ class Lanes:
         self.count = VECTOR_BYTES * 8 // bits
         self.vector = ir.VectorType(self.word, self.count)
         self.wide_logic = not config.CPU_NAME and _features().get("avx512f", False)
-        self.words = [ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None for kind in signature.args]
+        self.words = [
+            ir.IntType(kind.dtype.bitwidth) if isinstance(kind, types.Array) else None
+            for kind in signature.args
+        ]
 
         def readable(kind: Any, value: Any) -> Any:
             if isinstance(kind, types.BaseNamedTuple):
                 values = cgutils.unpack_tuple(builder, value)
-                return kind.instance_class(*(readable(*each) for each in zip(kind.types, values, strict=True)))
-            return make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+                return kind.instance_class(
+                    *(readable(*each) for each in zip(kind.types, values, strict=True))
+                )
+            return (
+                make_array(kind)(context, builder, value).data
+                if isinstance(kind, types.Array)
+                else value
+            )
 
-        self.args = [readable(kind, value) for kind, value in zip(signature.args, args, strict=True)]
+        self.args = [
+            readable(kind, value) for kind, value in zip(signature.args, args, strict=True)
+        ]
 
     def index(self, number: int) -> ir.Constant:
         return ir.Constant(INDEX, number)
@@ -78,9 +92,13 @@ class Lanes:
         self.builder.store(value, self.builder.gep(pointer, [at]))
 
     def load(self, pointer: Any, at: Any, word: Any = None) -> Any:
-        """The vector that begins at an element; no alignment beyond that of elements is asked for."""
+        """The vector that begins at an element; no alignment beyond that of elements is asked
+        for.
+        """
         vector = ir.VectorType(word or self.word, self.count)
-        found = self.builder.load(self.builder.bitcast(self.builder.gep(pointer, [at]), vector.as_pointer()))
+        found = self.builder.load(
+            self.builder.bitcast(self.builder.gep(pointer, [at]), vector.as_pointer())
+        )
         found.align = vector.element.width // 8
         return found
 
@@ -97,35 +115,55 @@ class Lanes:
             value = self.builder.zext(value, vector.element)
         nothing = ir.Constant(vector, ir.Undefined)
         one = self.builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
-        return self.builder.shuffle_vector(one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count))
+        return self.builder.shuffle_vector(
+            one, nothing, ir.Constant(ir.VectorType(ir.IntType(32), self.count), [0] * self.count)
+        )
 
     def call(self, name: str, *vectors: Any) -> Any:
-        """An instruction lane by lane: "ctpop", "umin", "umax", "smin", "smax", "uadd.sat", "sadd.sat" …"""
+        """An instruction lane by lane: "ctpop", "umin", "umax", "smin", "smax", "uadd.sat",
+        "sadd.sat" …
+        """
         kind = vectors[0].type
         lanes = f"llvm.{name}.v{kind.count}i{kind.element.width}"
-        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind] * len(vectors)), lanes)
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind, [kind] * len(vectors)), lanes
+        )
         return self.builder.call(function, vectors)
 
     def logic(self, table: int, *vectors: Any) -> Any:
-        """Any function of three bits in one instruction.   table : bit 4 · x + 2 · y + z is its value; only where ``wide_logic``."""
+        """Any function of three bits in one instruction.
+
+        table : bit 4 · x + 2 · y + z is its value; only where ``wide_logic``.
+        """
         kind = ir.VectorType(INDEX, VECTOR_BYTES // 8)
         number = ir.IntType(32)
         function = cgutils.get_or_insert_function(
-            self.builder.module, ir.FunctionType(kind, [kind] * 3 + [number]), "llvm.x86.avx512.pternlog.q.512"
+            self.builder.module,
+            ir.FunctionType(kind, [kind] * 3 + [number]),
+            "llvm.x86.avx512.pternlog.q.512",
         )
-        found = self.builder.call(function, [*(self.builder.bitcast(each, kind) for each in vectors), ir.Constant(number, table)])
+        found = self.builder.call(
+            function,
+            [*(self.builder.bitcast(each, kind) for each in vectors), ir.Constant(number, table)],
+        )
         return self.builder.bitcast(found, vectors[0].type)
 
     def reduce(self, name: str, vector: Any) -> Any:
         """One number of all lanes: "umin", "umax", "smin", "smax", "add"."""
         kind = vector.type
         full = f"llvm.vector.reduce.{name}.v{kind.count}i{kind.element.width}"
-        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind.element, [kind]), full)
+        function = cgutils.get_or_insert_function(
+            self.builder.module, ir.FunctionType(kind.element, [kind]), full
+        )
         return self.builder.call(function, [vector])
 
     @contextmanager
-    def loop(self, low: Any, high: Any, carried: Sequence[Any] = (), step: int = 1) -> Iterator[Loop]:
-        """``for i in range(low, high, step)`` with values that each round hands to the next (``loop.next``)."""
+    def loop(
+        self, low: Any, high: Any, carried: Sequence[Any] = (), step: int = 1
+    ) -> Iterator[Loop]:
+        """``for i in range(low, high, step)`` with values that each round hands to the next
+        (``loop.next``).
+        """
         loop = Loop(self, low, high, carried, step)
         yield loop
         loop.close()
@@ -134,14 +172,20 @@ class Lanes:
 class Loop:
     """A loop while its body is written.
 
-    i : the counter.   now : the carried values at the start of a round.   next : to be set to those at its end.
+    i : the counter.
+    now : the carried values at the start of a round.
+    next : to be set to those at its end.
     after : they are the carried values after the loop.
     """
 
-    def __init__(self, lanes: Lanes, low: Any, high: Any, carried: Sequence[Any], step: int) -> None:
+    def __init__(
+        self, lanes: Lanes, low: Any, high: Any, carried: Sequence[Any], step: int
+    ) -> None:
         self._builder, self._step = lanes.builder, step
         before = self._builder.block
-        self._head, body, self._exit = (self._builder.append_basic_block(name) for name in ("head", "body", "exit"))
+        self._head, body, self._exit = (
+            self._builder.append_basic_block(name) for name in ("head", "body", "exit")
+        )
         self._builder.branch(self._head)
         self._builder.position_at_end(self._head)
         self.i = self._builder.phi(INDEX)
@@ -165,15 +209,19 @@ class Loop:
 
 
 def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
-    """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its result, if it has one.
+    """Decorate ``write(lanes, *args)``, which writes a kernel's instructions and returns its
+    result, if it has one.
 
-    returns : numba type.   Arguments: C-contiguous arrays of one dimension, integers, which arrive as 64 bits, and named tuples
-    of int64 and such arrays.
+    returns : numba type.   Arguments: C-contiguous arrays of one dimension, integers, which arrive
+        as 64 bits, and named tuples of int64 and such arrays.
     """
 
     def wrap(write: Callable) -> Any:
         def typed(typing: Any, *kinds: Any) -> Any:
-            taken = [kind if isinstance(kind, types.Array | types.BaseNamedTuple) else types.int64 for kind in kinds]
+            taken = [
+                kind if isinstance(kind, types.Array | types.BaseNamedTuple) else types.int64
+                for kind in kinds
+            ]
 
             def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
                 lanes = Lanes(context, builder, signature, args)
@@ -183,10 +231,15 @@ def lanes_kernel(returns: Any = types.void) -> Callable[[Callable], Any]:
             return returns(*taken), generate
 
         typed.__name__, typed.__qualname__, typed.__module__, typed.__doc__ = (
-            write.__name__, write.__qualname__, write.__module__, write.__doc__,
-        )  # fmt: skip
+            write.__name__,
+            write.__qualname__,
+            write.__module__,
+            write.__doc__,
+        )
         _, *rest = inspect.signature(write).parameters.values()
-        typed.__signature__ = inspect.Signature([inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD), *rest])
+        typed.__signature__ = inspect.Signature(
+            [inspect.Parameter("typing", inspect.Parameter.POSITIONAL_OR_KEYWORD), *rest]
+        )
         return intrinsic(typed)
 
     return wrap

@@ -1,4 +1,6 @@
-"""The least loss of all trees of a depth on binary tests: bounds at any time, a tree, slices, a budget of bytes."""
+"""The least loss of all trees of a depth on binary tests: bounds at any time, a tree, slices, a
+budget of bytes.
+"""
 
 from __future__ import annotations
 
@@ -21,25 +23,44 @@ CELLS_BYTES = 1 << 30
 class LimitedSearch:
     """Minimise the loss over all trees of depth ≤ ``depth``.
 
-    bits : uint32[rows, ⌈features / 32⌉], bit f % 32 of word f // 32 is outcome 1 of feature f.   weights : int64[rows, classes] ≥ 0,
-    what a row's label saves; the loss of a leaf is the sum of all weights less that of its label.
+    bits : uint32[rows, ⌈features / 32⌉], bit f % 32 of word f // 32 is outcome 1 of feature f.
+    weights : int64[rows, classes] ≥ 0, what a row's label saves; the loss of a leaf is the sum of
+        all weights less that of its label.
 
-    Switches, which change the time and nothing else: similarity (bounds between literals of a set), cells (losses of depth 2 are
-    remembered), greedy (a first tree, by the best first feature of depth 2), ring (windows of pairs half way round, see limited_lanes;
-    None: whichever is shorter), word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
+    Switches, which change the time and nothing else: similarity (bounds between literals of a set),
+    cells (losses of depth 2 are remembered), greedy (a first tree, by the best first feature of
+    depth 2), ring (windows of pairs half way round, see limited_lanes; None: whichever is shorter),
+    word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
 
-    lower, upper : proven bound, loss of ``tree()``.   subproblems : sets whose pairs have been counted.
+    lower, upper : proven bound, loss of ``tree()``.
+    subproblems : sets whose pairs have been counted.
     """
 
     def __init__(
-        self, bits: np.ndarray, weights: np.ndarray, features: int, depth: int, *, similarity: bool = True, cells: bool = True,
-        greedy: bool = True, ring: bool | None = None, word: int | None = None,
-    ) -> None:  # fmt: skip
-        self.bits, self.features, self.depth = np.ascontiguousarray(bits, np.uint32), features, min(depth, features)
+        self,
+        bits: np.ndarray,
+        weights: np.ndarray,
+        features: int,
+        depth: int,
+        *,
+        similarity: bool = True,
+        cells: bool = True,
+        greedy: bool = True,
+        ring: bool | None = None,
+        word: int | None = None,
+    ) -> None:
+        self.bits, self.features, self.depth = (
+            np.ascontiguousarray(bits, np.uint32),
+            features,
+            min(depth, features),
+        )
         from arboretum_gosdt.limited_arrays import count_bits
 
         self.weights = weights = np.ascontiguousarray(weights, np.int64)
-        sizes, totals = np.zeros((weights.shape[1], 63), np.int64), np.zeros(weights.shape[1], np.int64)
+        sizes, totals = (
+            np.zeros((weights.shape[1], 63), np.int64),
+            np.zeros(weights.shape[1], np.int64),
+        )
         count_bits(weights, sizes, totals)
         total = sum(totals.tolist())
         self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
@@ -49,7 +70,10 @@ class LimitedSearch:
             self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
             self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
             return
-        self._cells_kept, self._similarity = cells and depth > 3 and total < (1 << 32) - 1, similarity
+        self._cells_kept, self._similarity = (
+            cells and depth > 3 and total < (1 << 32) - 1,
+            similarity,
+        )
         self._ring, self._greedy = ring, greedy and depth > 3
         self._start(total, sizes, word)
 
@@ -76,10 +100,18 @@ class LimitedSearch:
             return 0
         return self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes
 
-    def run(self, until: float | None = None, memory_bytes: int | None = None, tell: Callable[[int, int], None] | None = None, slices: float = math.inf) -> str:
-        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out, "seconds", "bytes" or "slices".
+    def run(
+        self,
+        until: float | None = None,
+        memory_bytes: int | None = None,
+        tell: Callable[[int, int], None] | None = None,
+        slices: float = math.inf,
+    ) -> str:
+        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out,
+        "seconds", "bytes" or "slices".
 
-        tell : called with (lower, upper) after every slice.   slices : at most so many.
+        tell : called with (lower, upper) after every slice.
+        slices : at most so many.
         """
         from arboretum.kernels.solving.slices import run_slices
 
@@ -96,7 +128,13 @@ class LimitedSearch:
             return found
 
         with self._arrays.moved_by(until):
-            return run_slices(work, lambda: self._grow_sets(memory_bytes), until, lambda: tell(self.lower, self.upper), slices)
+            return run_slices(
+                work,
+                lambda: self._grow_sets(memory_bytes),
+                until,
+                lambda: tell(self.lower, self.upper),
+                slices,
+            )
 
     def _slice(self) -> int:
         from arboretum.kernels.solving.slices import FINISHED, PAUSED
@@ -113,7 +151,9 @@ class LimitedSearch:
         inside = task.levels.total[0, : self.features]
         splits = (inside > 0) & (inside < frame[arrays.WEIGHT])
         if frame[arrays.PHASE] >= arrays.CHOOSE and not frame[arrays.SOLVED] and splits.any():
-            self.lower = max(self.lower, min(self.upper, int(low[:, : self.features].sum(axis=0)[splits].min())))
+            self.lower = max(
+                self.lower, min(self.upper, int(low[:, : self.features].sum(axis=0)[splits].min()))
+            )
         if found == FINISHED and self.lower < self.upper:
             task.state[arrays.MODE] = arrays.FULL
             self._enter_root()
@@ -131,15 +171,26 @@ class LimitedSearch:
         self.layout = layout = layout_of(self.features, self.word, self._ring)
         self.table = table = self._table(two, sizes)
         setting = np.zeros(7, np.int64)
-        setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = self.depth, 1 if two else self.weights.shape[1], two
+        setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = (
+            self.depth,
+            1 if two else self.weights.shape[1],
+            two,
+        )
         setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._similarity, self._cells_kept
         setting[arrays.WIDTH], setting[arrays.GROUPS] = self.word, len(table.power)
-        levels, scratch = arrays.new_levels(table, layout, setting, max(1, self.depth - 2)), arrays.new_scratch(table, layout, setting)
+        levels, scratch = (
+            arrays.new_levels(table, layout, setting, max(1, self.depth - 2)),
+            arrays.new_scratch(table, layout, setting),
+        )
         sets = FIRST_SETS if self.depth > 3 else 1
-        self._arrays = Arrays({
-            "slots": np.zeros((2 * sets, 2), np.uint64), "lower": np.zeros(sets, np.int64), "upper": np.zeros(sets, np.int64),
-            "feature": np.zeros(sets, np.int32),
-        })  # fmt: skip
+        self._arrays = Arrays(
+            {
+                "slots": np.zeros((2 * sets, 2), np.uint64),
+                "lower": np.zeros(sets, np.int64),
+                "upper": np.zeros(sets, np.int64),
+                "feature": np.zeros(sets, np.int32),
+            }
+        )
         self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
         memory = arrays.Memory(*self._arrays.values(), self._cells)
@@ -160,7 +211,12 @@ class LimitedSearch:
         levels.low[0], levels.up[0] = 0, arrays.HUGE
         frame = levels.frame[0]
         frame[:] = 0
-        frame[arrays.ROWS], frame[arrays.BUDGET], frame[arrays.CURRENT], frame[arrays.BEST] = n, arrays.HUGE, -1, arrays.HUGE
+        frame[arrays.ROWS], frame[arrays.BUDGET], frame[arrays.CURRENT], frame[arrays.BEST] = (
+            n,
+            arrays.HUGE,
+            -1,
+            arrays.HUGE,
+        )
         self._task.state[arrays.LEVEL] = 0
 
     def _table(self, two: bool, sizes: np.ndarray) -> Any:
@@ -169,7 +225,9 @@ class LimitedSearch:
         from arboretum_gosdt import limited_arrays as arrays
 
         bits_of = sizes.tolist()
-        highest = [max((b + 1 for b, number in enumerate(row) if number), default=0) for row in bits_of]
+        highest = [
+            max((b + 1 for b, number in enumerate(row) if number), default=0) for row in bits_of
+        ]
         if two:
             groups = [(b, k) for b in reversed(range(max(highest))) for k in (0, 1)]
             first = [0, len(groups)]
@@ -185,9 +243,15 @@ class LimitedSearch:
         bits[:empty] = self.bits.reshape(-1).view(np.int32)
         power, kind = np.array(groups, np.int64).T.copy()
         table = arrays.Table(
-            bits, np.full(at + 1, empty, np.int32), np.empty(at, np.int32), power, kind, np.array(first), np.array([0, len(groups) // 2]),
+            bits,
+            np.full(at + 1, empty, np.int32),
+            np.empty(at, np.int32),
+            power,
+            kind,
+            np.array(first),
+            np.array([0, len(groups) // 2]),
             random_words(at).reshape(-1),
-        )  # fmt: skip
+        )
         self._rows = np.empty(at, np.int32)
         arrays.list_rows(self.weights, begin, chunks, table, self._rows)
         return table
@@ -198,21 +262,31 @@ class LimitedSearch:
         sets = int(self._task.state[arrays.NODES]) + 1
         if budget is not None:
             budget -= self._fixed_bytes + self._cells.nbytes
-        if not self._arrays.make_room({"slots": 2 * sets, "lower": sets, "upper": sets, "feature": sets}, budget):
+        if not self._arrays.make_room(
+            {"slots": 2 * sets, "lower": sets, "upper": sets, "feature": sets}, budget
+        ):
             return False
         names = ("slots", "lower", "upper", "feature")
-        self._task = self._task._replace(memory=self._task.memory._replace(**{name: self._arrays[name] for name in names}))
+        self._task = self._task._replace(
+            memory=self._task.memory._replace(**{name: self._arrays[name] for name in names})
+        )
         return True
 
     def _grow_cells(self, budget: int | None) -> None:
-        """Four times the memory of losses of depth 2 when it is half full, while that takes a part of the budget only."""
+        """Four times the memory of losses of depth 2 when it is half full, while that takes a
+        part of the budget only.
+        """
         from arboretum_gosdt import limited_arrays as arrays
         from arboretum_gosdt import limited_kernels as kernels
 
         task = self._task
         if 2 * task.state[arrays.CELLS] < len(self._cells):
             return
-        most = CELLS_BYTES if budget is None else CELLS_SHARE * (budget - self._fixed_bytes - self._arrays.bytes_used())
+        most = (
+            CELLS_BYTES
+            if budget is None
+            else CELLS_SHARE * (budget - self._fixed_bytes - self._arrays.bytes_used())
+        )
         if 5 * self._cells.nbytes > most:
             return
         cells = np.zeros((4 * len(self._cells), 2), np.uint64)
@@ -223,11 +297,15 @@ class LimitedSearch:
         """Feature of the best tree of depth 1; −1: a leaf is as good."""
         from arboretum_gosdt.kernels_trees import best_cut
 
-        outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[:, : self.features]
+        outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[
+            :, : self.features
+        ]
         return int(best_cut(outcomes.astype(np.int32), self.weights, rows)[0])
 
     def tree(self) -> np.ndarray:
-        """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of outcome 0), root first."""
+        """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of
+        outcome 0), root first.
+        """
         nodes: list[list[int]] = []
         self._grow(nodes, np.arange(len(self.weights)), self.depth)
         return np.array(nodes, np.int64)
@@ -256,7 +334,9 @@ class LimitedSearch:
         return before
 
     def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
-        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of what is below it."""
+        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of
+        what is below it.
+        """
         from arboretum.kernels.solving.fingerprints import find
         from arboretum_gosdt import limited_arrays as arrays
         from arboretum_gosdt import limited_kernels as kernels
@@ -280,7 +360,8 @@ class LimitedSearch:
         small = task
         if task.state[arrays.LEVEL] >= 0:  # the search is to go on with its arrays
             self._small = small = self._small or task._replace(
-                levels=arrays.new_levels(task.table, task.layout, task.setting, 1), scratch=arrays.new_scratch(task.table, task.layout, task.setting)
+                levels=arrays.new_levels(task.table, task.layout, task.setting, 1),
+                scratch=arrays.new_scratch(task.table, task.layout, task.setting),
             )
         levels, opened = small.levels, task.state[arrays.OPENED]
         levels.rows[0, : len(mine)], levels.frame[0, arrays.ROWS] = mine, len(mine)
@@ -288,7 +369,9 @@ class LimitedSearch:
         task.state[arrays.OPENED] = opened
         if depth > 1:
             return int(small.scratch.key[: self.features].argmax()), 1
-        inside = levels.margin[0].reshape(-1, task.layout.stride)[:, : self.features].astype(np.int64)
+        inside = (
+            levels.margin[0].reshape(-1, task.layout.stride)[:, : self.features].astype(np.int64)
+        )
         outside = levels.whole[0][:, None].astype(np.int64) - inside
         return int((abs(inside).max(axis=0) + abs(outside).max(axis=0)).argmax()), 0
 

@@ -1,14 +1,18 @@
-"""The least loss of trees of a given depth: branch and bound over sets of rows, with depth 2 solved by counts of pairs.
+"""The least loss of trees of a given depth: branch and bound over sets of rows, with depth 2 solved
+by counts of pairs.
 
-A *set* is what a conjunction of literals selects; R(S, d) is the least loss of trees of depth d on it.  For every literal ℓ of a
-set lower and upper bounds of R(S ∧ ℓ, d − 1) are kept.  Where they come from:
+A *set* is what a conjunction of literals selects; R(S, d) is the least loss of trees of depth d on
+it.  For every literal ℓ of a set lower and upper bounds of R(S ∧ ℓ, d − 1) are kept.  Where they
+come from:
 
 - counts of pairs (:mod:`.limited_lanes`): R of depth 2 exactly, one feature at a time;
-- **memory**: sets of depth 3 and more by fingerprint, and of depth 2 (``cells``), which the same literals in another order reach;
+- **memory**: sets of depth 3 and more by fingerprint, and of depth 2 (``cells``), which the same
+  literals in another order reach;
 - **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set.
 
-The next feature is the one whose two bounds have the least sum; a set is left when no sum is below its upper bound or below the
-*budget* that its parent gives it: what it must undercut to matter.  The kernel may be left and entered again at any step.
+The next feature is the one whose two bounds have the least sum; a set is left when no sum is below
+its upper bound or below the *budget* that its parent gives it: what it must undercut to matter.
+The kernel may be left and entered again at any step.
 """
 
 from __future__ import annotations
@@ -19,14 +23,50 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import LOWER, UPPER, find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.limited_arrays import (
-    AT, BEST, BUDGET, CELLS, CHILD, CHOOSE, CURRENT, DEPTH, FEATURE, GREEDY, HUGE, KEEP_CELLS, LEAF, LEVEL, MODE, NODE, NODES, OPEN,
-    OPENED, PAIR, PAIRS, PHASE, ROWS, SIDE, SIMILARITY, SOLVED, SPLIT, TRIED, TURN, WAYS, WEIGHT,
-)  # fmt: skip
+    AT,
+    BEST,
+    BUDGET,
+    CELLS,
+    CHILD,
+    CHOOSE,
+    CURRENT,
+    DEPTH,
+    FEATURE,
+    GREEDY,
+    HUGE,
+    KEEP_CELLS,
+    LEAF,
+    LEVEL,
+    MODE,
+    NODE,
+    NODES,
+    OPEN,
+    OPENED,
+    PAIR,
+    PAIRS,
+    PHASE,
+    ROWS,
+    SIDE,
+    SIMILARITY,
+    SOLVED,
+    SPLIT,
+    TRIED,
+    TURN,
+    WAYS,
+    WEIGHT,
+)
 from arboretum_gosdt.limited_lanes import Side
 from arboretum_gosdt.limited_packing_lanes import fill
 from arboretum_gosdt.limited_passes import (
-    loss_of, open_set, pairs_of_set, pairs_of_split, right_of_leaf, right_of_pairs, row_of_pairs, start_split,
-)  # fmt: skip
+    loss_of,
+    open_set,
+    pairs_of_set,
+    pairs_of_split,
+    right_of_leaf,
+    right_of_pairs,
+    row_of_pairs,
+    start_split,
+)
 
 
 @jit(inner=True, borrow=True)
@@ -79,7 +119,11 @@ def known_cell(cells, one, two):
     mask = np.uint64(cells.shape[0] // WAYS - 1)
     line = np.int64((one & mask) * np.uint64(WAYS))
     for k in range(WAYS):
-        if cells[line + k, 0] == one and cells[line + k, 1] & UPPER == two & UPPER and cells[line + k, 1] != np.uint64(0):
+        if (
+            cells[line + k, 0] == one
+            and cells[line + k, 1] & UPPER == two & UPPER
+            and cells[line + k, 1] != np.uint64(0)
+        ):
             return np.int64(cells[line + k, 1] & LOWER) - 1
     return np.int64(-1)
 
@@ -104,13 +148,25 @@ def finish_feature(task, v, f):
     if both < frame[BEST]:
         frame[BEST], frame[FEATURE] = both, f
     if task.setting[SIMILARITY]:
-        row_of_pairs(levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0))
-        spread_bounds(task.scratch.shared, levels.total[v], levels.low[v, 0], levels.low[v, 1], f, frame[WEIGHT], task.layout.features)
+        row_of_pairs(
+            levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
+        )
+        spread_bounds(
+            task.scratch.shared,
+            levels.total[v],
+            levels.low[v, 0],
+            levels.low[v, 1],
+            f,
+            frame[WEIGHT],
+            task.layout.features,
+        )
 
 
 @jit(inner=True, borrow=True)
 def spread_bounds(shared, total, low1, low0, f, weight, features):
-    """R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h) for both literals ℓ of f and all h; the same for ¬h."""
+    """R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h) for both literals ℓ of f and all h; the same for
+    ¬h.
+    """
     a, b, mine = low1[f], low0[f], total[f]
     for h in range(features):
         w, t = shared[h], total[h]
@@ -143,7 +199,10 @@ def look_up(task, v, depth):
                     levels.up[v, literal, f] = memory.upper[node]
                     learnt = True
         if learnt:
-            done = levels.low[v, 0, f] >= levels.up[v, 0, f] and levels.low[v, 1, f] >= levels.up[v, 1, f]
+            done = (
+                levels.low[v, 0, f] >= levels.up[v, 0, f]
+                and levels.low[v, 1, f] >= levels.up[v, 1, f]
+            )
             finish_feature(task, v, f)
             levels.todo[v, f] = not done
 
@@ -151,7 +210,13 @@ def look_up(task, v, depth):
 @jit(inner=True, borrow=True)
 def opened(task, v):
     """All pairs are counted: bounds of the set, of its literals, and which features come first."""
-    layout, levels, scratch, setting, memory = task.layout, task.levels, task.scratch, task.setting, task.memory
+    layout, levels, scratch, setting, memory = (
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+        task.memory,
+    )
     frame, depth = levels.frame[v], setting[DEPTH] - v
     side = Side(levels.margin[v], levels.whole[v])
     leaf = loss_of(setting, frame[WEIGHT], right_of_leaf(setting, levels.whole[v]))
@@ -171,9 +236,17 @@ def opened(task, v):
 
 @jit(inner=True, borrow=True)
 def choose(task, v):
-    """The feature to search next, or −1: the least sum of bounds; the most right rows with depth 2 among equals."""
+    """The feature to search next, or −1: the least sum of bounds; the most right rows with depth
+    2 among equals.
+    """
     levels, setting = task.levels, task.setting
-    frame, low1, low0, key, todo = levels.frame[v], levels.low[v, 0], levels.low[v, 1], levels.key[v], levels.todo[v]
+    frame, low1, low0, key, todo = (
+        levels.frame[v],
+        levels.low[v, 0],
+        levels.low[v, 1],
+        levels.key[v],
+        levels.todo[v],
+    )
     greedy = task.state[MODE] == GREEDY and setting[DEPTH] - v > 3
     least, most, found = min(frame[BUDGET], frame[BEST]), np.int64(-1), np.int64(-1)
     if frame[SOLVED] or (greedy and frame[CURRENT] >= 0):
@@ -243,7 +316,9 @@ def enter_child(task, v, node, budget, words):
 
 @jit(inner=True, borrow=True)
 def search_children(task, v):
-    """Search one side of the current feature, the heavier one first, or be done with the feature."""
+    """Search one side of the current feature, the heavier one first, or be done with the
+    feature.
+    """
     levels, memory, setting, state = task.levels, task.memory, task.setting, task.state
     frame, f = levels.frame[v], levels.frame[v, CURRENT]
     greedy = state[MODE] == GREEDY
@@ -276,16 +351,20 @@ def search_children(task, v):
 
 @jit
 def search_limited(task, limit):
-    """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about so much work (PAUSED).
+    """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about
+    so much work (PAUSED).
 
-    limit : below 0: count only the rows of level 0, with arrays that no search uses any more: at −2 their features, at −1 their pairs,
-    too, for ``scratch.key``.  A kernel of its own would take as long to compile as half of this one.
+    limit : below 0: count only the rows of level 0, with arrays that no search uses any more: at −2
+        their features, at −1 their pairs, too, for ``scratch.key``.  A kernel of its own would take
+        as long to compile as half of this one.
     """
     if limit < 0:
         open_set(task, np.int64(0))
         while limit == -1 and task.levels.frame[0, AT] < task.layout.features:
             pairs_of_set(task, np.int64(0))
-        right_of_pairs(task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0))
+        right_of_pairs(
+            task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0)
+        )
         return FINISHED
     levels, setting, state, memory = task.levels, task.setting, task.state, task.memory
     work = np.int64(0)
@@ -315,7 +394,10 @@ def search_limited(task, limit):
                 end_split(task, v)
                 frame[PHASE] = CHOOSE
         else:
-            if state[NODES] + 1 > memory.lower.shape[0] or 2 * (state[NODES] + 1) > memory.slots.shape[0]:
+            if (
+                state[NODES] + 1 > memory.lower.shape[0]
+                or 2 * (state[NODES] + 1) > memory.slots.shape[0]
+            ):
                 return NEED_ROOM
             work += frame[ROWS]
             search_children(task, v)

@@ -1,4 +1,6 @@
-"""One set of rows of the depth-limited search: packed into words, its pairs counted, and those of both sides of a split."""
+"""One set of rows of the depth-limited search: packed into words, its pairs counted, and those
+of both sides of a split.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,41 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.limited_arrays import (
-    AT, CLASSES, COST_OF_PASS, CURRENT, GROUPS, LARGE, OPENED, PAIRS, PHASE, ROWS, SIDE, SPENT, SPLIT, TRIED, TWO,
-    WEIGHT, WIDTH, WORDS,
-)  # fmt: skip
-from arboretum_gosdt.limited_lanes import TOGETHER, Packed, Pairs, Side, count_pairs, finish_pairs, split_pairs
-from arboretum_gosdt.limited_packing_lanes import collect_rows, fill, pack_rows, sum_hashes, sum_margins
+    AT,
+    CLASSES,
+    COST_OF_PASS,
+    CURRENT,
+    GROUPS,
+    LARGE,
+    OPENED,
+    PAIRS,
+    PHASE,
+    ROWS,
+    SIDE,
+    SPENT,
+    SPLIT,
+    TRIED,
+    TWO,
+    WEIGHT,
+    WIDTH,
+    WORDS,
+)
+from arboretum_gosdt.limited_lanes import (
+    TOGETHER,
+    Packed,
+    Pairs,
+    Side,
+    count_pairs,
+    finish_pairs,
+    split_pairs,
+)
+from arboretum_gosdt.limited_packing_lanes import (
+    collect_rows,
+    fill,
+    pack_rows,
+    sum_hashes,
+    sum_margins,
+)
 
 
 @jit(inline=True, borrow=True)
@@ -31,7 +63,9 @@ def right_of_leaf(setting, whole):
 
 @jit(inner=True, borrow=True)
 def list_entries(task, rows, number, start, entries):
-    """Places by word of so many rows: every group begins a word, and what is left of its last one is filled up; returns the words."""
+    """Places by word of so many rows: every group begins a word, and what is left of its last
+    one is filled up; returns the words.
+    """
     table, width = task.table, task.setting[WIDTH]
     nobody = table.place[len(table.group)]
     at, i = np.int64(0), np.int64(0)
@@ -62,7 +96,9 @@ def margins(packed, layout, low, high, into, at):
 
 @jit(inner=True, borrow=True)
 def right_of_pairs(task, v, side, number):
-    """:func:`finish_pairs` as a kernel of its own, for the counts of level v; keys go to the scratch."""
+    """:func:`finish_pairs` as a kernel of its own, for the counts of level v; keys go to the
+    scratch.
+    """
     levels, scratch = task.levels, task.scratch
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     return finish_pairs(pairs, task.layout, side, number, scratch.key)
@@ -71,7 +107,13 @@ def right_of_pairs(task, v, side, number):
 @jit(inner=True, borrow=True)
 def open_set(task, v):
     """Pack the rows of level v, count its features, sum fingerprints."""
-    table, layout, levels, scratch, setting = task.table, task.layout, task.levels, task.scratch, task.setting
+    table, layout, levels, scratch, setting = (
+        task.table,
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+    )
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
     words = list_entries(task, levels.rows[v], frame[ROWS], start, levels.entries[v])
     pack(levels.words[v], layout, table.bits, levels.entries[v], words)
@@ -106,7 +148,15 @@ def open_set(task, v):
             total[h] = 0
             for k in range(setting[CLASSES]):
                 total[h] += np.int64(margin[k * stride + h])
-    sum_hashes(table.hashes, table.bits, table.place, levels.rows[v], frame[ROWS], layout.chunks, levels.sums[v])
+    sum_hashes(
+        table.hashes,
+        table.bits,
+        table.place,
+        levels.rows[v],
+        frame[ROWS],
+        layout.chunks,
+        levels.sums[v],
+    )
     fill(scratch.lanes, 0, 8 * stride, 0)
     frame[WEIGHT], frame[WORDS], frame[AT], frame[PHASE] = weight, words, 0, PAIRS
     task.state[OPENED] += 1
@@ -117,7 +167,11 @@ def next_pairs(layout, words, at):
     """(end, work) of the next features whose windows are counted in one go."""
     work, end = np.int64(0), at
     while end < layout.features and work < LARGE:
-        work += (layout.end[end // TOGETHER] - layout.begin[end // TOGETHER]) // 16 * (words + COST_OF_PASS)
+        work += (
+            (layout.end[end // TOGETHER] - layout.begin[end // TOGETHER])
+            // 16
+            * (words + COST_OF_PASS)
+        )
         end += TOGETHER
     return end, work
 
@@ -127,7 +181,9 @@ def pairs_of_set(task, v):
     """A stretch of the pass over all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
     end, work = next_pairs(layout, frame[WORDS], frame[AT])
-    packed = Packed(levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0)
+    packed = Packed(
+        levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0
+    )
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     count_pairs(packed, layout, pairs, Side(levels.margin[v], levels.whole[v]), frame[AT], end)
     frame[AT] = end
@@ -136,7 +192,9 @@ def pairs_of_set(task, v):
 
 @jit(inner=True, borrow=True)
 def row_of_pairs(values, base, layout, f, out, at):
-    """out[at + h] = the count of the pair {f, h}, in the window of whichever of the two has it; repeated behind the last."""
+    """out[at + h] = the count of the pair {f, h}, in the window of whichever of the two has it;
+    repeated behind the last.
+    """
     stride, features, ring = layout.stride, layout.features, layout.ring
     begin, end = layout.begin[f // TOGETHER], layout.end[f // TOGETHER]
     mine, first = base + f * stride, max(np.int64(0), end - features) if ring else np.int64(0)
@@ -154,9 +212,16 @@ def row_of_pairs(values, base, layout, f, out, at):
 
 @jit(inner=True, borrow=True)
 def collect_side(task, v, f, outcome):
-    """List the rows with that outcome by word, groups of two classes together; returns (words, weight of class 0)."""
+    """List the rows with that outcome by word, groups of two classes together; returns (words,
+    weight of class 0).
+    """
     table, levels, scratch, setting = task.table, task.levels, task.scratch, task.setting
-    words, entries, stride, width = levels.words[v], levels.entries[v], task.layout.stride, setting[WIDTH]
+    words, entries, stride, width = (
+        levels.words[v],
+        levels.entries[v],
+        task.layout.stride,
+        setting[WIDTH],
+    )
     nobody, into, start = table.place[len(table.group)], scratch.entries, levels.start[v]
     whole_word = np.int64(-1)
     at, less, out = np.int64(0), np.int64(0), np.int64(0)
@@ -167,8 +232,11 @@ def collect_side(task, v, f, outcome):
         for side in range(step):
             for w in range(start[q + side], start[q + side + 1]):
                 chosen = np.int64(words[w * stride + f])
-                at = collect_rows(words, chosen if outcome else ~chosen, entries, w * width, into, at)
-                if not outcome and w == start[q + side + 1] - 1:  # rows that fill up its last word lack every feature
+                at = collect_rows(
+                    words, chosen if outcome else ~chosen, entries, w * width, into, at
+                )
+                # rows that fill up its last word lack every feature
+                if not outcome and w == start[q + side + 1] - 1:
                     while at > begin and into[at - 1] == nobody:
                         at -= 1
             if setting[TWO] and side == 0:
@@ -177,7 +245,9 @@ def collect_side(task, v, f, outcome):
                 for w in range(none // width):
                     scratch.flip[begin // width + w] = whole_word
                 scratch.flip[begin // width + none // width] = (np.int64(1) << none % width) - 1
-                for w in range(none // width + 1, none // width + 2 + (start[q + 2] - start[q + 1])):
+                for w in range(
+                    none // width + 1, none // width + 2 + (start[q + 2] - start[q + 1])
+                ):
                     scratch.flip[begin // width + w] = 0
         while at % width:
             into[at] = nobody
@@ -190,7 +260,13 @@ def collect_side(task, v, f, outcome):
 @jit(inner=True, borrow=True)
 def start_split(task, v, f):
     """Prepare the pass over both sides of feature f of the set of level v."""
-    table, layout, levels, scratch, setting = task.table, task.layout, task.levels, task.scratch, task.setting
+    table, layout, levels, scratch, setting = (
+        task.table,
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+    )
     frame, stride = levels.frame[v], layout.stride
     smaller = np.int64(2 * levels.total[v, f] <= frame[WEIGHT])
     words, less = collect_side(task, v, f, smaller)
@@ -214,10 +290,18 @@ def start_split(task, v, f):
 @jit(inner=True, borrow=True)
 def pairs_of_split(task, v):
     """A stretch of the pass over both sides; returns the work."""
-    layout, levels, scratch, frame, setting = task.layout, task.levels, task.scratch, task.levels.frame[v], task.setting
+    layout, levels, scratch, frame, setting = (
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.levels.frame[v],
+        task.setting,
+    )
     end, work = next_pairs(layout, frame[SPENT], frame[AT])
     first = task.table.mixed if setting[TWO] else task.table.first
-    packed = Packed(scratch.words, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED])
+    packed = Packed(
+        scratch.words, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED]
+    )
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     sides = Side(scratch.margins[0], scratch.wholes[0]), Side(scratch.margins[1], scratch.wholes[1])
     split_pairs(packed, layout, pairs, sides[0], sides[1], frame[AT], end)

@@ -1,7 +1,7 @@
 """Additive objectives: a loss that is a sum over objects, λ per leaf, μ per unit of price.
 
-All numbers are known exactly: a weight, a cost, λ and μ are the decimals that were written down (0.1 is one tenth), so that
-solvers work with integers.
+All numbers are known exactly: a weight, a cost, λ and μ are the decimals that were written down
+(0.1 is one tenth), so that solvers work with integers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from arboretum.api import CapabilityError, Encoded, Problem, Tree, param
 
 PAPER = "Lin, Zhong, Hu, Rudin & Seltzer 2020, section 2"
 LONG, WHOLE = 1e15, 1 << 52
-"""Weights whose decimals, as whole numbers, are below the one, and sum up to less than the other, are exact."""
+"""Weights whose decimals, as whole numbers, are below the one, and sum up to less than the
+other, are exact.
+"""
 
 
 class Price(enum.Enum):
@@ -35,16 +37,19 @@ def decimal(number: float) -> Fraction:
 
 
 def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
-    """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where decimals have too many digits,
-    up to ``error``, less than 2^-33 of the mean weight.
+    """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where
+    decimals have too many digits, up to ``error``, less than 2^-33 of the mean weight.
     """
-    unit = error = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - len(weight).bit_length())))
+    unit = error = Fraction(float(weight.mean())) / (
+        1 << max(0, min(34, 52 - len(weight).bit_length()))
+    )
     mass = np.rint(weight / float(unit)).astype(np.int64)
     for places in range(23):  # the powers of ten that are exact
         whole = np.rint(weight * 10.0**places)
         if whole.max() >= LONG:
             break
-        if (whole / 10.0**places == weight).all():  # of 15 digits at most, so that no other decimal of as few is the same number
+        # of 15 digits at most, so that no other decimal of as few is the same number
+        if (whole / 10.0**places == weight).all():
             exact = whole.astype(np.int64)
             if (exact // np.gcd.reduce(exact)).sum(dtype=np.float64) < WHOLE:
                 mass, unit, error = exact, Fraction(1, 10**places), Fraction(0)
@@ -70,13 +75,25 @@ class Additive:
     example: ClassVar[str] = "dataset=monk1-full method=gosdt"
 
     lam: float = param(
-        0.01, "λ, what a leaf costs: a split stays where it lowers the loss by more (0.01: one row in a hundred)", ge=0.0, lt=math.inf
+        0.01,
+        "λ, what a leaf costs: a split stays where it lowers the loss by more (0.01: one row "
+        "in a hundred)",
+        ge=0.0,
+        lt=math.inf,
     )
-    mu: float = param(0.0, "μ, what a unit of price costs; 0: prices do not count", ge=0.0, lt=math.inf)
-    price: Price = param(Price.expected, "which price of the tree counts: expected (mean over the weight) or max (the dearest path)")
+    mu: float = param(
+        0.0, "μ, what a unit of price costs; 0: prices do not count", ge=0.0, lt=math.inf
+    )
+    price: Price = param(
+        Price.expected,
+        "which price of the tree counts: expected (mean over the weight) or max (the dearest path)",
+    )
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
-        """What an error of cost 1 on a unit of weight adds to the loss, per true class.   weights : of the classes."""
+        """What an error of cost 1 on a unit of weight adds to the loss, per true class.
+
+        weights : of the classes.
+        """
         return [Fraction(1) / sum(weights)] * len(weights)
 
     def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
@@ -84,10 +101,20 @@ class Additive:
         return [[int(k != y) for k in range(n_classes)] for y in range(n_classes)]
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: the loss of nodes with these class weights, by the class they predict."""
+        """float64[nodes, classes]: the loss of nodes with these class weights, by the class they
+        predict.
+        """
         mass, unit, _ = exact_weights(problem.objects.weight)
-        factors, errors = self.factors(class_weights(problem.objects, mass, unit)), self.errors(weights.shape[1])
-        return weights @ np.array([[float(factor * one) if one else 0.0 for one in row] for factor, row in zip(factors, errors, strict=True)])
+        factors, errors = (
+            self.factors(class_weights(problem.objects, mass, unit)),
+            self.errors(weights.shape[1]),
+        )
+        return weights @ np.array(
+            [
+                [float(factor * one) if one else 0.0 for one in row]
+                for factor, row in zip(factors, errors, strict=True)
+            ]
+        )
 
     def value(self, tree: Tree, problem: Problem) -> float:
         """The objective of a tree by the classes that it predicts, in the unit of the loss."""
@@ -95,7 +122,11 @@ class Additive:
         paid = 0.0
         if self.mu > 0:
             to = tree.price_to + tree.price
-            paid = to[tree.is_end].max() if self.price is Price.max else float(tree.resting.sum(axis=1) @ to) / float(tree.mass[0])
+            paid = (
+                to[tree.is_end].max()
+                if self.price is Price.max
+                else float(tree.resting.sum(axis=1) @ to) / float(tree.mass[0])
+            )
         return float(loss + self.lam * int(tree.is_end.sum()) + self.mu * paid)
 
 
@@ -124,16 +155,20 @@ class Balanced(Additive):
 class Weighted(Additive):
     """(FP + ω FN) / (ω N⁺ + N⁻), + λ · leaves; the second class is the positive one.
 
-    ω > 1 punishes misses; ``dataset.positive=CLASS`` says which class is positive.  More than two classes: ``cost_matrix``.
+    ω > 1 punishes misses; ``dataset.positive=CLASS`` says which class is positive.  More than two
+    classes: ``cost_matrix``.
     """
 
     name = "weighted"
     capabilities = ("classification", "weights", "prices")
 
-    omega: float = param(2.0, "ω, what a missed positive costs against a false alarm", gt=0.0, lt=math.inf)
+    omega: float = param(
+        2.0, "ω, what a missed positive costs against a false alarm", gt=0.0, lt=math.inf
+    )
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
-        each = [Fraction(1), decimal(self.omega)][: len(weights)]  # rows of an estimator may have one class
+        # rows of an estimator may have one class
+        each = [Fraction(1), decimal(self.omega)][: len(weights)]
         total = sum(factor * weight for factor, weight in zip(each, weights, strict=True))
         return [factor / total for factor in each]
 
@@ -142,20 +177,26 @@ class Weighted(Additive):
 class CostMatrix(Additive):
     """Mean cost of the answers by a table of costs, + λ · leaves.
 
-    ``costs=[[0,1],[5,0]]``: a row per true class and a column per predicted one, in the order of the classes; nothing: every
-    error costs 1.
+    ``costs=[[0,1],[5,0]]``: a row per true class and a column per predicted one, in the order of
+    the classes; nothing: every error costs 1.
     """
 
     name = "cost_matrix"
 
     table: tuple[tuple[float, ...], ...] = param(
-        (), "costs[true][predicted] ≥ 0, by the order of the classes", alias="costs", converter=lambda rows: tuple(map(tuple, rows))
+        (),
+        "costs[true][predicted] ≥ 0, by the order of the classes",
+        alias="costs",
+        converter=lambda rows: tuple(map(tuple, rows)),
     )
 
     def __attrs_post_init__(self) -> None:
         for row in self.table:
             if len(row) != len(self.table):
-                raise ValueError(f"objective.costs must have as many columns as rows; got {len(row)} in a table of {len(self.table)}")
+                raise ValueError(
+                    f"objective.costs must have as many columns as rows; got {len(row)} in a "
+                    f"table of {len(self.table)}"
+                )
             if not all(0 <= cost < math.inf for cost in row):
                 raise ValueError(f"objective.costs must be finite numbers ≥ 0; got {list(row)}")
 
@@ -163,6 +204,9 @@ class CostMatrix(Additive):
         if not self.table:
             return super().errors(n_classes)
         if len(self.table) != n_classes:
-            got = f"objective.costs is a table for {len(self.table)} classes, but there are {n_classes}"
+            got = (
+                f"objective.costs is a table for {len(self.table)} classes, but there are "
+                f"{n_classes}"
+            )
             raise CapabilityError(f"{got}; give it a row per class")
         return [[decimal(cost) for cost in row] for row in self.table]

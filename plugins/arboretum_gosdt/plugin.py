@@ -17,5 +17,18 @@ from arboretum_gosdt.thresholds import GosdtThresholds
 @hookimpl
 def arboretum_components() -> list[type]:
     """The components of this plugin; its presets lie beside."""
-    sums, others = [Accuracy, Balanced, Weighted, CostMatrix], [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation]
-    return [*sums, *others, Gosdt, GosdtThresholds, NonDominated, Rashomon, Path, Regression, Constrained]
+    sums, others = (
+        [Accuracy, Balanced, Weighted, CostMatrix],
+        [FScore, Auc, PartialAuc, SquaredError, AbsoluteDeviation],
+    )
+    return [
+        *sums,
+        *others,
+        Gosdt,
+        GosdtThresholds,
+        NonDominated,
+        Rashomon,
+        Path,
+        Regression,
+        Constrained,
+    ]

@@ -1,4 +1,6 @@
-"""The proof of what a search has found: extracted from its memo, where it has one that can be asked."""
+"""The proof of what a search has found: extracted from its memo, where it has one that can be
+asked.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,20 @@ import numpy as np
 from arboretum.api import CapabilityError, Context, Solution, VerificationError
 
 GRACE_SECONDS = 2.0
-"""For a proof once a signal has ended the search: whoever sends one kills what is still there some seconds later."""
+"""For a proof once a signal has ended the search: whoever sends one kills what is still there
+some seconds later.
+"""
 
 
-def prove(path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False) -> Solution:
-    """Write the proof of an attempt's bound to a file; returns the solution, with a note where none could be written.
+def prove(
+    path: str, attempt: Any, found: Solution, context: Context, resumable: bool = False
+) -> Solution:
+    """Write the proof of an attempt's bound to a file; returns the solution, with a note where none
+    could be written.
 
-    resumable : also what a search that goes on from there asks for.   Raises StoreError where the file cannot be written,
-    VerificationError where the bound is not true (sets had the same fingerprint, or the search is wrong).   Ctrl-C and signals leave no
-    proof, and the solution.
+    resumable : also what a search that goes on from there asks for.   Raises StoreError where the
+        file cannot be written, VerificationError where the bound is not true (sets had the same
+        fingerprint, or the search is wrong).   Ctrl-C and signals leave no proof, and the solution.
     """
     if reason := _unprovable(attempt):
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
@@ -28,7 +35,12 @@ def prove(path: str, attempt: Any, found: Solution, context: Context, resumable:
     try:
         return _written(path, attempt, found, context, resumable)
     except KeyboardInterrupt as error:
-        return attrs.evolve(found, notes=(*found.notes, "no proof is written: it was interrupted"), finished=False, details=interrupted(error))
+        return attrs.evolve(
+            found,
+            notes=(*found.notes, "no proof is written: it was interrupted"),
+            finished=False,
+            details=interrupted(error),
+        )
 
 
 def interrupted(error: KeyboardInterrupt) -> dict[str, Any]:
@@ -37,7 +49,9 @@ def interrupted(error: KeyboardInterrupt) -> dict[str, Any]:
 
 
 def _hurried(progress: Any, ended: KeyboardInterrupt) -> Any:
-    """A listener for the proof of a search that a signal has ended: it interrupts what takes longer than is left then."""
+    """A listener for the proof of a search that a signal has ended: it interrupts what takes
+    longer than is left then.
+    """
     end = time.monotonic() + GRACE_SECONDS
 
     def tell(*what: Any) -> None:
@@ -53,18 +67,32 @@ def _unprovable(attempt: Any) -> str:
     units = attempt.units
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"
-    return "it would have to account for the dearest path (objective.price=max)" if units.worst else ""
+    return (
+        "it would have to account for the dearest path (objective.price=max)" if units.worst else ""
+    )
 
 
-def _written(path: str, attempt: Any, found: Solution, context: Context, resumable: bool) -> Solution:
+def _written(
+    path: str, attempt: Any, found: Solution, context: Context, resumable: bool
+) -> Solution:
     from arboretum.api import Extraction, Memo, ProofWriter
 
-    problem, units, asked, search = attempt.problem, attempt.units, attempt.asked, attempt.chosen.search
+    problem, units, asked, search = (
+        attempt.problem,
+        attempt.units,
+        attempt.asked,
+        attempt.chosen.search,
+    )
     tests, memo = range(problem.objects.n_tests), None
     remembered = search.remembered() if hasattr(search, "remembered") else None
     if remembered is not None:
-        memo, tests = Memo(*remembered), named(attempt, features_of(attempt, remembered[0].shape[1]))
-    with ProofWriter(path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed) as log:
+        memo, tests = (
+            Memo(*remembered),
+            named(attempt, features_of(attempt, remembered[0].shape[1])),
+        )
+    with ProofWriter(
+        path, problem, tests=tests, unit=units.loss_value / units.q, seed=context.seed
+    ) as log:
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(found.tree))
         bound = value if found.lower_bound >= found.value else min(value, search.lower)
@@ -78,14 +106,21 @@ def _written(path: str, attempt: Any, found: Solution, context: Context, resumab
         return found
     what = f"the proof shows {extraction.rules.value(shown):g} only"
     if asked.split <= 2 and not asked.light and asked.members <= 2:
-        raise VerificationError(f"{what}, but the search claims {found.lower_bound:g}: please report this, with {path!r}")
-    return attrs.evolve(found, notes=(*found.notes, f"{what}: it knows no leaf rule that forbids a test"))
+        raise VerificationError(
+            f"{what}, but the search claims {found.lower_bound:g}: please report this, with "
+            f"{path!r}"
+        )
+    return attrs.evolve(
+        found, notes=(*found.notes, f"{what}: it knows no leaf rule that forbids a test")
+    )
 
 
 def features_of(attempt: Any, n: int) -> list[int]:
     """The test, numbered as in ``attempt.tests``, that each of n features of the search is."""
     features = np.arange(n)
-    return attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[:, 0].tolist()
+    return attempt.chosen.tests(np.column_stack([features, 0 * features, features, features]))[
+        :, 0
+    ].tolist()
 
 
 def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
@@ -96,20 +131,32 @@ def named(attempt: Any, tests: list[int]) -> list[int | list[int]]:
 
 
 def resume(path: str, attempt: Any, context: Context) -> None:
-    """Let a search that has not begun go on from a proof: its bounds enter the memo, its tree is the first one.
+    """Let a search that has not begun go on from a proof: its bounds enter the memo, its tree is
+    the first one.
 
     Every record is checked before.  Raises StoreError, VerificationError or CapabilityError.
     """
     from arboretum.api import check_proof, read_proof, tree_of_proof
 
-    proof, search, problem, units = read_proof(path), attempt.chosen.search, attempt.problem, attempt.units
+    proof, search, problem, units = (
+        read_proof(path),
+        attempt.chosen.search,
+        attempt.problem,
+        attempt.units,
+    )
     if not hasattr(search, "resume"):  # no test divides the objects
         return
     tests = features_of(attempt, search.asked.n_features)
     if proof.header["tests"] != named(attempt, tests) or proof.unit != units.loss_value / units.q:
-        raise CapabilityError(f"solver.resume: {path!r} is the proof of another problem; its tests or its costs are others")
+        raise CapabilityError(
+            f"solver.resume: {path!r} is the proof of another problem; its tests or its "
+            "costs are others"
+        )
     check_proof(proof, problem, context.progress)
-    tree, number = tree_of_proof(proof.end["tree"], problem), {attempt.tests.rule(test): f for f, test in enumerate(tests)}
+    tree, number = (
+        tree_of_proof(proof.end["tree"], problem),
+        {attempt.tests.rule(test): f for f, test in enumerate(tests)},
+    )
     nodes = np.full((tree.n_nodes, 4), -1)
     nodes[:, 1] = 0
     for node in np.flatnonzero(~tree.is_leaf).tolist():

@@ -1,4 +1,6 @@
-"""Dense ranks of the values of columns: what a search over thresholds reads in place of the values."""
+"""Dense ranks of the values of columns: what a search over thresholds reads in place of the
+values.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from arboretum.kernels.presort import sort_columns
 
 @jit
 def rank_columns(order, shift, ranks):
-    """From sorted entries (row, and bit ``shift`` where a greater value follows) to ranks.   order, ranks : [columns, rows]."""
+    """From sorted entries (row, and bit ``shift`` where a greater value follows) to ranks.
+
+    order, ranks : [columns, rows].
+    """
     for f in range(len(order)):
         rank = np.int32(0)
         for entry in order[f]:
@@ -27,7 +32,9 @@ def ranks_of(values: np.ndarray) -> np.ndarray:
     shift = max(1, columns.shape[1].bit_length())
     order = np.empty(columns.shape, np.uint32 if shift < 31 else np.uint64)
     rows = np.arange(columns.shape[1], dtype=np.int32)
-    sort_columns(columns, columns.view(np.uint64), rows, np.empty(0, np.int64), shift, 0.0, order, 0)
+    sort_columns(
+        columns, columns.view(np.uint64), rows, np.empty(0, np.int64), shift, 0.0, order, 0
+    )
     ranks = np.empty(columns.shape, np.int32)
     rank_columns(order, shift, ranks)
     return ranks

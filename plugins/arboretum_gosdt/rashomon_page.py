@@ -1,4 +1,6 @@
-"""A page on a Rashomon set: how many trees there are, what they need, where they differ, and the best of them."""
+"""A page on a Rashomon set: how many trees there are, what they need, where they differ, and the
+best of them.
+"""
 
 from __future__ import annotations
 
@@ -38,51 +40,90 @@ details { margin: .5rem 0 } summary { cursor: pointer }
 
 
 def page_of(
-    details: Mapping[str, Any], values: Sequence[tuple[float, int]], doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]],
-    trees: Sequence[Tree], problem: Problem,
-) -> str:  # fmt: skip
+    details: Mapping[str, Any],
+    values: Sequence[tuple[float, int]],
+    doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]],
+    trees: Sequence[Tree],
+    problem: Problem,
+) -> str:
     """The page, as HTML that needs no other file.
 
-    details : of the solution.   values : (value, trees as good or better).   doubts : rows, shares of what trees say, and what holds, of groups
-    of equal rows.   trees : best first.
+    details : of the solution.
+    values : (value, trees as good or better).
+    doubts : rows, shares of what trees say, and what holds, of groups of equal rows.
+    trees : best first.
     """
     total, name = int(details["trees"]), problem.objects.table.name
     needed = [column for column, one in details["columns"].items() if one["by_all"]]
-    summary = f"{total:,} tree{'s' * (total != 1)} of a value from {details['least']:g} to {details['most']:g}. "
-    summary += f"All of them ask {', '.join(needed)}." if needed else "No column is asked by all of them."
+    summary = (
+        f"{total:,} tree{'s' * (total != 1)} of a value from {details['least']:g} to "
+        f"{details['most']:g}. "
+    )
+    summary += (
+        f"All of them ask {', '.join(needed)}." if needed else "No column is asked by all of them."
+    )
     title = f"Good trees for {name}"
     return PAGE.substitute(
-        title=escape(title), summary=escape(summary), counts=_counts(values, name), columns=_columns(details),
-        rows=_rows(doubts), trees="".join(_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
-    )  # fmt: skip
+        title=escape(title),
+        summary=escape(summary),
+        counts=_counts(values, name),
+        columns=_columns(details),
+        rows=_rows(doubts),
+        trees="".join(_tree(number, tree, problem) for number, tree in enumerate(trees, 1)),
+    )
 
 
 def _counts(values: Sequence[tuple[float, int]], name: str) -> str:
     if len(values) == 1:
         return f"<p>All have the value {values[0][0]:g}.</p>"
-    line = Line("trees", [value for value, _ in values], [float(trees) for _, trees in values], marked=len(values) < 30)
+    line = Line(
+        "trees",
+        [value for value, _ in values],
+        [float(trees) for _, trees in values],
+        marked=len(values) < 30,
+    )
     axis = Axis("trees", log=values[-1][1] > 100)
-    return charts.chart_svg(LineChart(f"Trees for {name}, by what they are worth", [line], Axis("value at most"), axis))
+    return charts.chart_svg(
+        LineChart(f"Trees for {name}, by what they are worth", [line], Axis("value at most"), axis)
+    )
 
 
 def _columns(details: Mapping[str, Any]) -> str:
     used = {column: one for column, one in details["columns"].items() if one["asked"] > 0}
-    spans = {column: (one["importance_from"], one["importance_to"]) for column, one in used.items() if details["compared"]}
+    spans = {
+        column: (one["importance_from"], one["importance_to"])
+        for column, one in used.items()
+        if details["compared"]
+    }
     low = min((least for least, _ in spans.values()), default=0.0)
     width = max((most for _, most in spans.values()), default=0.0) - low or 1.0
     lines = []
-    for column, one in sorted(used.items(), key=lambda pair: (-pair[1]["asked"], -spans.get(pair[0], (0.0, 0.0))[1])):
+    for column, one in sorted(
+        used.items(), key=lambda pair: (-pair[1]["asked"], -spans.get(pair[0], (0.0, 0.0))[1])
+    ):
         cells = f"<td>{escape(column)}</td><td class=n>{one['asked']:.1%}</td>"
         if spans:
             least, most = spans[column]
             start, length = (least - low) / width, (most - least) / width
             bar = f'<span style="margin-left:{start:.1%};width:{length:.1%}"></span>'
-            cells += f"<td class=n>{least:.4f}</td><td class=n>{most:.4f}</td><td><span class=scale>{bar}</span></td>"
+            cells += (
+                f"<td class=n>{least:.4f}</td><td class=n>{most:.4f}</td><td><span "
+                f"class=scale>{bar}</span></td>"
+            )
         lines.append(f"<tr>{cells}</tr>")
-    told, more = (IMPORTANCE.format(details["compared"]), "<th class=n>importance from</th><th class=n>to</th><th></th>") if spans else ("", "")
+    told, more = (
+        (
+            IMPORTANCE.format(details["compared"]),
+            "<th class=n>importance from</th><th class=n>to</th><th></th>",
+        )
+        if spans
+        else ("", "")
+    )
     head = f"<tr><th>column</th><th class=n>trees that ask it</th>{more}</tr>"
     unused = [column for column in details["columns"] if column not in used]
-    return f"{told}<table>{head}{''.join(lines)}</table>" + (f"<p>Asked by none: {escape(', '.join(unused))}.</p>" if unused else "")
+    return f"{told}<table>{head}{''.join(lines)}</table>" + (
+        f"<p>Asked by none: {escape(', '.join(unused))}.</p>" if unused else ""
+    )
 
 
 def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> str:
@@ -90,9 +131,17 @@ def _rows(doubts: Sequence[tuple[int, Mapping[str, float], Sequence[str]]]) -> s
         return "<p>They agree on every row.</p>"
     lines = []
     for rows, shares, held in doubts:
-        answers = ", ".join(f"<span>{escape(answer)}: {_share(share)}</span>" for answer, share in sorted(shares.items(), key=lambda pair: -pair[1]))
-        lines.append(f"<tr><td class=n>{rows}</td><td>{answers}</td><td>{escape(', '.join(held))}</td></tr>")
-    return "<table><tr><th class=n>rows</th><th>share of trees that say</th><th>what holds for them</th></tr>" + "".join(lines) + "</table>"
+        answers = ", ".join(
+            f"<span>{escape(answer)}: {_share(share)}</span>"
+            for answer, share in sorted(shares.items(), key=lambda pair: -pair[1])
+        )
+        lines.append(
+            f"<tr><td class=n>{rows}</td><td>{answers}</td><td>{escape(', '.join(held))}</td></tr>"
+        )
+    return (
+        "<table><tr><th class=n>rows</th><th>share of trees that say</th><th>what holds for "
+        "them</th></tr>" + "".join(lines) + "</table>"
+    )
 
 
 def _share(share: float) -> str:
@@ -102,6 +151,8 @@ def _share(share: float) -> str:
 
 def _tree(number: int, tree: Tree, problem: Problem) -> str:
     value = problem.parts.objective.value(tree, problem)
-    title = f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"
+    title = (
+        f"Tree {number}: value {value:g}, {tree.n_leaves} lea{'f' if tree.n_leaves == 1 else 'ves'}"
+    )
     opened = " open" if number == 1 else ""
     return f"<details{opened}><summary>{title}</summary>{tree.to_svg(max_leaves=LEAVES)}</details>"

@@ -1,4 +1,6 @@
-"""Brute force over every tree of a tiny table: the slow truth of this plugin.  Shares no code with any search."""
+"""Brute force over every tree of a tiny table: the slow truth of this plugin.  Shares no code
+with any search.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ import attrs
 class Asked:
     """What is minimised, and over which trees: loss + lam · leaves + mu · price.
 
-    worst : the dearest path counts, else the mean price over the mass.   depth, leaves : at most, None: any.   least : objects in
-    every branch.   split : objects that a node needs to be divided.
+    worst : the dearest path counts, else the mean price over the mass.
+    depth, leaves : at most, None: any.
+    least : objects in every branch.
+    split : objects that a node needs to be divided.
     """
 
     lam: Any = 0
@@ -28,21 +32,33 @@ class Asked:
 
 
 def minimum(
-    outcome: Sequence[Sequence[int]], cost: Sequence[Sequence[Any]], asked: Asked, *,
-    price: Sequence[Any] = (), mass: Sequence[Any] = (), count: Sequence[int] = (),
-) -> Any:  # fmt: skip
-    """The least value over all trees, by trying them all; None where no tree is allowed, which cannot be (a leaf always is).
+    outcome: Sequence[Sequence[int]],
+    cost: Sequence[Sequence[Any]],
+    asked: Asked,
+    *,
+    price: Sequence[Any] = (),
+    mass: Sequence[Any] = (),
+    count: Sequence[int] = (),
+) -> Any:
+    """The least value over all trees, by trying them all; None where no tree is allowed, which
+    cannot be (a leaf always is).
 
-    outcome[u][f] : of object u under test f, 0 or 1.   cost[u][k] : what u adds to the loss where its leaf says k.   price[f],
-    mass[u], count[u] : 0, 1 and 1 where nothing is given.
+    outcome[u][f] : of object u under test f, 0 or 1.   cost[u][k] : what u adds to the loss where
+    its leaf says k.   price[f], mass[u], count[u] : 0, 1 and 1 where nothing is given.
     """
     n, tests = len(outcome), range(len(outcome[0]) if outcome else 0)
-    price, mass, count = list(price) or [0] * len(tests), list(mass) or [1] * n, list(count) or [1] * n
+    price, mass, count = (
+        list(price) or [0] * len(tests),
+        list(mass) or [1] * n,
+        list(count) or [1] * n,
+    )
     total = sum(mass)
 
     @cache
     def trees(objects: frozenset[int], depth: int) -> frozenset[tuple[Any, int, Any]]:
-        """(loss and expected price, leaves, price of the dearest path) of every tree on these objects."""
+        """(loss and expected price, leaves, price of the dearest path) of every tree on these
+        objects.
+        """
         found = {(min(sum(cost[u][k] for u in objects) for k in range(len(cost[0]))), 1, 0)}
         if depth == 0 or sum(count[u] for u in objects) < asked.split:
             return frozenset(found)
@@ -51,12 +67,21 @@ def minimum(
             parts = [part for part in (one, objects - one)]
             if any(not part or sum(count[u] for u in part) < asked.least for part in parts):
                 continue
-            paid = 0 if asked.worst else asked.mu * price[f] * Fraction(sum(mass[u] for u in objects)) / total
+            paid = (
+                0
+                if asked.worst
+                else asked.mu * price[f] * Fraction(sum(mass[u] for u in objects)) / total
+            )
             for a, leaves_a, way_a in trees(parts[0], depth - 1):
                 for b, leaves_b, way_b in trees(parts[1], depth - 1):
                     found.add((a + b + paid, leaves_a + leaves_b, price[f] + max(way_a, way_b)))
         return frozenset(found)
 
-    every = trees(frozenset(range(n)), len(tests) if asked.depth is None else min(asked.depth, len(tests)))
+    every = trees(
+        frozenset(range(n)), len(tests) if asked.depth is None else min(asked.depth, len(tests))
+    )
     lawful = [tree for tree in every if asked.leaves is None or tree[1] <= asked.leaves]
-    return min(loss + asked.lam * leaves + (asked.mu * way if asked.worst else 0) for loss, leaves, way in lawful)
+    return min(
+        loss + asked.lam * leaves + (asked.mu * way if asked.worst else 0)
+        for loss, leaves, way in lawful
+    )

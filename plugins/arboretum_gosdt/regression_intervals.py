@@ -1,4 +1,6 @@
-"""The least cost of dividing sorted targets into intervals: no tree of as many leaves costs less (numba kernels)."""
+"""The least cost of dividing sorted targets into intervals: no tree of as many leaves costs less
+(numba kernels).
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,21 @@ def segment(table, prefix, i, j):
         else:
             high = middle
     y = (prefix[1, low + 1] - prefix[1, low]) / (prefix[0, low + 1] - prefix[0, low])
-    return table.scale[0] * (prefix[1, j] + prefix[1, i] - 2 * prefix[1, low] - y * (prefix[0, j] + prefix[0, i] - 2 * prefix[0, low]))
+    return table.scale[0] * (
+        prefix[1, j]
+        + prefix[1, i]
+        - 2 * prefix[1, low]
+        - y * (prefix[0, j] + prefix[0, i] - 2 * prefix[0, low])
+    )
 
 
 @jit(borrow=True)
 def intervals(table, scratch, objects, price):
-    """The least cost of a division of sorted objects into intervals, each of which costs ``price`` more.
+    """The least cost of a division of sorted objects into intervals, each of which costs ``price``
+    more.
 
-    The cost of intervals is Monge, so that the best last interval never begins earlier for a longer list: what begins where is kept in a queue.
+    The cost of intervals is Monge, so that the best last interval never begins earlier for a longer
+    list: what begins where is kept in a queue.
     """
     n, prefix, best, queue = len(objects), scratch.prefix, scratch.prefix[3], scratch.queue
     prefix[:3, 0] = 0.0
@@ -47,14 +56,18 @@ def intervals(table, scratch, objects, price):
         low = np.int64(n + 1)
         while end > begin:
             last, since = queue[0, end - 1], max(queue[1, end - 1], j + 1)
-            if since <= n and best[j] + segment(table, prefix, j, since) <= best[last] + segment(table, prefix, last, since):
+            if since <= n and best[j] + segment(table, prefix, j, since) <= best[last] + segment(
+                table, prefix, last, since
+            ):
                 low = since
                 end -= 1
                 continue
             high, low = low, max(since, j + 1)
             while low < high:
                 middle = (low + high) // 2
-                if best[j] + segment(table, prefix, j, middle) <= best[last] + segment(table, prefix, last, middle):
+                if best[j] + segment(table, prefix, j, middle) <= best[last] + segment(
+                    table, prefix, last, middle
+                ):
                     high = middle
                 else:
                     low = middle + 1

@@ -1,4 +1,6 @@
-"""What the tests of a set of rows, and their pairs, say of the least errors of one and two leaves on every side (numba kernels)."""
+"""What the tests of a set of rows, and their pairs, say of the least errors of one and two
+leaves on every side (numba kernels).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,15 @@ NEVER = np.int64(1) << 60
 class Table(NamedTuple):
     """What is searched, sorted by target.
 
-    outcome : uint8[objects, tests], 0 or 1.   weight, total, square : int64[objects], Σ w, Σ w y, and at least scale · Σ w y² (see above; of
-    absolute errors what the equal rows of an object cost whatever is said, at the first of them).   worst : int64[objects], the most that an object can add to a tree.   rows : int64[objects].
-    keys : int64[objects, 2], random.   numbers : int64, see the names below.   scale : float64[1].
+    outcome : uint8[objects, tests], 0 or 1.
+    weight, total, square : int64[objects], Σ w, Σ w y, and at least scale · Σ w y² (see above; of
+        absolute errors what the equal rows of an object cost whatever is said, at the first of
+        them).
+    worst : int64[objects], the most that an object can add to a tree.
+    rows : int64[objects].
+    keys : int64[objects, 2], random.
+    numbers : int64, see the names below.
+    scale : float64[1].
     """
 
     outcome: np.ndarray
@@ -32,17 +40,25 @@ class Table(NamedTuple):
 
 
 P, LEAST, ABSOLUTE, SIMILAR, SLACK, SHIFT = range(6)
-"""Price of a leaf; rows that a side needs; 1 for absolute errors; 1 where bounds of similar sets hold; what rounding may add to a bound; by how many
-bits Σ w y is moved where it is counted in one number with Σ w, 0: they do not fit into one."""
+"""Price of a leaf; rows that a side needs; 1 for absolute errors; 1 where bounds of similar sets
+hold; what rounding may add to a bound; by how many bits Σ w y is moved where it is counted in one
+number with Σ w, 0: they do not fit into one.
+"""
 
 
 class Levels(NamedTuple):
-    """The sets on the way from the root, one level a row; sides are that of outcome 1, then the other.
+    """The sets on the way from the root, one level a row; sides are that of outcome 1, then the
+    other.
 
-    objects : int64, first : int64[levels + 1], those of each set.   node : int64[levels, N_NODE].   test : int64[levels, tests], those that divide it.
-    low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at least and at most.   child : int64[levels, 2, tests, 2],
-    keys.   weight : int64[levels, 2, tests], ``worst`` of a side.   near : int64[levels, tests²], of what two tests share.   seen : uint8[levels,
-    2, tests], whether intervals were looked at.
+    objects : int64, first : int64[levels + 1], those of each set.
+    node : int64[levels, N_NODE].
+    test : int64[levels, tests], those that divide it.
+    low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at
+        least and at most.
+    child : int64[levels, 2, tests, 2], keys.
+    weight : int64[levels, 2, tests], ``worst`` of a side.
+    near : int64[levels, tests²], of what two tests share.
+    seen : uint8[levels, 2, tests], whether intervals were looked at.
     """
 
     objects: np.ndarray
@@ -58,15 +74,25 @@ class Levels(NamedTuple):
 
 
 N_NODE = 13
-WIDTH, BUDGET, BEST, LEAF, DEPTH, LEAVES, CHILD, SIDE, SHARE, KEY_1, KEY_2, FIRST, GIVEN = range(N_NODE)
-"""Tests of a set; what its tree may cost; least cost known; cost of a leaf; remaining depth; leaves, 0: any number; test, side and its leaves that
-are being solved (NEW: nothing was done yet); fingerprint; first test of the best tree (−1: a leaf) and the leaves given to its side of outcome 1."""
+WIDTH, BUDGET, BEST, LEAF, DEPTH, LEAVES, CHILD, SIDE, SHARE, KEY_1, KEY_2, FIRST, GIVEN = range(
+    N_NODE
+)
+"""Tests of a set; what its tree may cost; least cost known; cost of a leaf; remaining depth;
+leaves, 0: any number; test, side and its leaves that are being solved (NEW: nothing was done yet);
+fingerprint; first test of the best tree (−1: a leaf) and the leaves given to its side of outcome 1.
+"""
 NEW = -2
 
 
 class Scratch(NamedTuple):
-    """Room.   sums : int64[7, tests], whole : int64[7].   both : int64[3, tests²] (weight, total, worst).   mask : int64[tests].   two : float64[2, tests].
-    cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.   prefix : float64[4, objects + 1].   queue : int64[2, objects + 1].
+    """Room.
+
+    sums : int64[7, tests], whole : int64[7].
+    both : int64[3, tests²] (weight, total, worst).
+    mask : int64[tests].
+    two : float64[2, tests]. cells : float64[3, tests, 2, 2, tests + 1], of absolute errors.
+    prefix : float64[4, objects + 1].
+    queue : int64[2, objects + 1].
     """
 
     sums: np.ndarray
@@ -104,7 +130,9 @@ def leaf_cost(table, objects):
 
 @jit(inner=True, borrow=True)
 def count_tests(table, levels, scratch, d):
-    """Sums over each test's objects with outcome 1, and the tests that divide the set; returns how many."""
+    """Sums over each test's objects with outcome 1, and the tests that divide the set; returns
+    how many.
+    """
     sums, whole, mask, tests = scratch.sums, scratch.whole, scratch.mask, table.outcome.shape[1]
     sums[:], whole[:] = 0, 0
     for at in range(levels.first[d], levels.first[d + 1]):
@@ -113,7 +141,15 @@ def count_tests(table, levels, scratch, d):
             mask[f] = -np.int64(table.outcome[r, f])
         for c in range(7):
             value = table.rows[r] if c == 6 else table.weight[r]
-            value = table.total[r] if c == 1 else table.square[r] if c == 2 else table.worst[r] if c == 3 else value
+            value = (
+                table.total[r]
+                if c == 1
+                else table.square[r]
+                if c == 2
+                else table.worst[r]
+                if c == 3
+                else value
+            )
             value = table.keys[r, c - 4] if c == 4 or c == 5 else value
             whole[c] += value
             row = sums[c]
@@ -138,8 +174,16 @@ def add(sums, value, mask):
 
 @jit(inner=True, borrow=True)
 def count_pairs(table, levels, scratch, d, m, deep):
-    """both[c, i, j] : sums over the objects with outcome 1 of both tests.   deep : whether ``worst`` is asked, too."""
-    both, mask, shift, absolute = scratch.both, scratch.mask, table.numbers[SHIFT], table.numbers[ABSOLUTE] != 0
+    """both[c, i, j] : sums over the objects with outcome 1 of both tests.
+
+    deep : whether ``worst`` is asked, too.
+    """
+    both, mask, shift, absolute = (
+        scratch.both,
+        scratch.mask,
+        table.numbers[SHIFT],
+        table.numbers[ABSOLUTE] != 0,
+    )
     two = shift == 0 and not absolute
     for c in range(3):
         for k in range(m * m):
@@ -149,7 +193,11 @@ def count_pairs(table, levels, scratch, d, m, deep):
         r = levels.objects[at]
         for i in range(m):
             mask[i] = -np.int64(table.outcome[r, levels.test[d, i]])
-        w, s, v = (table.total[r] << shift) + table.weight[r] if shift > 0 else table.weight[r], table.total[r], table.worst[r]
+        w, s, v = (
+            (table.total[r] << shift) + table.weight[r] if shift > 0 else table.weight[r],
+            table.total[r],
+            table.worst[r],
+        )
         for i in range(m):
             if mask[i] != 0:
                 add(weight[i * m + i : i * m + m], w, mask[i:m])
@@ -185,11 +233,21 @@ def two_levels(table, levels, scratch, d):
     for f in range(tests):
         sums[0, f], sums[1, f] = scratch.both[0, f * tests + f], scratch.both[1, f * tests + f]
     squared_twos(table, scratch, tests)
-    node[LEAF] = node[BEST] = square - np.int64(gain(scale, np.float64(whole[1]), np.float64(whole[0]))) + p
+    node[LEAF] = node[BEST] = (
+        square - np.int64(gain(scale, np.float64(whole[1]), np.float64(whole[0]))) + p
+    )
     for f in range(tests):
         if 0 < sums[0, f] < whole[0]:
-            one, rest = gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f])), gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f]))
-            cost = square + 2 * p - max(np.int64(one), np.int64(two[0, f]) - p) - max(np.int64(rest), np.int64(two[1, f]) - p)
+            one, rest = (
+                gain(scale, np.float64(sums[1, f]), np.float64(sums[0, f])),
+                gain(scale, np.float64(whole[1] - sums[1, f]), np.float64(whole[0] - sums[0, f])),
+            )
+            cost = (
+                square
+                + 2 * p
+                - max(np.int64(one), np.int64(two[0, f]) - p)
+                - max(np.int64(rest), np.int64(two[1, f]) - p)
+            )
             if cost < node[BEST]:
                 node[BEST], node[FIRST], node[GIVEN] = cost, f, node[LEAVES] // 2
 
@@ -209,14 +267,18 @@ def squared_twos(table, scratch, m):
             w, s = np.float64(weight[begin + j]), np.float64(total[begin + j])
             w_j, s_j = np.float64(sums[0, j]), np.float64(sums[1, j])
             inside = gain(scale, s, w) + gain(scale, s_j - s, w_j - w)
-            outside = gain(scale, s_i - s, w_i - w) + gain(scale, all_s - s_i - s_j + s, all_w - w_i - w_j + w)
+            outside = gain(scale, s_i - s, w_i - w) + gain(
+                scale, all_s - s_i - s_j + s, all_w - w_i - w_j + w
+            )
             one[j] = inside if inside > one[j] else one[j]
             rest[j] = outside if outside > rest[j] else rest[j]
 
 
 @jit(inner=True, borrow=True)
 def absolute_cells(table, levels, scratch, d, m):
-    """cells[2, i, a, b, j] : Σ w |y − median| of the objects with outcome a of test i and b of test j > i; j = m: of a side alone."""
+    """cells[2, i, a, b, j] : Σ w |y − median| of the objects with outcome a of test i and b of
+    test j > i; j = m: of a side alone.
+    """
     mask, cells = scratch.mask, scratch.cells
     for c in range(3):
         for i in range(m):
@@ -231,7 +293,11 @@ def absolute_cells(table, levels, scratch, d, m):
             mask[m] = 1
             for i in range(m):
                 for b in range(2):
-                    whole, run, loss = cells[0, i, mask[i], b], cells[1, i, mask[i], b], cells[2, i, mask[i], b]
+                    whole, run, loss = (
+                        cells[0, i, mask[i], b],
+                        cells[1, i, mask[i], b],
+                        cells[2, i, mask[i], b],
+                    )
                     for j in range(i + 1, m + 1):
                         mine = np.float64(mask[j] if b == 1 else 1 - mask[j])
                         if turn == 0:

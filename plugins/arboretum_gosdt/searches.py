@@ -14,7 +14,9 @@ from arboretum.api import CapabilityError, Context, Problem
 from arboretum_gosdt.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
 
 MANY_TESTS = 700
-"""From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are alike."""
+"""From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are
+alike.
+"""
 WEIGHTS = (1 << 31) - 2
 """Of all objects together, in losses: what lanes of 32 bits hold."""
 
@@ -27,11 +29,17 @@ class Search(Protocol):
     subproblems: int
     bytes_used: int
 
-    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
-        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``tell(lower, upper)`` as they improve."""
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
+        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``tell(lower,
+        upper)`` as they improve.
+        """
 
     def tree(self) -> np.ndarray:
-        """int64[nodes, 4]: (feature or column, −1 for a leaf; cut; node of outcome 1 or rank ≤ cut; the other), root first."""
+        """int64[nodes, 4]: (feature or column, −1 for a leaf; cut; node of outcome 1 or rank ≤
+        cut; the other), root first.
+        """
 
 
 class Which(enum.Enum):
@@ -46,9 +54,13 @@ class Which(enum.Enum):
 
 @attrs.frozen
 class Asked:
-    """Over which trees is minimised.   depth, leaves : at most, None: any.   least : rows in every branch.
+    """Over which trees is minimised.
 
-    split, light, members : a node of fewer rows, of at most that weight, or of fewer objects is a leaf, by the leaf rule.
+    depth, leaves : at most, None: any.
+    least : rows in every branch.
+
+    split, light, members : a node of fewer rows, of at most that weight, or of fewer objects is a
+        leaf, by the leaf rule.
     """
 
     depth: int | None
@@ -64,22 +76,40 @@ class Asked:
         parts = problem.parts
         rule, limits = parts.leaf_rule(counting_objects=True, obeyed=obeyed), parts.limits()
         if rule.delta is not None:
-            raise CapabilityError("solver gosdt knows no leaf rule that looks at impurities; leave stopping=impurity out")
+            raise CapabilityError(
+                "solver gosdt knows no leaf rule that looks at impurities; leave "
+                "stopping=impurity out"
+            )
         light = rule.levels(float(problem.objects.weight.sum()))[0]
-        return Asked(limits.max_depth, limits.max_leaves, limits.min_leaf, rule.min_split, light, rule.min_objects)
+        return Asked(
+            limits.max_depth,
+            limits.max_leaves,
+            limits.min_leaf,
+            rule.min_split,
+            light,
+            rule.min_objects,
+        )
 
     @property
     def only_depth(self) -> bool:
         """Whether nothing but the depth is limited."""
-        return self.leaves is None and self.least <= 1 and self.split <= 2 and not self.light and self.members <= 2
+        return (
+            self.leaves is None
+            and self.least <= 1
+            and self.split <= 2
+            and not self.light
+            and self.members <= 2
+        )
 
 
 @attrs.frozen(eq=False)
 class Chosen:
     """A search, and how its results are read.
 
-    base : losses that every tree makes besides.   tests : a search's nodes (int64[nodes, 4]) → int64[nodes, 3], (the problem's test
-    or −1, node of outcome 1, node of outcome 0).   objects : how many different ones there are.
+    base : losses that every tree makes besides.
+    tests : a search's nodes (int64[nodes, 4]) → int64[nodes, 3], (the problem's test or −1, node of
+        outcome 1, node of outcome 0).
+    objects : how many different ones there are.
     """
 
     search: Search
@@ -89,10 +119,15 @@ class Chosen:
 
 
 def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
-    """The search that is used where ``which`` is asked for.  Raises CapabilityError where the one named does not know the limits."""
+    """The search that is used where ``which`` is asked for.  Raises CapabilityError where the
+    one named does not know the limits.
+    """
     few = asked.only_depth and len(tests.column) > 0
     fits = few and not units.price_value
-    small = max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum())) <= WEIGHTS
+    small = (
+        max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum()))
+        <= WEIGHTS
+    )
     able = {
         Which.sparse: few and small and units.p > 0 and not units.worst,
         Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
@@ -100,21 +135,42 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
         Which.general: True,
     }
     if which is Which.auto:
-        fast = [Which.sparse, *([Which.intervals] if len(tests.column) >= MANY_TESTS else []), Which.limited, Which.general]
+        fast = [
+            Which.sparse,
+            *([Which.intervals] if len(tests.column) >= MANY_TESTS else []),
+            Which.limited,
+            Which.general,
+        ]
         return next(one for one in fast if able[one])
     if not able[which]:
-        knows = "objective.lam > 0, expected prices and a limit on depth" if which is Which.sparse else "objective.lam=0 with a limit on depth"
-        raise CapabilityError(f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto")
+        knows = (
+            "objective.lam > 0, expected prices and a limit on depth"
+            if which is Which.sparse
+            else "objective.lam=0 with a limit on depth"
+        )
+        raise CapabilityError(
+            f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto"
+        )
     return which
 
 
 def choose(
-    problem: Problem, asked: Asked, tests: Tests, units: Units, which: Which, context: Context, without: tuple[str, ...] = (),
+    problem: Problem,
+    asked: Asked,
+    tests: Tests,
+    units: Units,
+    which: Which,
+    context: Context,
+    without: tuple[str, ...] = (),
     threads: int = 1,
 ) -> Chosen:
-    """Prepare the problem for a search.   without : its bounds that are not used.   threads : of the sparse search.
+    """Prepare the problem for a search.
 
-    Raises CapabilityError where the one that was named does not know its limits, or knows no such bound; BudgetError where it cannot begin.
+    without : its bounds that are not used.
+    threads : of the sparse search.
+
+    Raises CapabilityError where the one that was named does not know its limits, or knows no such
+    bound; BudgetError where it cannot begin.
     """
     which = kind_of(which, asked, tests, units)
     known = bounds_of(which)
@@ -148,7 +204,14 @@ def bounds_of(which: Which) -> tuple[str, ...]:
     return ("similarity", "cells", "greedy") if which is Which.limited else ()
 
 
-def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str, ...], threads: int, context: Context) -> Search:
+def _on_bits(
+    which: Which,
+    merged: Merged,
+    depth: int | None,
+    without: tuple[str, ...],
+    threads: int,
+    context: Context,
+) -> Search:
     prepared, units = merged.prepared, merged.units
     if which is Which.sparse:
         from arboretum_gosdt.sparse import SparseSearch
@@ -161,32 +224,60 @@ def _on_bits(which: Which, merged: Merged, depth: int | None, without: tuple[str
             return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
         from arboretum_gosdt.sparse_team import SparseTeam
 
-        return SparseTeam(threads, *asked, **priced, memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads)
+        return SparseTeam(
+            threads,
+            *asked,
+            **priced,
+            memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads,
+        )
     from arboretum_gosdt.limited import LimitedSearch
 
-    deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)  # no tree asks more on a path
-    return LimitedSearch(prepared.bits, prepared.weights, len(prepared.tests), deepest, **dict.fromkeys(without, False))
+    # no tree asks more on a path
+    deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)
+    return LimitedSearch(
+        prepared.bits,
+        prepared.weights,
+        len(prepared.tests),
+        deepest,
+        **dict.fromkeys(without, False),
+    )
 
 
 def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context: Context) -> Search:
     from arboretum_gosdt.general import GeneralSearch, Rules
     from arboretum_gosdt.known import ANY, Bounds
 
-    needed = 2 * len(merged.bits) * len(merged.tests)  # a byte per outcome, and once more while they are made
+    # a byte per outcome, and once more while they are made
+    needed = 2 * len(merged.bits) * len(merged.tests)
     context.look(LAYING * needed)
-    context.room(needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search")
+    context.room(
+        needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search"
+    )
     bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
     # masses are whole: a node is light where its mass is at most this
-    light = math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum())) if asked.light else 0
-    return GeneralSearch(merged, units.p, units.q, Rules(bounds, asked.least, asked.split, light, asked.members, units.worst))
+    light = (
+        math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum()))
+        if asked.light
+        else 0
+    )
+    return GeneralSearch(
+        merged,
+        units.p,
+        units.q,
+        Rules(bounds, asked.least, asked.split, light, asked.members, units.worst),
+    )
 
 
-def _intervals(problem: Problem, asked: Asked, tests: Tests, units: Units, context: Context) -> Chosen:
+def _intervals(
+    problem: Problem, asked: Asked, tests: Tests, units: Units, context: Context
+) -> Chosen:
     from arboretum_gosdt.intervals import IntervalSearch
 
     ranked = merge_ranks(problem, tests, units, context)
     context.look(LAYING * ranked.ranks.size)
-    search = IntervalSearch(ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1)))
+    search = IntervalSearch(
+        ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1))
+    )
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 3, 2]]  # what is above the cut has outcome 1

@@ -1,15 +1,44 @@
-"""What the nodes of a sparse search say of one another, and trees of few leaves below a child (numba kernels)."""
+"""What the nodes of a sparse search say of one another, and trees of few leaves below a child
+(numba kernels).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse_lanes import best_of_two, has_prices, leaf_candidates, lowest_bit, mask_of
+from arboretum_gosdt.sparse_lanes import (
+    best_of_two,
+    has_prices,
+    leaf_candidates,
+    lowest_bit,
+    mask_of,
+)
 from arboretum_gosdt.sparse_node import (
-    BOUNDS, CHEAPEST, CHILD, DEPTH, DIVIDED, LANES, LEAF, LOSS, NEVER, N_FEATURES, PATH, PLANES, SIDE, SIMILAR, STRIDE,
-    SUMMED, SUPPORT, TWO_0, TWO_1, UNLIMITED, cells, paid_for, words_of,
-)  # fmt: skip
+    BOUNDS,
+    CHEAPEST,
+    CHILD,
+    DEPTH,
+    DIVIDED,
+    LANES,
+    LEAF,
+    LOSS,
+    NEVER,
+    N_FEATURES,
+    PATH,
+    PLANES,
+    SIDE,
+    SIMILAR,
+    STRIDE,
+    SUMMED,
+    SUPPORT,
+    TWO_0,
+    TWO_1,
+    UNLIMITED,
+    cells,
+    paid_for,
+    words_of,
+)
 
 
 LONGEST = 5_000_000
@@ -20,15 +49,27 @@ LONGEST = 5_000_000
 def inherit(data, levels, scratch, d):
     """Bounds of the children of the node of level d from those of its parent's children.
 
-    Child T of the parent has the rows of child S of the same literal here, and those that the other side of the parent's test
-    took away: a tree for S serves T at their cost, or with a leaf for them, one level deeper (as in ``spread_bound``).
+    Child T of the parent has the rows of child S of the same literal here, and those that the other
+    side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
+    them, one level deeper (as in ``spread_bound``).
     """
-    q, p, support, above = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d - 1]
+    q, p, support, above = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[SUPPORT],
+        levels.node[d - 1],
+    )
     path, asked = levels.node[d, PATH], levels.features[d - 1, above[CHILD]]
     cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
     if above[DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
         support = NEVER
-    wide, stride, n, found, lane = above[STRIDE], levels.node[d, STRIDE], levels.node[d, N_FEATURES], scratch.cells, levels.lane[d]
+    wide, stride, n, found, lane = (
+        above[STRIDE],
+        levels.node[d, STRIDE],
+        levels.node[d, N_FEATURES],
+        scratch.cells,
+        levels.lane[d],
+    )
     upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
     for side in range(2):
         gone = 0 if side == 1 else 2 * wide
@@ -39,7 +80,10 @@ def inherit(data, levels, scratch, d):
             if has_prices(data.price):
                 less = q * (loss + saved) + path * scratch.gone[old if side == 1 else wide + old]
                 if support != NEVER:
-                    less = min(less, p + q * loss + data.price[asked] * levels.mass[d - 1, side * wide + old])
+                    less = min(
+                        less,
+                        p + q * loss + data.price[asked] * levels.mass[d - 1, side * wide + old],
+                    )
             bound = levels.low[d - 1, side * wide + old] - less
             many[place] = bound
             low[place] = max(low[place], min(bound, upper[place]))
@@ -47,43 +91,78 @@ def inherit(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def spread_bound(data, levels, scratch, d, i, side, value):
-    """A bound of child (side, i) bounds the children of other features, which have most of its rows.
+    """A bound of child (side, i) bounds the children of other features, which have most of its
+    rows.
 
-    With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S (similar support, B.10).  Or
-    T is divided by S's literal first, and T ∖ S becomes a leaf: its loss and a leaf, one level deeper.
+    With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S
+    (similar support, B.10).  Or T is divided by S's literal first, and T ∖ S becomes a leaf: its
+    loss and a leaf, one level deeper.
     """
-    q, p, support, stride = data.numbers[LOSS], data.numbers[LEAF], data.numbers[SUPPORT], levels.node[d, STRIDE]
+    q, p, support, stride = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[SUPPORT],
+        levels.node[d, STRIDE],
+    )
     if data.numbers[BOUNDS] & SIMILAR == 0:
         return
     cells(data, levels, scratch, d, i, side)
     if levels.node[d, DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
         support = NEVER
-    upper, low, many, pair, found = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], scratch.cells
+    upper, low, many, pair, found = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        scratch.cells,
+    )
     mass, path = levels.mass[d], levels.node[d, PATH]
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
         if has_prices(data.price):
             for f in range(stride):
-                loss, saved, place = np.int64(found[out + f]), np.int64(found[out + stride + f]), other * stride + f
+                loss, saved, place = (
+                    np.int64(found[out + f]),
+                    np.int64(found[out + stride + f]),
+                    other * stride + f,
+                )
                 less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
                 if support != NEVER and f < levels.node[d, N_FEATURES]:
-                    less = min(less, p + q * loss + data.price[levels.features[d, f]] * mass[side * stride + i])
+                    less = min(
+                        less,
+                        p + q * loss + data.price[levels.features[d, f]] * mass[side * stride + i],
+                    )
                 many[place] = max(many[place], value - less)
                 low[place] = max(low[place], min(value - less, upper[place]))
             continue
         for f in range(stride):
-            loss, saved, place = np.int64(found[out + f]), np.int64(found[out + stride + f]), other * stride + f
+            loss, saved, place = (
+                np.int64(found[out + f]),
+                np.int64(found[out + stride + f]),
+                other * stride + f,
+            )
             bound = value - (p + q * loss if saved >= support else q * (loss + saved))
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
     for f in range(stride):
-        pair[f] = max(pair[f], min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid_for(data, levels, d, f))
+        pair[f] = max(
+            pair[f],
+            min(low[stride + f] + many[f], many[stride + f] + low[f])
+            + paid_for(data, levels, d, f),
+        )
 
 
 @jit(inner=True, borrow=True)
 def hand_up(data, levels, d):
-    """Bounds of the children of the node of level d from those of the child that was solved: more rows cost no less."""
-    wide, stride, n, lane = levels.node[d, STRIDE], levels.node[d + 1, STRIDE], levels.node[d + 1, N_FEATURES], levels.lane[d + 1]
+    """Bounds of the children of the node of level d from those of the child that was solved:
+    more rows cost no less.
+    """
+    wide, stride, n, lane = (
+        levels.node[d, STRIDE],
+        levels.node[d + 1, STRIDE],
+        levels.node[d + 1, N_FEATURES],
+        levels.lane[d + 1],
+    )
     upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
     for f in range(n):
         if levels.alive[d + 1, f] == 0:
@@ -93,13 +172,22 @@ def hand_up(data, levels, d):
             bound, place = levels.low[d + 1, side * stride + f], side * wide + old
             many[place] = max(many[place], bound)
             low[place] = max(low[place], min(bound, upper[place]))
-        pair[old] = max(pair[old], min(low[wide + old] + many[old], many[wide + old] + low[old]) + paid_for(data, levels, d, old))
+        pair[old] = max(
+            pair[old],
+            min(low[wide + old] + many[old], many[wide + old] + low[old])
+            + paid_for(data, levels, d, old),
+        )
 
 
 @jit(inner=True, borrow=True)
 def two_leaves(data, levels, scratch, d, i, side):
     """The least cost of two leaves for child (side, i), where tests have prices."""
-    q, p, stride, found = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE], scratch.cells
+    q, p, stride, found = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        levels.node[d, STRIDE],
+        scratch.cells,
+    )
     place, best = side * stride + i, NEVER
     cells(data, levels, scratch, d, i, side)
     mass = levels.mass[d, place]
@@ -114,14 +202,22 @@ def two_leaves(data, levels, scratch, d, i, side):
 
 @jit(inner=True, borrow=True)
 def three_leaves(data, levels, scratch, d, i, side, most):
-    """What a tree of three leaves for child (side, i) costs at least, above three leaves and one test of the lowest price, if that is at
-    most ``most``, else more than that; where tests have no price, it is the least cost.
+    """What a tree of three leaves for child (side, i) costs at least, above three leaves and one
+    test of the lowest price, if that is at most ``most``, else more than that; where tests have no
+    price, it is the least cost.
 
-    From the node's own words, without entering the child: one feature makes a leaf, another divides what is left.  Returns that and the work
-    it took; the work is negative, and nothing is told, where there is too much to do.
+    From the node's own words, without entering the child: one feature makes a leaf, another divides
+    what is left.  Returns that and the work it took; the work is negative, and nothing is told,
+    where there is too much to do.
     """
     q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
-    planes, priced, cheapest, size, work = data.numbers[PLANES], has_prices(data.price), levels.node[d, CHEAPEST], np.int64(0), np.int64(0)
+    planes, priced, cheapest, size, work = (
+        data.numbers[PLANES],
+        has_prices(data.price),
+        levels.node[d, CHEAPEST],
+        np.int64(0),
+        np.int64(0),
+    )
     words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
     # two leaves for the rest cost at least the child's best two without the rows of the leaf
     least_saved = levels.upper[d, side * stride + i] - 2 * p
@@ -129,8 +225,20 @@ def three_leaves(data, levels, scratch, d, i, side, most):
         size = levels.mass[d, side * stride + i]
         least_saved -= data.dearest[1] * size
     cells(data, levels, scratch, d, i, side)
-    found, lanes, allowed, never = scratch.cells, data.numbers[LANES], most // q, np.int64(scratch.never[0])
-    leaf_candidates(found, stride, levels.alive[d], min(allowed, never), min(max(np.int64(0), least_saved // q - allowed), never), scratch.fits)
+    found, lanes, allowed, never = (
+        scratch.cells,
+        data.numbers[LANES],
+        most // q,
+        np.int64(scratch.never[0]),
+    )
+    leaf_candidates(
+        found,
+        stride,
+        levels.alive[d],
+        min(allowed, never),
+        min(max(np.int64(0), least_saved // q - allowed), never),
+        scratch.fits,
+    )
     for vector in range(2 * stride // lanes):
         bits, without = scratch.fits[vector], vector & 1
         while bits != 0:
@@ -153,7 +261,10 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
             row = i * planes * stride
             for k in range(data.numbers[SUMMED]):
-                of_f, of_i = np.int64(levels.counts[d, k * stride + f]), np.int64(levels.counts[d, k * stride + i])
+                of_f, of_i = (
+                    np.int64(levels.counts[d, k * stride + f]),
+                    np.int64(levels.counts[d, k * stride + i]),
+                )
                 with_f = np.int64(levels.both[d, row + k * stride + f])
                 if side == 0:
                     with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i

@@ -8,23 +8,63 @@ from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_bounds import inherit
 from arboretum_gosdt.sparse_lanes import has_prices, leaf_losses, pairs_of
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, COUNTED, COUNTING, DEPTH, EXPANDED_NODE, HALF, LANES, LEAF, LOSS, MASS, NEVER,
-    N_FEATURES, OPEN, OWN, PARENT, PLANES, RANK, SELECT, SHAPE, STATE, STRIDE, SUMMED, TWO_0, TWO_1, WEIGHT, WHOLE, WITHIN, paid_for, weigh,
+    BEST,
+    BEST_FEATURE,
+    BOUNDS,
+    BUDGET,
+    CHEAPEST,
+    CHILD,
+    CLASSES,
+    COUNTED,
+    COUNTING,
+    DEPTH,
+    EXPANDED_NODE,
+    HALF,
+    LANES,
+    LEAF,
+    LOSS,
+    MASS,
+    NEVER,
+    N_FEATURES,
+    OPEN,
+    OWN,
+    PARENT,
+    PLANES,
+    RANK,
+    SELECT,
+    SHAPE,
+    STATE,
+    STRIDE,
+    SUMMED,
+    TWO_0,
+    TWO_1,
+    WEIGHT,
+    WHOLE,
+    WITHIN,
+    paid_for,
+    weigh,
     words_of,
-)  # fmt: skip
+)
 from arboretum_gosdt.sparse_rows import pack_node
 
 
 @jit(inner=True, borrow=True)
 def begin_node(data, levels, scratch, d):
-    """What the features of a node say one by one; then its pairs are to be counted, unless it must be a leaf.
+    """What the features of a node say one by one; then its pairs are to be counted, unless it must
+    be a leaf.
 
     Rows, features and class weights are there.
 
-    One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has, at its root, a leaf beside a
-    cell that is divided (three leaves and at least the loss of that leaf), or two cells that are divided (four leaves).
+    One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has,
+    at its root, a leaf beside a cell that is divided (three leaves and at least the loss of that
+    leaf), or two cells that are divided (four leaves).
     """
-    node, q, p, classes = levels.node[d], data.numbers[LOSS], data.numbers[LEAF], data.numbers[CLASSES]
+    node, q, p, classes = (
+        levels.node[d],
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[CLASSES],
+    )
     n, stride, depth = node[N_FEATURES], node[STRIDE], node[DEPTH]
     most, priced = np.int64(0), has_prices(data.price)
     for k in range(classes):
@@ -36,10 +76,19 @@ def begin_node(data, levels, scratch, d):
         node[N_FEATURES] = 0
         return
     pack_node(data, levels, d)
-    upper, low, many, pair, alive, weight = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d], node[WEIGHT]
+    upper, low, many, pair, alive, weight = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        levels.alive[d],
+        node[WEIGHT],
+    )
     for f in range(n, stride):
         alive[f] = 0
-    leaf_losses(scratch.cells, stride, classes, data.numbers[SUMMED], levels.counts[d], levels.totals[d])
+    leaf_losses(
+        scratch.cells, stride, classes, data.numbers[SUMMED], levels.counts[d], levels.totals[d]
+    )
     if priced:
         price_tests(data, levels, scratch, d)
     for place in range(2 * stride):
@@ -54,16 +103,23 @@ def begin_node(data, levels, scratch, d):
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
     if d > 0 and data.numbers[BOUNDS] & PARENT != 0:
         inherit(data, levels, scratch, d)
-    # more than the limit: bounds that only just suffice here say too little about other nodes.  Most nodes of less than five leaves
-    # are closed at once: they take a quarter less time with a quarter of a leaf (carryout; as many nodes)
+    # more than the limit: bounds that only just suffice here say too little about other nodes.
+    # Most nodes of less than five leaves are closed at once: they take a quarter less time with a
+    # quarter of a leaf (carryout; as many nodes)
     limit = min(node[BUDGET], node[BEST] - 1)
-    limit = limit + (p // 4 if limit < 5 * p else p) if data.numbers[BOUNDS] & SELECT != 0 else NEVER
+    limit = (
+        limit + (p // 4 if limit < 5 * p else p) if data.numbers[BOUNDS] & SELECT != 0 else NEVER
+    )
     node[STATE], node[COUNTED], node[WITHIN] = COUNTING, 0, limit
     some, all_of, lanes = np.int64(0), np.int64(0), data.numbers[LANES]
     for f in range(n):
         if alive[f] != 0:
             all_of += (stride - f // lanes * lanes) // lanes
-            some += stride // lanes if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit else 0
+            some += (
+                stride // lanes
+                if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit
+                else 0
+            )
     node[HALF] = some >= all_of
     for c in range(2 * stride):
         scratch.two[c] = scratch.never[0]
@@ -81,12 +137,27 @@ def end_node(data, levels, scratch, d):
     """What its pairs, now counted, say of a node."""
     read_pairs(data, levels, scratch, d)
     node, stride = levels.node[d], levels.node[d, STRIDE]
-    upper, low, many, pair, alive = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d], levels.alive[d]
+    upper, low, many, pair, alive = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        levels.alive[d],
+    )
     node[STATE] = EXPANDED_NODE
     for f in range(stride):
         paid = paid_for(data, levels, d, f)
-        bound, cost = min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid, upper[f] + upper[stride + f] + paid
-        pair[f] = NEVER if alive[f] == 0 else bound if levels.seen[d, f] & OPEN != 0 else low[f] + low[stride + f] + paid
+        bound, cost = (
+            min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid,
+            upper[f] + upper[stride + f] + paid,
+        )
+        pair[f] = (
+            NEVER
+            if alive[f] == 0
+            else bound
+            if levels.seen[d, f] & OPEN != 0
+            else low[f] + low[stride + f] + paid
+        )
         if alive[f] != 0 and cost < node[BEST]:
             node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
 
@@ -94,8 +165,19 @@ def end_node(data, levels, scratch, d):
 @jit(inner=True, borrow=True)
 def read_pairs(data, levels, scratch, d):
     """What the pairs of level d say of two leaves, and of three and more, below every literal."""
-    node, q, p, priced = levels.node[d], data.numbers[LOSS], data.numbers[LEAF], has_prices(data.price)
-    stride, depth, upper, low, many = node[STRIDE], node[DEPTH], levels.upper[d], levels.low[d], levels.many[d]
+    node, q, p, priced = (
+        levels.node[d],
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        has_prices(data.price),
+    )
+    stride, depth, upper, low, many = (
+        node[STRIDE],
+        node[DEPTH],
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+    )
     never = np.int64(scratch.never[0])
     for place in range(2 * stride):
         f = place if place < stride else place - stride
@@ -103,7 +185,9 @@ def read_pairs(data, levels, scratch, d):
             two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
             floor = node[CHEAPEST] * levels.mass[d, place] if priced else 0
             two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER
-            least = (min(4 * p, q * three + 3 * p) if data.numbers[BOUNDS] & SHAPE != 0 else 3 * p) + floor
+            least = (
+                min(4 * p, q * three + 3 * p) if data.numbers[BOUNDS] & SHAPE != 0 else 3 * p
+            ) + floor
             more = max(many[place], least if depth >= 3 and three != never else NEVER)
             if not priced:
                 upper[place] = min(upper[place], two)
@@ -111,14 +195,26 @@ def read_pairs(data, levels, scratch, d):
                 levels.more[d, place] = more
                 more = min(more, max(many[place], two))
                 levels.seen[d, f] |= TWO_1 if place >= stride else TWO_0
-            low[place], many[place] = max(min(upper[place], more), min(upper[place], low[place])), more
+            low[place], many[place] = (
+                max(min(upper[place], more), min(upper[place], low[place])),
+                more,
+            )
 
 
 @jit(inner=True, borrow=True)
 def price_tests(data, levels, scratch, d):
-    """What the features of level d cost, the mass of their literals; without those that all rows or none have."""
+    """What the features of level d cost, the mass of their literals; without those that all rows
+    or none have.
+    """
     node, numbers = levels.node[d], data.numbers
-    stride, n, summed, counts, mass, alive = node[STRIDE], node[N_FEATURES], numbers[SUMMED], levels.counts[d], levels.mass[d], levels.alive[d]
+    stride, n, summed, counts, mass, alive = (
+        node[STRIDE],
+        node[N_FEATURES],
+        numbers[SUMMED],
+        levels.counts[d],
+        levels.mass[d],
+        levels.alive[d],
+    )
     for f in range(stride):
         mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers[OWN] != 0 else 0
     if numbers[PLANES] > summed:
@@ -138,23 +234,48 @@ def price_tests(data, levels, scratch, d):
 
 @jit(inner=True, borrow=True)
 def count_pairs(data, levels, scratch, d, work):
-    """Count on the pairs of the features that may be asked first within the limit, some ``work`` long: half of all pairs, or whole rows of few features.
+    """Count on the pairs of the features that may be asked first within the limit, some ``work``
+    long: half of all pairs, or whole rows of few features.
 
-    Where tests have prices, a feature goes only where a cheaper one, which is before it, divides the rows alike.  Returns the work that is left; a
-    node is done when all its features are COUNTED.
+    Where tests have prices, a feature goes only where a cheaper one, which is before it, divides
+    the rows alike.  Returns the work that is left; a node is done when all its features are
+    COUNTED.
     """
-    node, lanes, planes, priced = levels.node[d], data.numbers[LANES], data.numbers[PLANES], has_prices(data.price)
+    node, lanes, planes, priced = (
+        levels.node[d],
+        data.numbers[LANES],
+        data.numbers[PLANES],
+        has_prices(data.price),
+    )
     n, stride, alive, low = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d]
-    judged, words, n_words = scratch.alive if priced else alive, words_of(data, levels, d), levels.starts[d, data.factors.shape[0]]
+    judged, words, n_words = (
+        scratch.alive if priced else alive,
+        words_of(data, levels, d),
+        levels.starts[d, data.factors.shape[0]],
+    )
     for i in range(node[COUNTED], n):
         if work < 0:
             return work
         node[COUNTED] = i + 1
         alive[i] = judged[i]
-        if alive[i] != 0 and (node[HALF] != 0 or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node[WITHIN]):
+        if alive[i] != 0 and (
+            node[HALF] != 0
+            or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node[WITHIN]
+        ):
             begins = i // lanes * lanes if node[HALF] != 0 else 0
             both = levels.both[d, i * planes * stride :]
-            pairs_of(words, i, begins, levels.totals[d], levels.counts[d], scratch.least, both, scratch.two, scratch.three, judged)
+            pairs_of(
+                words,
+                i,
+                begins,
+                levels.totals[d],
+                levels.counts[d],
+                scratch.least,
+                both,
+                scratch.two,
+                scratch.three,
+                judged,
+            )
             alive[i] = 1
             levels.seen[d, i] |= OPEN if node[HALF] != 0 else OPEN | WHOLE
             work -= 2 * n_words * ((stride - begins) // lanes + 1)

@@ -1,6 +1,8 @@
-"""The loop of the sparse search (numba kernel): a stack of nodes, a memo of bounds, and the order in which children are solved.
+"""The loop of the sparse search (numba kernel): a stack of nodes, a memo of bounds, and the order
+in which children are solved.
 
-Contract of a node with a budget: on return its cost is known exactly, or its bound is above the budget.
+Contract of a node with a budget: on return its cost is known exactly, or its bound is above the
+budget.
 """
 
 from __future__ import annotations
@@ -16,17 +18,48 @@ from arboretum_gosdt.sparse_bounds import hand_up, spread_bound, three_leaves, t
 from arboretum_gosdt.sparse_expand import begin_node, count_pairs, end_node
 from arboretum_gosdt.sparse_lanes import has_prices, prefetch, sum_where
 from arboretum_gosdt.sparse_node import (
-    BEST, BEST_FEATURE, BOUNDS, BUDGET, CHEAPEST, CHILD, CLASSES, COUNTED, COUNTING, DEPTH, FRESH, LEAF, LEAST, LOSS, MEMO, N_FEATURES, NEVER,
-    POSITIONS, RANK, SIDE, STATE, STRIDE, SUMMED, SUPERSET, THREE, TWO_0, TWO_1, UNLIMITED, bound_pair, paid_for,
-)  # fmt: skip
+    BEST,
+    BEST_FEATURE,
+    BOUNDS,
+    BUDGET,
+    CHEAPEST,
+    CHILD,
+    CLASSES,
+    COUNTED,
+    COUNTING,
+    DEPTH,
+    FRESH,
+    LEAF,
+    LEAST,
+    LOSS,
+    MEMO,
+    N_FEATURES,
+    NEVER,
+    POSITIONS,
+    RANK,
+    SIDE,
+    STATE,
+    STRIDE,
+    SUMMED,
+    SUPERSET,
+    THREE,
+    TWO_0,
+    TWO_1,
+    UNLIMITED,
+    bound_pair,
+    paid_for,
+)
 from arboretum_gosdt.sparse_rows import begin, enter_child
 
 
 class Memo(NamedTuple):
-    """What is known of sets of rows.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+    """What is known of sets of rows.
 
-    lower, upper : int64, by number.   test : int32, feature that reaches ``upper``, −1 for a leaf.   log : uint64[·, 3], fingerprint
-    and number of the sets that were closed since others were told.
+    slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+
+    lower, upper : int64, by number.
+    test : int32, feature that reaches ``upper``, −1 for a leaf.
+    log : uint64[·, 3], fingerprint and number of the sets that were closed since others were told.
     """
 
     slots: np.ndarray
@@ -37,13 +70,18 @@ class Memo(NamedTuple):
 
 
 LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED, BEYOND = range(6)
-"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in the log, how much more than the best the first
-tests may cost that are solved."""
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in
+the log, how much more than the best the first tests may cost that are solved.
+"""
 N_STATE = 6
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
-"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the memo is to be asked."""
+"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the
+memo is to be asked.
+"""
 NO_TREE = -3
-"""Test of a set of which only a bound of its trees of three leaves and more is known: wherever it is read, the best of fewer leaves is an upper bound."""
+"""Test of a set of which only a bound of its trees of three leaves and more is known: wherever
+it is read, the best of fewer leaves is an upper bound.
+"""
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -55,7 +93,9 @@ def keyed(one, depth):
 
 @jit(inner=True, borrow=True)
 def lost(data, levels, d, i, side):
-    """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it, those of the levels do not."""
+    """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it,
+    those of the levels do not.
+    """
     summed, weight = data.numbers[SUMMED], np.int64(0)
     for k in range(data.numbers[CLASSES], summed):
         with_i = np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
@@ -78,7 +118,8 @@ def learn(data, levels, d, i, side, lower, upper):
     lower = min(lower, levels.upper[d, place])
     levels.low[d, place] = max(levels.low[d, place], lower)
     levels.many[d, place] = max(levels.many[d, place], lower)
-    if data.numbers[BOUNDS] & SUPERSET != 0 and node[DEPTH] == UNLIMITED:  # a tree for all rows serves fewer, but it may be one level deeper
+    # a tree for all rows serves fewer, but it may be one level deeper
+    if data.numbers[BOUNDS] & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
         node[LEAST] = max(node[LEAST], lower)
     cost = levels.upper[d, i] + levels.upper[d, stride + i] + paid_for(data, levels, d, i)
     if cost < node[BEST]:
@@ -103,12 +144,22 @@ def look_up(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i."""
     depth, one, two = below(levels.node[d, DEPTH]), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
-        a, b = (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
+        a, b = (
+            (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
+        )
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
             lower = memo.lower[number] - lost(data, levels, d, i, side)
             learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
-            spread_bound(data, levels, scratch, d, i, side, min(lower, levels.upper[d, side * levels.node[d, STRIDE] + i]))
+            spread_bound(
+                data,
+                levels,
+                scratch,
+                d,
+                i,
+                side,
+                min(lower, levels.upper[d, side * levels.node[d, STRIDE] + i]),
+            )
 
 
 @jit(inner=True, borrow=True)
@@ -136,9 +187,15 @@ def close(data, levels, memo, state, d):
     more = np.int64(0)
     for k in range(data.numbers[CLASSES], data.numbers[SUMMED]):
         more += data.numbers[LOSS] * np.int64(levels.totals[d, k])
-    number = keep(memo, state, one, two, bound + more, node[BEST] + more, np.int32(node[BEST_FEATURE]))
+    number = keep(
+        memo, state, one, two, bound + more, node[BEST] + more, np.int32(node[BEST_FEATURE])
+    )
     if memo.log.shape[0] > 0:
-        memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = one, two, number
+        memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = (
+            one,
+            two,
+            number,
+        )
         state[LOGGED] += 1
     return number
 
@@ -158,7 +215,8 @@ def descend(data, levels, scratch, d, i, side, budget):
 
 @jit(inner=True, borrow=True)
 def few_leaves(data, levels, scratch, d, i, side):
-    """The least cost of child (side, i) with three leaves, where it matters; returns the work that took, 0 where it was not looked for.
+    """The least cost of child (side, i) with three leaves, where it matters; returns the work that
+    took, 0 where it was not looked for.
 
     Where tests have prices, a bound of it.
     """
@@ -193,11 +251,18 @@ def next_candidate(levels, d, limit):
 
 @jit(inner=True, borrow=True)
 def choose(data, levels, scratch, memo, d, limit, i):
-    """One step for feature i: asks the memo, looks for small trees, or says which child is to be solved and with which budget.
+    """One step for feature i: asks the memo, looks for small trees, or says which child is to be
+    solved and with which budget.
 
-    Returns (side, budget); side −1 where something was learnt and the node is to be looked at again, with the work that took for a budget.
+    Returns (side, budget); side −1 where something was learnt and the node is to be looked at
+    again, with the work that took for a budget.
     """
-    stride, low, upper, seen = levels.node[d, STRIDE], levels.low[d], levels.upper[d], levels.seen[d]
+    stride, low, upper, seen = (
+        levels.node[d, STRIDE],
+        levels.low[d],
+        levels.upper[d],
+        levels.seen[d],
+    )
     again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], has_prices(data.price)
     if seen[i] & (TWO_0 | TWO_1) != 0:
         for one in range(2):
@@ -205,12 +270,14 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
                 learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
         return again
-    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):  # else no child is ever entered
+    # else no child is ever entered
+    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):
         for f in range(levels.node[d, N_FEATURES]):
             if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
                 name_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
-        for f in range(levels.node[d, N_FEATURES]):  # of all features: what is known of one child bounds others
+        # of all features: what is known of one child bounds others
+        for f in range(levels.node[d, N_FEATURES]):
             if seen[f] & NEWLY != 0:
                 seen[f] ^= NEWLY | LOOKED
                 if levels.pair[d, f] <= limit and use & MEMO != 0:
@@ -228,7 +295,11 @@ def choose(data, levels, scratch, memo, d, limit, i):
         side = np.int64(1) if open_1 else np.int64(0)
     for turn in range(2):
         one = side if turn == 0 else 1 - side
-        untested = seen[i] & (THREE_1 if one == 1 else THREE_0) == 0 and levels.node[d, DEPTH] >= 3 and use & THREE != 0
+        untested = (
+            seen[i] & (THREE_1 if one == 1 else THREE_0) == 0
+            and levels.node[d, DEPTH] >= 3
+            and use & THREE != 0
+        )
         if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
@@ -242,7 +313,9 @@ def choose(data, levels, scratch, memo, d, limit, i):
 
 @jit(borrow=True)
 def search(data, levels, scratch, memo, state, work):
-    """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or PAUSED."""
+    """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
+    PAUSED.
+    """
     groups, use = data.factors.shape[0], data.numbers[BOUNDS]
     if state[BEGUN] == 0:
         state[BEGUN] = 1
@@ -251,10 +324,17 @@ def search(data, levels, scratch, memo, state, work):
         d = state[LEVEL]
         node = levels.node[d]
         if node[STATE] == FRESH:
-            soon = state[KNOWN] + levels.node.shape[0]  # every node on the way from the root may be closed before the next is expanded
-            if d + 2 >= levels.node.shape[0] or soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
+            # every node on the way from the root may be closed before the next is expanded
+            soon = state[KNOWN] + levels.node.shape[0]
+            if (
+                d + 2 >= levels.node.shape[0]
+                or soon >= memo.lower.shape[0]
+                or 2 * soon >= memo.slots.shape[0]
+            ):
                 return NEED_ROOM
-            if work < 0 or (memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]):
+            if work < 0 or (
+                memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]
+            ):
                 return PAUSED
             state[EXPANDED] += 1
             work -= 2000

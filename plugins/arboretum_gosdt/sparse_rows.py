@@ -1,4 +1,6 @@
-"""Rows of a sparse search: the root's, in groups by class and power of two of their weights, and those of children (numba kernels)."""
+"""Rows of a sparse search: the root's, in groups by class and power of two of their weights, and
+those of children (numba kernels).
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,20 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse_lanes import Rows, class_weights, keep_rows, pack_word, unpack_word
 from arboretum_gosdt.sparse_node import (
-    CLASSES, N_FEATURES, PART, PLANES, POSITIONS, SAVING, STRIDE, SUMMED, WEIGHT, WORD_BITS, cells, weigh, words_of,
-)  # fmt: skip
+    CLASSES,
+    N_FEATURES,
+    PART,
+    PLANES,
+    POSITIONS,
+    SAVING,
+    STRIDE,
+    SUMMED,
+    WEIGHT,
+    WORD_BITS,
+    cells,
+    weigh,
+    words_of,
+)
 
 BITS = 63
 """Of a weight."""
@@ -16,7 +30,10 @@ BITS = 63
 
 @jit(borrow=True)
 def count_groups(planes, sizes):
-    """sizes : out, int64[planes, BITS], rows whose weight has that power of two.   planes : int64[rows, planes]."""
+    """sizes : out, int64[planes, BITS], rows whose weight has that power of two.
+
+    planes : int64[rows, planes].
+    """
     for r in range(planes.shape[0]):
         for k in range(planes.shape[1]):
             left, power = planes[r, k], 0
@@ -28,10 +45,15 @@ def count_groups(planes, sizes):
 
 @jit(borrow=True)
 def lay_rows(bits, planes, group_class, data, random, level, virtual):
-    """Lay rows, their random words and their bits of ``full`` into the root's level, group by group.
+    """Lay rows, their random words and their bits of ``full`` into the root's level, group by
+    group.
 
-    bits : uint32[rows, parts].   group_class : int64[groups].   data : shifts of the groups, bits of a word.   random : uint64[·, 2].
-    level : starts (there), rows, sums and full (out), as in ``Levels``.   virtual : out, the row that each of them is.
+    bits : uint32[rows, parts].
+    group_class : int64[groups].
+    data : shifts of the groups, bits of a word.
+    random : uint64[·, 2].
+    level : starts (there), rows, sums and full (out), as in ``Levels``.
+    virtual : out, the row that each of them is.
     """
     (shifts, word_bits), (starts, rows, sums, full) = data, level
     parts, positions = bits.shape[1], sums.shape[0] // 2
@@ -52,7 +74,9 @@ def lay_rows(bits, planes, group_class, data, random, level, virtual):
 
 @jit(inner=True, borrow=True)
 def begin(data, levels, scratch):
-    """The root's fingerprint, and its features that leave both sides enough to save; everything else is there."""
+    """The root's fingerprint, and its features that leave both sides enough to save; everything
+    else is there.
+    """
     weigh(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
     positions, stride, support = data.numbers[POSITIONS], node[STRIDE], node[SAVING]
@@ -64,7 +88,10 @@ def begin(data, levels, scratch):
         most_with, most_without = np.int64(0), np.int64(0)
         for k in range(data.numbers[CLASSES]):
             x = np.int64(counts[k * stride + f])
-            most_with, most_without = max(most_with, x), max(most_without, np.int64(levels.totals[0, k]) - x)
+            most_with, most_without = (
+                max(most_with, x),
+                max(most_without, np.int64(levels.totals[0, k]) - x),
+            )
         valid[f] = most_with >= support and most_without >= support
         kept += np.int64(valid[f])
     place_features(data, levels, scratch, 0, 0, valid, kept)
@@ -79,11 +106,25 @@ def enter_child(data, levels, scratch, d, i, side):
     numbers, stride = data.numbers, levels.node[d, STRIDE]
     bits = numbers[WORD_BITS]
     at, words = np.int64(0), words_of(data, levels, d)
-    old_rows, new_rows = Rows(levels.rows[d], levels.sums[d]), Rows(levels.rows[d + 1], levels.sums[d + 1])
+    old_rows, new_rows = (
+        Rows(levels.rows[d], levels.sums[d]),
+        Rows(levels.rows[d + 1], levels.sums[d + 1]),
+    )
     for g in range(data.factors.shape[0]):
         first = at // bits
         levels.starts[d + 1, g] = first
-        end = keep_rows(words, i, 1 - side, levels.full[d], g, stride // PART, numbers[POSITIONS], old_rows, at, new_rows)
+        end = keep_rows(
+            words,
+            i,
+            1 - side,
+            levels.full[d],
+            g,
+            stride // PART,
+            numbers[POSITIONS],
+            old_rows,
+            at,
+            new_rows,
+        )
         while at < end:
             left = end - at
             levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
@@ -108,7 +149,8 @@ def enter_child(data, levels, scratch, d, i, side):
 def place_features(data, levels, scratch, d, above, valid, kept):
     """Lanes of level d for the ``kept`` features of the level above (or itself) that are valid.
 
-    Only where that saves a vector are lanes moved; else features that are out keep theirs and are not alive.
+    Only where that saves a vector are lanes moved; else features that are out keep theirs and are
+    not alive.
     """
     wide, n = levels.node[above, STRIDE], levels.node[above, N_FEATURES]
     lane, features, alive = levels.lane[d], levels.features[d], levels.alive[d]
@@ -139,5 +181,12 @@ def pack_node(data, levels, d):
     """Words of the features of level d for its rows, and what each class weighs with them."""
     stride, bits = levels.node[d, STRIDE], data.numbers[WORD_BITS]
     for w in range(levels.starts[d, data.factors.shape[0]]):
-        pack_word(levels.words[d], w * stride, stride // PART, data.numbers[POSITIONS], levels.rows[d], w * bits)
+        pack_word(
+            levels.words[d],
+            w * stride,
+            stride // PART,
+            data.numbers[POSITIONS],
+            levels.rows[d],
+            w * bits,
+        )
     class_weights(words_of(data, levels, d), levels.counts[d])

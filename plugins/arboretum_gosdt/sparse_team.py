@@ -1,7 +1,9 @@
-"""A sparse search in several threads, each with a memo of its own; after every slice they tell one another what they found.
+"""A sparse search in several threads, each with a memo of its own; after every slice they tell one
+another what they found.
 
-All work on the whole problem, but a feature that one of them has entered comes last for the others, and what one has proven of
-a set, or of the nodes that both are in, the others need not find again.  No memory is written by two threads.
+All work on the whole problem, but a feature that one of them has entered comes last for the others,
+and what one has proven of a set, or of the nodes that both are in, the others need not find again.
+No memory is written by two threads.
 """
 
 from __future__ import annotations
@@ -18,7 +20,17 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
 from arboretum_gosdt.sparse import SparseSearch
 from arboretum_gosdt.sparse_kernel import LEVEL, LOGGED, LOOKED, keep
-from arboretum_gosdt.sparse_node import BEST, BEST_FEATURE, CHILD, EXPANDED_NODE, LEAST, RANK, SIDE, STATE, STRIDE
+from arboretum_gosdt.sparse_node import (
+    BEST,
+    BEST_FEATURE,
+    CHILD,
+    EXPANDED_NODE,
+    LEAST,
+    RANK,
+    SIDE,
+    STATE,
+    STRIDE,
+)
 
 LOG = 1 << 14
 """Sets that are closed in a slice, at most."""
@@ -26,10 +38,20 @@ LOG = 1 << 14
 
 @jit(borrow=True)
 def hand_over(levels, memo, state, other_levels, other_memo, other_state):
-    """Another search learns what was closed here, and what is known of the nodes that both are in."""
+    """Another search learns what was closed here, and what is known of the nodes that both are
+    in.
+    """
     for r in range(state[LOGGED]):
         number = np.int64(memo.log[r, 2])
-        keep(other_memo, other_state, memo.log[r, 0], memo.log[r, 1], memo.lower[number], memo.upper[number], memo.test[number])
+        keep(
+            other_memo,
+            other_state,
+            memo.log[r, 0],
+            memo.log[r, 1],
+            memo.lower[number],
+            memo.upper[number],
+            memo.test[number],
+        )
     for d in range(min(state[LEVEL], other_state[LEVEL]) + 1):
         node, other = levels.node[d], other_levels.node[d]
         if node[STATE] != EXPANDED_NODE or other[STATE] != EXPANDED_NODE:
@@ -52,16 +74,22 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
 
 
 class SparseTeam(SparseSearch):
-    """A sparse search that others help.   threads : of all of them.   Other arguments as of :class:`.sparse.SparseSearch`."""
+    """A sparse search that others help.
+
+    threads : of all of them.   Other arguments as of :class:`.sparse.SparseSearch`.
+    """
 
     def __init__(self, threads: int, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._others = [SparseSearch(*arguments, **{**options, "greedy": False}) for _ in range(threads - 1)]
+        self._others = [
+            SparseSearch(*arguments, **{**options, "greedy": False}) for _ in range(threads - 1)
+        ]
         self._share: int | None = None
         self._pool: ThreadPoolExecutor | None = None
         for search in self._all:
             search.log_up_to(LOG)
-        hand_over(*self.arrays(), *self._others[0].arrays())  # nothing yet, but its kernel is loaded
+        # nothing yet, but its kernel is loaded
+        hand_over(*self.arrays(), *self._others[0].arrays())
 
     @property
     def _all(self) -> list[SparseSearch]:
@@ -75,7 +103,9 @@ class SparseTeam(SparseSearch):
     def bytes_used(self) -> int:
         return super().bytes_used + sum(search.bytes_used for search in self._others)
 
-    def run(self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]) -> str:
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
         """As of one search; memory is shared out."""
         self._share = None if memory_bytes is None else memory_bytes // len(self._all)
         with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:

@@ -11,27 +11,46 @@ from arboretum.api import Problem, Tree, two_way_order, two_way_tree
 from arboretum_gosdt.prepared import Tests, Units
 
 
-def tree_of(problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False) -> Tree:
+def tree_of(
+    problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False
+) -> Tree:
     """The tree, its labels those of least loss (ties: the smallest).
 
-    nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome 0), root first.   idle : tests that send
-    all objects one way stay; where a leaf costs nothing a search may ask some.
+    nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome
+        0), root first.
+    idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
+        some.
     """
     from arboretum_gosdt import kernels_prepare, kernels_trees
 
     objects, nodes = problem.objects, two_way_order(nodes)
     n, classes = len(nodes), objects.n_classes
-    held = kernels_trees.Held(np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64))
+    held = kernels_trees.Held(
+        np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64)
+    )
     coded = kernels_prepare.Coded(tests.codes, tests.family, tests.column, tests.index)
-    kernels_trees.walk(coded, nodes, kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss), held)
+    kernels_trees.walk(
+        coded,
+        nodes,
+        kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss),
+        held,
+    )
     if not idle and not held.rows.all():
         return tree_of(problem, tests, units, _parting(nodes, held.rows > 0))
-    held_by_nodes = held.weights, held.rows, (held.losses @ units.cost).argmin(axis=1), np.full(n, np.nan)
+    held_by_nodes = (
+        held.weights,
+        held.rows,
+        (held.losses @ units.cost).argmin(axis=1),
+        np.full(n, np.nan),
+    )
     return two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)
 
 
 def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """The same nodes, each test that sends all objects one way passed over.   reached : bool[nodes], by any object."""
+    """The same nodes, each test that sends all objects one way passed over.
+
+    reached : bool[nodes], by any object.
+    """
 
     def down(node: int) -> int:
         while nodes[node, 0] >= 0 and not reached[nodes[node, 1:]].all():
@@ -44,9 +63,13 @@ def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
     return kept
 
 
-def labelled(problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]) -> Tree:
-    """The tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in preorder, the side of outcome 1 first; answer −1: that of
-    least loss.   kept : test of each feature.
+def labelled(
+    problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]
+) -> Tree:
+    """The tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in preorder,
+    the side of outcome 1 first; answer −1: that of least loss.
+
+    kept : test of each feature.
     """
     best = list(best)
     nodes = laid([test for test, _ in best])
@@ -60,7 +83,9 @@ def labelled(problem: Problem, tests: Tests, units: Units, kept: np.ndarray, bes
 
 
 def laid(preorder: Iterable[int]) -> np.ndarray:
-    """int64[nodes, 3], as :func:`tree_of` reads them, from tests in preorder (−1: a leaf; the side of outcome 1 comes first)."""
+    """int64[nodes, 3], as :func:`tree_of` reads them, from tests in preorder (−1: a leaf; the
+    side of outcome 1 comes first).
+    """
     rest, nodes = iter(preorder), []
 
     def lay() -> int:

@@ -1,4 +1,6 @@
-"""The trees of a graph of :mod:`.within_kernels`: how many of each cost, and each of them in its order (numba kernels)."""
+"""The trees of a graph of :mod:`.within_kernels`: how many of each cost, and each of them in its
+order (numba kernels).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ FREE = np.int64(-1)
 class Counted(NamedTuple):
     """The costs of the trees of every set, ascending, and how many trees have each.
 
-    first, last : int64[sets], places of a set.   cost : int64.   count : float64 (exact below 2^53), or int64, mod some number.
+    first, last : int64[sets], places of a set.
+    cost : int64.
+    count : float64 (exact below 2^53), or int64, mod some number.
     """
 
     first: np.ndarray
@@ -26,7 +30,12 @@ class Counted(NamedTuple):
 
 
 class Bag(NamedTuple):
-    """The costs of one set while they are found.   slots : int64[2^k], costs, else FREE.   sums : their counts.   found : int64[2^k], listed."""
+    """The costs of one set while they are found.
+
+    slots : int64[2^k], costs, else FREE.
+    sums : their counts.
+    found : int64[2^k], listed.
+    """
 
     slots: np.ndarray
     sums: np.ndarray
@@ -35,9 +44,12 @@ class Bag(NamedTuple):
 
 @jit
 def count_trees(graph, counted, bag, state, without, modulus, steps):
-    """Count from the smallest set up; returns FINISHED, NEED_ROOM, or PAUSED once ``steps`` pairs of costs were added.
+    """Count from the smallest set up; returns FINISHED, NEED_ROOM, or PAUSED once ``steps`` pairs
+    of costs were added.
 
-    state : int64[2], sets left, places taken.   without : bool[tests], tests whose trees do not count.   modulus : counts are taken mod this; 0: none.
+    state : int64[2], sets left, places taken.
+    without : bool[tests], tests whose trees do not count.
+    modulus : counts are taken mod this; 0: none.
     """
     mask = np.int64(bag.slots.shape[0] - 1)
     while state[0] > 0:
@@ -69,7 +81,10 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
         listed.sort()
         counted.first[s], counted.last[s] = state[1], state[1] + n
         for i in range(n):
-            counted.cost[state[1] + i], counted.count[state[1] + i] = listed[i], bag.sums[slot(bag.slots, mask, listed[i])]
+            counted.cost[state[1] + i], counted.count[state[1] + i] = (
+                listed[i],
+                bag.sums[slot(bag.slots, mask, listed[i])],
+            )
         clear(bag, n, mask)
         state[0], state[1] = state[0] - 1, state[1] + n
     return FINISHED
@@ -108,9 +123,11 @@ def clear(bag, n, mask):
 
 @jit(borrow=True)
 def meetings(graph, counted, state, above):
-    """In how many trees of all objects a set has one of its trees of a cost, each of these counted once: above[c], float64, out, by place in ``counted``.
+    """In how many trees of all objects a set has one of its trees of a cost, each of these counted
+    once: above[c], float64, out, by place in ``counted``.
 
-    So a set is a leaf of above[c] trees, c the place of its cost as a leaf.   state : int64[1], sets.
+    So a set is a leaf of above[c] trees, c the place of its cost as a leaf.   state : int64[1],
+    sets.
     """
     above[:] = 0.0
     root = graph.order[0]
@@ -133,12 +150,16 @@ def meetings(graph, counted, state, above):
 
 
 SET, COST, EDGE, LEFT, RIGHT, WAITS = range(6)
-"""Of a node of the tree that is listed: its set; place of its cost; edge, −1 for a leaf; places of the costs of both sides; room for a stack."""
+"""Of a node of the tree that is listed: its set; place of its cost; edge, −1 for a leaf; places
+of the costs of both sides; room for a stack.
+"""
 
 
 @jit(borrow=True)
 def choice(graph, counted, s, place, edge, left):
-    """The first (edge, places of both sides) from (edge, left) on that makes a cost of set s; edge −1: a leaf, −2: there is none."""
+    """The first (edge, places of both sides) from (edge, left) on that makes a cost of set s;
+    edge −1: a leaf, −2: there is none.
+    """
     cost = counted.cost[place]
     if edge < 0:
         if graph.set[s, ALONE] == cost:
@@ -146,7 +167,11 @@ def choice(graph, counted, s, place, edge, left):
         edge = graph.set[s, FROM]
     while edge < graph.set[s, TO]:
         one, rest = graph.edge[edge, 1], graph.edge[edge, 2]
-        a, b, wanted = max(left, counted.first[one]), counted.last[rest] - 1, cost - graph.edge[edge, 3]
+        a, b, wanted = (
+            max(left, counted.first[one]),
+            counted.last[rest] - 1,
+            cost - graph.edge[edge, 3],
+        )
         while a < counted.last[one] and b >= counted.first[rest]:
             both = counted.cost[a] + counted.cost[b]
             if both == wanted:
@@ -161,9 +186,12 @@ def choice(graph, counted, s, place, edge, left):
 
 @jit(borrow=True)
 def list_trees(graph, counted, nodes, state, tests, starts):
-    """Write the next trees, cheapest first: their tests in preorder (−1: a leaf; outcome 1 first); returns how many, 0 at the end.
+    """Write the next trees, cheapest first: their tests in preorder (−1: a leaf; outcome 1 first);
+    returns how many, 0 at the end.
 
-    nodes : int64[most nodes, 6], the tree written last.   state : int64[2], its nodes (0: none), place of its cost.   tests : int64, out.
+    nodes : int64[most nodes, 6], the tree written last.
+    state : int64[2], its nodes (0: none), place of its cost.
+    tests : int64, out.
     starts : int64, out, where each tree begins in ``tests``, and the end.
     """
     written, end, root = 0, np.int64(0), graph.order[0]
@@ -198,7 +226,9 @@ def list_trees(graph, counted, nodes, state, tests, starts):
 
 @jit(inner=True, borrow=True)
 def complete(graph, counted, nodes, at):
-    """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there are."""
+    """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there
+    are.
+    """
     n, top = at + 1, np.int64(0)
     waiting = nodes[:, WAITS]  # a stack of nodes whose second side is to come
     for i in range(at + 1):
@@ -213,7 +243,9 @@ def complete(graph, counted, nodes, at):
         top -= not first_side
         s = graph.edge[nodes[above, EDGE], 1 if first_side else 2]
         nodes[n, SET], nodes[n, COST] = s, nodes[above, LEFT if first_side else RIGHT]
-        nodes[n, EDGE], nodes[n, LEFT], nodes[n, RIGHT] = choice(graph, counted, s, nodes[n, COST], np.int64(-1), np.int64(-1))
+        nodes[n, EDGE], nodes[n, LEFT], nodes[n, RIGHT] = choice(
+            graph, counted, s, nodes[n, COST], np.int64(-1), np.int64(-1)
+        )
         first_side = nodes[n, EDGE] >= 0
         if first_side:
             waiting[top] = n

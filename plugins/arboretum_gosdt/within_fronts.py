@@ -1,9 +1,12 @@
-"""Of the trees of a graph of :mod:`.within_kernels`, those that no other beats in every respect (numba kernels).
+"""Of the trees of a graph of :mod:`.within_kernels`, those that no other beats in every respect
+(numba kernels).
 
-What a tree is judged by is a *mark*: numbers that add up over leaves (false positives, false negatives, rows of a group that are
-told yes, leaves), or a ROC curve, which is the leaves' (positives, negatives) sorted by their share of positives.  Below a node only
-marks are kept that no other mark there beats: with any other tree beside it, the better one is better for the whole.  For curves:
-the curve of two sets of leaves is the Minkowski sum of their curves, so that a curve above another stays above it.
+What a tree is judged by is a *mark*: numbers that add up over leaves (false positives, false
+negatives, rows of a group that are told yes, leaves), or a ROC curve, which is the leaves'
+(positives, negatives) sorted by their share of positives.  Below a node only marks are kept that no
+other mark there beats: with any other tree beside it, the better one is better for the whole.  For
+curves: the curve of two sets of leaves is the Minkowski sum of their curves, so that a curve above
+another stays above it.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ from arboretum_gosdt.within_kernels import ALONE, FROM, MOST, TO
 class Marks(NamedTuple):
     """Marks, those of a set together.
 
-    mark : int64[marks, width, 2]; of numbers the first ``size`` rows are (number, 0), of curves segments (positives, negatives), steepest first.
-    size : int64[marks], rows of it.   leaves, cost : int64[marks].   origin : int64[marks, 3], edge and marks of both sides, or (−1, answer, set).
+    mark : int64[marks, width, 2]; of numbers the first ``size`` rows are (number, 0), of curves
+        segments (positives, negatives), steepest first.
+    size : int64[marks], rows of it.
+    leaves, cost : int64[marks].
+    origin : int64[marks, 3], edge and marks of both sides, or (−1, answer, set).
     """
 
     mark: np.ndarray
@@ -45,7 +51,10 @@ def reaches(marks, a, x, y):
 
 @jit(inner=True, borrow=True)
 def beats(marks, a, b, curves, equal):
-    """Whether mark a is at least as good as mark b, and costs no more.   equal : bool, numbers that must be the same."""
+    """Whether mark a is at least as good as mark b, and costs no more.
+
+    equal : bool, numbers that must be the same.
+    """
     if marks.leaves[a] > marks.leaves[b] or marks.cost[a] > marks.cost[b]:
         return False
     x, y = np.int64(0), np.int64(0)
@@ -54,7 +63,9 @@ def beats(marks, a, b, curves, equal):
             y, x = y + marks.mark[b, i, 0], x + marks.mark[b, i, 1]
             if not reaches(marks, a, x, y):
                 return False
-        elif marks.mark[a, i, 0] > marks.mark[b, i, 0] or (equal[i] and marks.mark[a, i, 0] != marks.mark[b, i, 0]):
+        elif marks.mark[a, i, 0] > marks.mark[b, i, 0] or (
+            equal[i] and marks.mark[a, i, 0] != marks.mark[b, i, 0]
+        ):
             return False
     return True
 
@@ -72,7 +83,10 @@ def join(marks, a, b, own, n, curves):
     while i < marks.size[a] or j < marks.size[b]:
         first = j == marks.size[b]
         if i < marks.size[a] and j < marks.size[b]:
-            first = marks.mark[a, i, 0] * marks.mark[b, j, 1] >= marks.mark[b, j, 0] * marks.mark[a, i, 1]
+            first = (
+                marks.mark[a, i, 0] * marks.mark[b, j, 1]
+                >= marks.mark[b, j, 0] * marks.mark[a, i, 1]
+            )
         c, k = (a, i) if first else (b, j)
         i, j = i + first, j + (not first)
         rise, run = marks.mark[c, k, 0], marks.mark[c, k, 1]
@@ -97,7 +111,9 @@ def move(marks, a, own, n):
 
 @jit(inner=True, borrow=True)
 def keep(own, n, curves, equal):
-    """Keep the mark that was laid as number n, unless one before beats it, and drop those that it beats; returns how many there are."""
+    """Keep the mark that was laid as number n, unless one before beats it, and drop those that
+    it beats; returns how many there are.
+    """
     for k in range(n):
         if beats(own, k, n, curves, equal):
             return n
@@ -139,12 +155,18 @@ def lay_tree(marks, a, b, e, cost, own, n, curves):
 
 
 @jit(borrow=True)
-def fronts(graph, first, last, marks, own, columns, excess, price_of_leaf, state, curves, equal, work):
-    """Marks of all sets but the first, from the smallest up; returns FINISHED, NEED_ROOM (longer ``marks`` or ``own``) or PAUSED.
+def fronts(
+    graph, first, last, marks, own, columns, excess, price_of_leaf, state, curves, equal, work
+):
+    """Marks of all sets but the first, from the smallest up; returns FINISHED, NEED_ROOM (longer
+    ``marks`` or ``own``) or PAUSED.
 
-    first, last : int64[sets], out.   own : room for the marks of a set.   columns : int64[objects, answers, width], what an object adds to the
-    numbers by the answer of its leaf; of curves, [:, 0] is (positives, negatives).   excess : int64[objects, answers], q times what an answer
-    costs more than the best.   state : int64[2], sets left, marks kept.
+    first, last : int64[sets], out.
+    own : room for the marks of a set.
+    columns : int64[objects, answers, width], what an object adds to the numbers by the answer of
+        its leaf; of curves, [:, 0] is (positives, negatives).
+    excess : int64[objects, answers], q times what an answer costs more than the best.
+    state : int64[2], sets left, marks kept.
     """
     while state[0] > 1:
         if work < 0:

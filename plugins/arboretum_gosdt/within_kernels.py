@@ -1,12 +1,15 @@
-"""All trees that cost at most a budget, as a graph of sets of objects and the tests that divide them (numba kernels).
+"""All trees that cost at most a budget, as a graph of sets of objects and the tests that divide
+them (numba kernels).
 
-Many trees meet the same set of objects.  ``search`` takes the sets from the largest down: when one is taken, all larger ones have
-said what its trees may cost at most.  It asks for every test that some tree within that budget asks first, for which it needs the least
-cost of both sides; these are found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges (set,
-test, both sides): its unfoldings are the trees, and no tree is written down here.
+Many trees meet the same set of objects.  ``search`` takes the sets from the largest down: when one
+is taken, all larger ones have said what its trees may cost at most.  It asks for every test that
+some tree within that budget asks first, for which it needs the least cost of both sides; these are
+found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges
+(set, test, both sides): its unfoldings are the trees, and no tree is written down here.
 
-Bounds: one leaf, two leaves and at least three below every side of a test, from all pairs of tests (B.2, B.6); equal rows are one object
-(B.9); the bound of one side, solved, less what their difference can cost, for the sides of all other tests (B.10).
+Bounds: one leaf, two leaves and at least three below every side of a test, from all pairs of tests
+(B.2, B.6); equal rows are one object (B.9); the bound of one side, solved, less what their
+difference can cost, for the sides of all other tests (B.10).
 """
 
 from __future__ import annotations
@@ -28,10 +31,15 @@ NEVER = np.int64(1) << 60
 class Table(NamedTuple):
     """What is searched.
 
-    outcome : uint8[objects, tests], 0 or 1.   planes : uint64[tests, words], the same as bits of objects.   excess :
-    int64[objects, answers], what an answer costs more than the best one.   keys : int64[objects, 2], random.   mass : int64[objects].
-    rows : int64[objects].   price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.   numbers : int64, p, q, rows that a side needs, 1 where bounds of
-    similar sets hold.   first : int64[tests], what trees cost at least that ask them first.
+    outcome : uint8[objects, tests], 0 or 1.
+    planes : uint64[tests, words], the same as bits of objects.
+    excess : int64[objects, answers], what an answer costs more than the best one.
+    keys : int64[objects, 2], random.
+    mass : int64[objects].
+    rows : int64[objects].
+    price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.
+    numbers : int64, p, q, rows that a side needs, 1 where bounds of similar sets hold.
+    first : int64[tests], what trees cost at least that ask them first.
     """
 
     outcome: np.ndarray
@@ -49,14 +57,19 @@ P, Q, LEAST, SIMILAR = range(4)
 
 
 class Levels(NamedTuple):
-    """The sets on the way from the one that was taken; sides are that of outcome 1, then the other; one level a row.
+    """The sets on the way from the one that was taken; sides are that of outcome 1, then the other;
+    one level a row.
 
-    objects : int64, first : int64[levels + 1], those of each set.   bits : uint64[levels, words].   node : int64[levels, N_NODE], see the names.
-    test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there, at least with the trees below, and
-    what was known of that before.
-    low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.   child : int64[levels, 2, tests, 2], keys.
-    weight : int64[levels, 2, tests], the most that wrong answers cost on a side.   near : int64[levels, tests²], on what two tests share, the
-    first of them one of ``open`` (int64[levels, tests]), those that may be asked first and of which a side is not solved.
+    objects : int64, first : int64[levels + 1], those of each set.
+    bits : uint64[levels, words].
+    node : int64[levels, N_NODE], see the names.
+    test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there,
+        at least with the trees below, and what was known of that before.
+    low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
+    child : int64[levels, 2, tests, 2], keys.
+    weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
+    near : int64[levels, tests²], on what two tests share, the first of them one of ``open``
+        (int64[levels, tests]), those that may be asked first and of which a side is not solved.
     """
 
     objects: np.ndarray
@@ -77,13 +90,19 @@ class Levels(NamedTuple):
 
 N_NODE = 10
 WIDTH, OPEN, BUDGET, BEST, LEAF, DEPTH, CHILD, SIDE, KEY_1, KEY_2 = range(N_NODE)
-"""Tests of a set, those of ``open``, what its trees may cost, least cost known, cost of a leaf, remaining depth, test and side that are being solved (NEW:
-nothing was done yet), fingerprint."""
+"""Tests of a set, those of ``open``, what its trees may cost, least cost known, cost of a leaf,
+remaining depth, test and side that are being solved (NEW: nothing was done yet), fingerprint.
+"""
 NEW = -2
 
 
 class Memo(NamedTuple):
-    """Sets by number.   slots : see fingerprints.   lower, upper : int64, least cost, at least and at most.   place : int64, in the graph, or −1."""
+    """Sets by number.
+
+    slots : see fingerprints.
+    lower, upper : int64, least cost, at least and at most.
+    place : int64, in the graph, or −1.
+    """
 
     slots: np.ndarray
     lower: np.ndarray
@@ -94,9 +113,12 @@ class Memo(NamedTuple):
 class Graph(NamedTuple):
     """Sets as they were met, and edges.
 
-    bits : uint64[sets, words].   set : int64[sets, N_SET], see the names below.   waiting : int64[objects + 1], the first of the sets of so many
-    objects that wait, or −1.   order : int64[sets], as they were taken.   edge : int64[edges, 4], test, set of outcome 1, the other, what
-    the test costs; those of a set lie together.
+    bits : uint64[sets, words].
+    set : int64[sets, N_SET], see the names below.
+    waiting : int64[objects + 1], the first of the sets of so many objects that wait, or −1.
+    order : int64[sets], as they were taken.
+    edge : int64[edges, 4], test, set of outcome 1, the other, what the test costs; those of a set
+        lie together.
     """
 
     bits: np.ndarray
@@ -108,12 +130,18 @@ class Graph(NamedTuple):
 
 N_SET = 8
 MOST, ALONE, REST_DEPTH, NEXT, WORD_1, WORD_2, FROM, TO = range(N_SET)
-"""What its trees may cost, cost of a leaf, remaining depth, the next set that waits, fingerprint, its edges."""
+"""What its trees may cost, cost of a leaf, remaining depth, the next set that waits,
+fingerprint, its edges.
+"""
 
 
 class Scratch(NamedTuple):
-    """Room.   sums : int64[answers + 5, tests].   both : [answers + 1, tests²] and narrow : [tests], int32 where all costs together fit, else int64.
-    mask, side : int64[tests]."""
+    """Room.
+
+    sums : int64[answers + 5, tests].
+    both : [answers + 1, tests²] and narrow : [tests], int32 where all costs together fit, else
+        int64. mask, side : int64[tests].
+    """
 
     sums: np.ndarray
     both: np.ndarray
@@ -124,13 +152,23 @@ class Scratch(NamedTuple):
 
 N_STATE = 6
 LEVEL, KNOWN, SETS, TAKEN, EDGES, SIZE = range(N_STATE)
-"""Level of the search (−1: the next set is taken), numbers of the memo, sets, sets taken, edges, objects of the sets that are taken now."""
+"""Level of the search (−1: the next set is taken), numbers of the memo, sets, sets taken, edges,
+objects of the sets that are taken now.
+"""
 
 
 @jit(inner=True, borrow=True)
 def count_tests(table, levels, scratch, d):
-    """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer), and the tests that divide the set; returns how many."""
-    outcome, excess, sums, n_answers, mask = table.outcome, table.excess, scratch.sums, table.excess.shape[1], scratch.mask
+    """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer),
+    and the tests that divide the set; returns how many.
+    """
+    outcome, excess, sums, n_answers, mask = (
+        table.outcome,
+        table.excess,
+        scratch.sums,
+        table.excess.shape[1],
+        scratch.mask,
+    )
     sums[:] = 0
     last, objects = outcome.shape[1], levels.objects[levels.first[d] : levels.first[d + 1]]
     for r in objects:
@@ -138,7 +176,13 @@ def count_tests(table, levels, scratch, d):
             mask[f] = -np.int64(outcome[r, f])
         most = np.int64(0)
         for c in range(n_answers + 5):
-            value = excess[r, c] if c < n_answers else table.keys[r, c - n_answers] if c < n_answers + 2 else table.mass[r]
+            value = (
+                excess[r, c]
+                if c < n_answers
+                else table.keys[r, c - n_answers]
+                if c < n_answers + 2
+                else table.mass[r]
+            )
             value = table.rows[r] if c == n_answers + 3 else most if c == n_answers + 4 else value
             most = max(most, value) if c < n_answers else most
             if value != 0:
@@ -178,14 +222,24 @@ def add_masked(into, value, mask):
 
 @jit(inner=True, borrow=True)
 def count_pairs(table, levels, scratch, d, m, limit):
-    """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests; both[answers] : of the greatest excess.
+    """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests;
+    both[answers] : of the greatest excess.
 
-    For the tests i that may be asked first within the limit, of which a side is not solved, and all j.
+    For the tests i that may be asked first within the limit, of which a side is not solved, and all
+    j.
     """
-    outcome, excess, n_answers, open_tests, bound = table.outcome, table.excess, table.excess.shape[1], levels.open[d], levels.bound[d]
+    outcome, excess, n_answers, open_tests, bound = (
+        table.outcome,
+        table.excess,
+        table.excess.shape[1],
+        levels.open[d],
+        levels.bound[d],
+    )
     both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
     for i in range(m):
-        if bound[i] <= limit and (levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]):
+        if bound[i] <= limit and (
+            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
+        ):
             open_tests[n_open] = i
             n_open += 1
             for c in range(n_answers + 1):
@@ -215,7 +269,12 @@ def count_pairs(table, levels, scratch, d, m, limit):
 @jit(borrow=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
-    node, n_answers, p, q = levels.node[d], table.excess.shape[1], table.numbers[P], table.numbers[Q]
+    node, n_answers, p, q = (
+        levels.node[d],
+        table.excess.shape[1],
+        table.numbers[P],
+        table.numbers[Q],
+    )
     node[CHILD], node[WIDTH], node[OPEN] = -1, 0, 0
     m = count_tests(table, levels, scratch, d)
     sums, total = scratch.sums, scratch.side
@@ -232,7 +291,10 @@ def expand(table, levels, scratch, memo, d):
         f = levels.test[d, i]
         levels.paid[d, i] = table.price[f] * mass
         levels.told[d, i] = table.first[f] if whole_table else 0
-        levels.weight[d, 0, i], levels.weight[d, 1, i] = sums[n_answers + 4, i], total[n_answers + 4] - sums[n_answers + 4, i]
+        levels.weight[d, 0, i], levels.weight[d, 1, i] = (
+            sums[n_answers + 4, i],
+            total[n_answers + 4] - sums[n_answers + 4, i],
+        )
         for word in range(2):
             levels.child[d, 0, i, word] = sums[n_answers + word, i]
             levels.child[d, 1, i, word] = node[KEY_1 + word] - sums[n_answers + word, i]
@@ -243,7 +305,11 @@ def expand(table, levels, scratch, memo, d):
             leaf = q * leaf + p
             low, high = leaf if depth < 1 else min(leaf, 2 * p), leaf
             if low < high:
-                known = find(memo.slots, keyed(np.uint64(levels.child[d, side, i, 0]), depth), np.uint64(levels.child[d, side, i, 1]))
+                known = find(
+                    memo.slots,
+                    keyed(np.uint64(levels.child[d, side, i, 0]), depth),
+                    np.uint64(levels.child[d, side, i, 1]),
+                )
                 if known >= 0:
                     low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
             levels.low[d, side, i], levels.high[d, side, i] = low, high
@@ -264,7 +330,17 @@ def expand(table, levels, scratch, memo, d):
             here = sums[n_answers + 2, i] if side == 0 else mass - sums[n_answers + 2, i]
             if n_answers == 2 and not priced:
                 one, rest = both[i * m : i * m + m], both[square + i * m : square + i * m + m]
-                two, three = two_and_three(one, rest, sums[0, :m], sums[1, :m], sums[0, i], sums[1, i], total[0], total[1], side)
+                two, three = two_and_three(
+                    one,
+                    rest,
+                    sums[0, :m],
+                    sums[1, :m],
+                    sums[0, i],
+                    sums[1, i],
+                    total[0],
+                    total[1],
+                    side,
+                )
                 two, three = q * two + 2 * p, min(q * three + 3 * p, 4 * p)
             for j in range(m if n_answers != 2 or priced else 0):
                 one, rest = NEVER, NEVER
@@ -278,8 +354,12 @@ def expand(table, levels, scratch, memo, d):
                 three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + paid)
             if depth < 2:
                 three = NEVER
-            # a second test that leaves the side whole costs more than a leaf; one that leaves too few rows is a bound, and no tree
-            low, high = min(high, min(two, three)), min(high, two) if table.numbers[LEAST] <= 1 else high
+            # a second test that leaves the side whole costs more than a leaf; one that leaves too
+            # few rows is a bound, and no tree
+            low, high = (
+                min(high, min(two, three)),
+                min(high, two) if table.numbers[LEAST] <= 1 else high,
+            )
             levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
         refresh(levels, d, i)
     if table.numbers[SIMILAR] != 0:
@@ -290,10 +370,12 @@ def expand(table, levels, scratch, memo, d):
 
 @jit(inner=True, borrow=True)
 def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side):
-    """Least loss of two leaves on a side of a test, and of one of them, by the second test, for two answers.
+    """Least loss of two leaves on a side of a test, and of one of them, by the second test, for two
+    answers.
 
-    one, other : int64[tests], of both answers on what the two tests share.   first, second : on all with the second test, with_1, with_2 : with
-    the first, all_1, all_2 : of the set.
+    one, other : int64[tests], of both answers on what the two tests share.
+    first, second : on all with the second test, with_1, with_2 : with the first, all_1, all_2 : of
+        the set.
     """
     two, three = NEVER, NEVER
     if side == 0:
@@ -364,8 +446,14 @@ def next_open(levels, d, limit):
     found, most = np.int64(-1), np.int64(-1)
     for k in range(levels.node[d, OPEN]):
         i = levels.open[d, k]
-        if levels.bound[d, i] <= limit and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most:
-            if levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]:
+        if (
+            levels.bound[d, i] <= limit
+            and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most
+        ):
+            if (
+                levels.low[d, 0, i] < levels.high[d, 0, i]
+                or levels.low[d, 1, i] < levels.high[d, 1, i]
+            ):
                 found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
     return found
 
@@ -383,7 +471,11 @@ def know(memo, state, one, two, depth):
 @jit(inner=True, borrow=True)
 def meet(table, levels, memo, graph, state, i, side, most):
     """The place of a side of a test of level 0 in the graph, where its trees may cost so much."""
-    one, two, depth = levels.child[0, side, i, 0], levels.child[0, side, i, 1], below(levels.node[0, DEPTH])
+    one, two, depth = (
+        levels.child[0, side, i, 0],
+        levels.child[0, side, i, 1],
+        below(levels.node[0, DEPTH]),
+    )
     number = know(memo, state, one, two, depth)
     at = memo.place[number]
     if at < 0:
@@ -399,7 +491,13 @@ def meet(table, levels, memo, graph, state, i, side, most):
                 word &= word - np.uint64(1)
                 size += 1
         new = graph.set[at]
-        new[MOST], new[REST_DEPTH], new[WORD_1], new[WORD_2], new[NEXT] = most, depth, one, two, graph.waiting[size]
+        new[MOST], new[REST_DEPTH], new[WORD_1], new[WORD_2], new[NEXT] = (
+            most,
+            depth,
+            one,
+            two,
+            graph.waiting[size],
+        )
         graph.waiting[size] = at
     graph.set[at, MOST] = max(graph.set[at, MOST], most)
     return at
@@ -431,7 +529,11 @@ def keep_edges(table, levels, memo, graph, state):
     graph.set[at, ALONE] = node[LEAF]
     for i in range(node[WIDTH]):
         one, rest, paid = levels.high[0, 0, i], levels.high[0, 1, i], levels.paid[0, i]
-        if one == levels.low[0, 0, i] and rest == levels.low[0, 1, i] and one + rest + paid <= node[BUDGET]:
+        if (
+            one == levels.low[0, 0, i]
+            and rest == levels.low[0, 1, i]
+            and one + rest + paid <= node[BUDGET]
+        ):
             edge = graph.edge[state[EDGES]]
             edge[0], edge[3] = levels.test[0, i], paid
             edge[1] = meet(table, levels, memo, graph, state, i, 0, node[BUDGET] - rest - paid)
@@ -442,7 +544,9 @@ def keep_edges(table, levels, memo, graph, state):
 
 @jit(borrow=True)
 def search(table, levels, scratch, memo, graph, state, work, most):
-    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or TOO_LONG where the next set alone takes ``most``."""
+    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or
+    TOO_LONG where the next set alone takes ``most``.
+    """
     tests = table.outcome.shape[1]
     while True:
         d = state[LEVEL]
@@ -451,7 +555,10 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 state[SIZE] -= 1
             if state[SIZE] == 0:
                 return FINISHED
-            if state[SETS] + 2 * tests > graph.set.shape[0] or state[EDGES] + tests > graph.edge.shape[0]:
+            if (
+                state[SETS] + 2 * tests > graph.set.shape[0]
+                or state[EDGES] + tests > graph.edge.shape[0]
+            ):
                 return NEED_ROOM
             take(levels, graph, state)
             d = state[LEVEL] = np.int64(0)
@@ -470,8 +577,15 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         limit = limit_of(node, d)
         i = next_open(levels, d, limit)
         if i >= 0:
-            open_1, open_0 = levels.low[d, 0, i] < levels.high[d, 0, i], levels.low[d, 1, i] < levels.high[d, 1, i]
-            side = 0 if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i]) else 1
+            open_1, open_0 = (
+                levels.low[d, 0, i] < levels.high[d, 0, i],
+                levels.low[d, 1, i] < levels.high[d, 1, i],
+            )
+            side = (
+                0
+                if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i])
+                else 1
+            )
             enter(table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i])
             state[LEVEL] = d + 1
             continue
@@ -483,7 +597,10 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         for i in range(node[WIDTH]):
             lower = min(lower, levels.bound[d, i])
         number = know(memo, state, node[KEY_1], node[KEY_2], node[DEPTH])
-        memo.lower[number], memo.upper[number] = max(memo.lower[number], lower), min(memo.upper[number], node[BEST])
+        memo.lower[number], memo.upper[number] = (
+            max(memo.lower[number], lower),
+            min(memo.upper[number], node[BEST]),
+        )
         state[LEVEL] = d - 1
         i, side = levels.node[d - 1, CHILD], levels.node[d - 1, SIDE]
         levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])

@@ -1,4 +1,6 @@
-"""Every budget at once: the least errors of trees by the price of their dearest path, and the least price by errors or leaf rule."""
+"""Every budget at once: the least errors of trees by the price of their dearest path, and the
+least price by errors or leaf rule.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,12 @@ class Step:
 class Staircase:
     """The least errors for every budget.
 
-    steps : trees by rising budget and falling errors, the first of which asks nothing that has a price.   lower : (budget, errors) by rising
-    budget: from this budget to the next one no tree errs less.  Where the search was not stopped, both say the same.
-    total : weight of all objects, so that errors / total is the training error.   stopped : "" or what ran out.
+    steps : trees by rising budget and falling errors, the first of which asks nothing that has a
+        price.
+    lower : (budget, errors) by rising budget: from this budget to the next one no tree errs less.
+        Where the search was not stopped, both say the same.
+    total : weight of all objects, so that errors / total is the training error.
+    stopped : "" or what ran out.
     """
 
     steps: Sequence[Step]
@@ -46,8 +51,15 @@ class Staircase:
         return not self.stopped
 
 
-def staircase(problem: Problem, context: Context = Context(), *, without: tuple[str, ...] = (), most: float | None = None) -> Staircase:
-    """Least errors for every budget, from nothing on until no tree errs less, or up to the budget ``most``.
+def staircase(
+    problem: Problem,
+    context: Context = Context(),
+    *,
+    without: tuple[str, ...] = (),
+    most: float | None = None,
+) -> Staircase:
+    """Least errors for every budget, from nothing on until no tree errs less, or up to the budget
+    ``most``.
 
     Stops early when seconds or bytes run out; what it says then is proven, but has gaps.
     """
@@ -84,15 +96,21 @@ def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase
             break
         budget = reach + 1
     return Staircase(
-        steps, [(budget * space.coin, low * space.unit) for budget, low in lower], space.total * space.unit, search.stopped, search.subproblems
+        steps,
+        [(budget * space.coin, low * space.unit) for budget, low in lower],
+        space.total * space.unit,
+        search.stopped,
+        search.subproblems,
     )
 
 
 def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]:
-    """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by raising the budget from below.
+    """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by
+    raising the budget from below.
 
-    Where that takes longer than a while, cheaper trees than the best one known (first the greedy one) are looked for as long, and so on
-    in turn for longer and longer; the memory is kept.  What stops the search is ``search.stopped``.
+    Where that takes longer than a while, cheaper trees than the best one known (first the greedy
+    one) are looked for as long, and so on in turn for longer and longer; the memory is kept.  What
+    stops the search is ``search.stopped``.
     """
     budget, turn = 0, FIRST_TURN
     while budget <= top:

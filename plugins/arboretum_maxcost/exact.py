@@ -1,4 +1,6 @@
-"""Sums of prices and weights as they are written in decimals (0.1 is a tenth): equal sums are equal, and no rounding ranks trees."""
+"""Sums of prices and weights as they are written in decimals (0.1 is a tenth): equal sums are
+equal, and no rounding ranks trees.
+"""
 
 from __future__ import annotations
 
@@ -16,26 +18,45 @@ def written(number: float) -> Fraction:
 
 
 def paid_to(tree: Tree, asked: bool = True) -> list[Fraction]:
-    """What a row pays that comes to rest at each node.   asked : at an inner node that test, too."""
+    """What a row pays that comes to rest at each node.
+
+    asked : at an inner node that test, too.
+    """
     known = {price: written(price) for price in {*tree.edge_price.tolist(), *tree.price.tolist()}}
     edge, paid = tree.edge_price.tolist(), [Fraction(0)] * tree.n_nodes
-    for node, (above, to) in enumerate(zip(tree.parent[1:].tolist(), tree.edge_to[1:].tolist(), strict=True), start=1):
+    for node, (above, to) in enumerate(
+        zip(tree.parent[1:].tolist(), tree.edge_to[1:].tolist(), strict=True), start=1
+    ):
         paid[node] = paid[above] + known[edge[to]]  # a parent comes before its children
-    return [before + known[own] for before, own in zip(paid, tree.price.tolist(), strict=True)] if asked else paid
+    return (
+        [before + known[own] for before, own in zip(paid, tree.price.tolist(), strict=True)]
+        if asked
+        else paid
+    )
 
 
 def values_of(tree: Tree, objects: Encoded) -> tuple[Fraction, Fraction, Fraction]:
-    """Training error, max cost and expected cost; exact, up to the shares of rows that are split."""
+    """Training error, max cost and expected cost; exact, up to the shares of rows that are
+    split.
+    """
     known = {weight: written(weight) for weight in set(objects.weight.tolist())}
     unit = math.lcm(*(weight.denominator for weight in known.values()))
     mass = [int(known[weight] * unit) for weight in objects.weight.tolist()]
     node, who, share = tree.places(objects.table.take(objects.row_of_object)).all()
     held: dict[tuple[int, int], Fraction | int] = {}
-    for v, i, label, part in zip(node.tolist(), who.tolist(), objects.label[who].tolist(), share.tolist(), strict=True):
-        held[v, label] = held.get((v, label), 0) + (mass[i] if part == 1.0 else Fraction(part) * mass[i])
+    for v, i, label, part in zip(
+        node.tolist(), who.tolist(), objects.label[who].tolist(), share.tolist(), strict=True
+    ):
+        held[v, label] = held.get((v, label), 0) + (
+            mass[i] if part == 1.0 else Fraction(part) * mass[i]
+        )
     paid, total = paid_to(tree), sum(mass)
     wrong = sum(weight for (v, label), weight in held.items() if label != tree.label[v])
-    return Fraction(wrong) / total, max(paid[v] for v, _ in held), sum(weight * paid[v] for (v, _), weight in held.items()) / Fraction(total)
+    return (
+        Fraction(wrong) / total,
+        max(paid[v] for v, _ in held),
+        sum(weight * paid[v] for (v, _), weight in held.items()) / Fraction(total),
+    )
 
 
 def rounded_once(paid: list[Fraction]) -> np.ndarray:

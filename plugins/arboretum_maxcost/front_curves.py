@@ -1,4 +1,6 @@
-"""What greedy trees make of the same trade: the curves that are drawn beside a front, of which nothing is proven."""
+"""What greedy trees make of the same trade: the curves that are drawn beside a front, of which
+nothing is proven.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,23 @@ from arboretum_maxcost.criteria import WorstCase
 from arboretum_maxcost.impurities import HingedPairs, Powers
 from arboretum_maxcost.tradeoff import by_alpha, by_delta, hinges
 
-COLUMNS = {"train_error": "error", "max_cost": "max_cost", "expected_cost": "expected_cost", "n_leaves": "n_leaves"}
+COLUMNS = {
+    "train_error": "error",
+    "max_cost": "max_cost",
+    "expected_cost": "expected_cost",
+    "n_leaves": "n_leaves",
+}
 """Axis of a front → column of a curve."""
 STEPS = 50
 """Values of α."""
 
 
-def greedy_curves(problem: Problem, axes: tuple[str, ...]) -> Iterator[tuple[str, list[tuple[float, ...]]]]:
-    """(name, values) of GREEDYTREE with powers, stopped at every δ, and with hinged pairs for every α; those that can be grown here."""
+def greedy_curves(
+    problem: Problem, axes: tuple[str, ...]
+) -> Iterator[tuple[str, list[tuple[float, ...]]]]:
+    """(name, values) of GREEDYTREE with powers, stopped at every δ, and with hinged pairs for
+    every α; those that can be grown here.
+    """
     if not set(axes) <= COLUMNS.keys():
         return
     objects = problem.objects
@@ -32,13 +43,23 @@ def greedy_curves(problem: Problem, axes: tuple[str, ...]) -> Iterator[tuple[str
     ):
         try:
             found = curve()
-        except CapabilityError:  # prices or impurities of a kind that this growth does not take: the front needs no curve
+        except CapabilityError:
+            # prices or impurities of a kind that this growth does not take: the front needs no
+            # curve
             continue
-        yield name, sorted(set(zip(*(getattr(found, COLUMNS[axis]).tolist() for axis in axes), strict=True)))
+        yield (
+            name,
+            sorted(
+                set(zip(*(getattr(found, COLUMNS[axis]).tolist() for axis in axes), strict=True))
+            ),
+        )
 
 
 def _with(problem: Problem, impurity: object) -> Problem:
-    return attrs.evolve(problem, parts=attrs.evolve(problem.parts, criterion=WorstCase(), impurity=impurity, solver=None))
+    return attrs.evolve(
+        problem,
+        parts=attrs.evolve(problem.parts, criterion=WorstCase(), impurity=impurity, solver=None),
+    )
 
 
 def _grown(problem: Problem, impurity: object) -> Tree:

@@ -1,8 +1,9 @@
-"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious twins.
+"""Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
+twins.
 
-Kernels of impurities with fields have one source each; the names in capitals are constants of a kernel, made from the fields
-(``baked``).  All three are sums of products of whole numbers where counts and fields are whole, none of which exceeds the result:
-a value below 2⁵³ is exact.
+Kernels of impurities with fields have one source each; the names in capitals are constants of a
+kernel, made from the fields (``baked``).  All three are sums of products of whole numbers where
+counts and fields are whole, none of which exceeds the result: a value below 2⁵³ is exact.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ COEFFICIENTS = (2.0,)
 ALPHA, LEVEL = 0.0, 0.0
 GAMMA, EXPONENTS = (1.0,), ((1, 1),)
 NO_PROGRESS = -1e300
-"""Score of a test with an outcome that does not lower F: below that of any test without one, so that it is chosen where there is
-no other; the first of them is, because equal scores go to the lowest test."""
+"""Score of a test with an outcome that does not lower F: below that of any test without one, so
+that it is chosen where there is no other; the first of them is, because equal scores go to the
+lowest test.
+"""
 ZERO = 2.0**-50
 """A difference of products below this share of the larger one is the rounding of α: 0."""
 
 
 @impurity_kernel
 def powers(weights):
-    """(Σ n_i)^l − Σ n_i^l, without subtraction: Σ_i (m_i + n_i)^l − m_i^l − n_i^l, m_i the mass of the classes before i,
+    """(Σ n_i)^l − Σ n_i^l, without subtraction: Σ_i (m_i + n_i)^l − m_i^l − n_i^l, m_i the mass of
+    the classes before i,
 
-    and each of these is m n Σ_{j=0}^{l−2} C(l, j+1) m^j n^(l−2−j), by Horner's rule in m; TOP = l − 2, COEFFICIENTS C(l, 1 … l−1).
+    and each of these is m n Σ_{j=0}^{l−2} C(l, j+1) m^j n^(l−2−j), by Horner's rule in m; TOP = l −
+    2, COEFFICIENTS C(l, 1 … l−1).
     """
     before = 0.0
     total = 0.0
@@ -48,7 +53,9 @@ def powers(weights):
 
 @impurity_kernel
 def hinged_pairs(weights):
-    """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊, level α² or 0; with α² the product is n_i n_j − α (n_i + n_j)."""
+    """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊, level α² or 0; with α² the product is n_i n_j −
+    α (n_i + n_j).
+    """
     total = 0.0
     for i in range(weights.shape[0]):
         a = weights[i]
@@ -93,7 +100,9 @@ def hinged_pairs_of(alpha: float, subtract_square: bool) -> Callable:
 @lru_cache(maxsize=None)
 def polynomial_of(gamma: tuple[float, ...], exponents: tuple[tuple[int, ...], ...]) -> Callable:
     """The kernel for coefficients and exponents."""
-    return baked(polynomial, f"polynomial_{_tag(gamma, exponents)}", GAMMA=gamma, EXPONENTS=exponents)
+    return baked(
+        polynomial, f"polynomial_{_tag(gamma, exponents)}", GAMMA=gamma, EXPONENTS=exponents
+    )
 
 
 def _tag(*values: object) -> str:
@@ -103,7 +112,9 @@ def _tag(*values: object) -> str:
 
 @criterion_kernel
 def worst_case(weights, counts, price, extra, node):
-    """−max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that nobody has lowers g to 0, hence is no maximum."""
+    """−max_i c / (g(G) − g(G_i)), g = [F − δ]₊ with δ in ``node.params[0]``; an outcome that
+    nobody has lowers g to 0, hence is no maximum.
+    """
     whole = max(node.impurity - node.params[0], 0.0)
     least = whole
     for o in range(weights.shape[0]):

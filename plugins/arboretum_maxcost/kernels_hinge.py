@@ -1,4 +1,6 @@
-"""The worst-case reduction of hinged Pairs with α as a parameter: a sweep over α compiles one kernel, not one per value."""
+"""The worst-case reduction of hinged Pairs with α as a parameter: a sweep over α compiles one
+kernel, not one per value.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def hinged(a, b, alpha, squared):
 
 @criterion_kernel
 def worst_case_hinged(weights, counts, price, extra, node):
-    """−max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``, − α² by ``[1]``; −∞ where F(G) = 0 (a leaf), and next to it where some F(G_i) = F(G)."""
+    """−max_i c / (F(G) − F(G_i)) with α in ``node.params[0]``, − α² by ``[1]``; −∞ where F(G) =
+    0 (a leaf), and next to it where some F(G_i) = F(G).
+    """
     alpha = node.params[0]
     squared = node.params[1] > 0.0
     n_outcomes, n_classes = weights.shape

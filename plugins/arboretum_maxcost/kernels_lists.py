@@ -1,8 +1,9 @@
 """Pareto fronts as lists of points: merged, added up and united.
 
-A point is a row (error, cost, leaves, test) of int64 numbers; a list of points ascends in leaves, and among equal leaves (a level) it
-ascends in errors and descends in costs.  None of its points is at or below another in errors, costs and leaves.  Without the third axis
-all leaves count 0, and a list has one level.
+A point is a row (error, cost, leaves, test) of int64 numbers; a list of points ascends in leaves,
+and among equal leaves (a level) it ascends in errors and descends in costs.  None of its points is
+at or below another in errors, costs and leaves.  Without the third axis all leaves count 0, and a
+list has one level.
 """
 
 from typing import NamedTuple
@@ -18,10 +19,12 @@ NEVER = np.int64(1) << 62
 
 
 class Form(NamedTuple):
-    """The second axis: a leaf costs ``leaf``, a node (per_node + per_mass · mass) · price, and its branches their sum or (``largest``)
-    the most of them.   counts : 1 where leaves are an axis (or are limited), else 0.   most_leaves, min_leaf (rows), min_split (rows),
-    light (weight at or below which a node is a leaf): limits.   stop : nodes entered with so many tests left are leaves.
-    cheapest : no test costs less.
+    """The second axis: a leaf costs ``leaf``, a node (per_node + per_mass · mass) · price, and its
+    branches their sum or (``largest``) the most of them.
+
+    counts : 1 where leaves are an axis (or are limited), else 0.   most_leaves, min_leaf (rows),
+        min_split (rows), light (weight at or below which a node is a leaf): limits.
+    stop : nodes entered with so many tests left are leaves. cheapest : no test costs less.
     """
 
     largest: bool
@@ -38,7 +41,9 @@ class Form(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """int64[length, 4] each, all of one length: two for a level, two for the staircase of the levels before, three for whole lists."""
+    """int64[length, 4] each, all of one length: two for a level, two for the staircase of the
+    levels before, three for whole lists.
+    """
 
     level: np.ndarray
     level_too: np.ndarray
@@ -59,8 +64,10 @@ def copy(source, low, high, target, at):
 
 @jit(inner=True, borrow=True)
 def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
-    """One level of a[i:end] and b[j:last], the latter with ``error`` and ``cost`` added (or the larger cost taken); returns the length of
-    ``out``, or FULL.  Errors of ``cap`` and more are left out."""
+    """One level of a[i:end] and b[j:last], the latter with ``error`` and ``cost`` added (or the
+    larger cost taken); returns the length of ``out``, or FULL.  Errors of ``cap`` and more are left
+    out.
+    """
     top, least = np.int64(0), np.int64(0)
     if end - i + last - j > len(out):
         return FULL
@@ -73,7 +80,12 @@ def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
                 if e >= cap:
                     return top
                 if top == 0 or c < least:
-                    out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = e, c, b[j, LEAVES], b[j, TEST]
+                    out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = (
+                        e,
+                        c,
+                        b[j, LEAVES],
+                        b[j, TEST],
+                    )
                     least, top = c, top + 1
                 j += 1
                 continue
@@ -101,7 +113,8 @@ def level_start(a, low, high, leaves):
 
 @jit(inner=True, borrow=True)
 def keep_level(level, n, leaves, buffers, n_below, out, top):
-    """Append a level of n points to ``out`` but for those that fewer leaves achieve as well; returns (new top, length of ``below``).
+    """Append a level of n points to ``out`` but for those that fewer leaves achieve as well;
+    returns (new top, length of ``below``).
 
     ``below`` is the staircase of all levels so far, whatever their leaves.
     """
@@ -112,10 +125,27 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
         while at + 1 < n_below and buffers.below[at + 1, ERROR] <= level[k, ERROR]:
             at += 1
         if at < 0 or level[k, COST] < buffers.below[at, COST]:
-            out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = level[k, ERROR], level[k, COST], leaves, level[k, TEST]
+            out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = (
+                level[k, ERROR],
+                level[k, COST],
+                leaves,
+                level[k, TEST],
+            )
             top += 1
     if leaves > 0 and top > first:
-        n_new = merge(buffers.below, np.int64(0), n_below, out, first, top, np.int64(0), np.int64(0), False, NEVER, buffers.below_too)
+        n_new = merge(
+            buffers.below,
+            np.int64(0),
+            n_below,
+            out,
+            first,
+            top,
+            np.int64(0),
+            np.int64(0),
+            False,
+            NEVER,
+            buffers.below_too,
+        )
         if n_new == FULL:
             return FULL, n_below
         copy(buffers.below_too, 0, n_new, buffers.below, 0)
@@ -125,7 +155,9 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
 
 @jit(inner=True, borrow=True)
 def add(a, i, end, b, j, last, cap, form, buffers, out):
-    """All sums of a point of a[i:end] and one of b[j:last], but for those that are beaten; returns the length of ``out``, or FULL."""
+    """All sums of a point of a[i:end] and one of b[j:last], but for those that are beaten;
+    returns the length of ``out``, or FULL.
+    """
     if end - i > last - j:
         a, b, i, j, end, last = b, a, j, i, last, end
     top, n_below = np.int64(0), np.int64(0)
@@ -138,7 +170,19 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
             high = level_start(b, low, last, other + 1)
             if low == high:
                 continue
-            n = merge(level, np.int64(0), n, b, low, high, a[k, ERROR], a[k, COST], form.largest, cap, longer)
+            n = merge(
+                level,
+                np.int64(0),
+                n,
+                b,
+                low,
+                high,
+                a[k, ERROR],
+                a[k, COST],
+                form.largest,
+                cap,
+                longer,
+            )
             if n == FULL:
                 return FULL
             level, longer = longer, level
@@ -151,10 +195,16 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
 
 @jit(inner=True, borrow=True)
 def unite(a, i, end, b, j, last, buffers, out):
-    """The points of two lists but for those that are beaten; returns the length of ``out``, or FULL."""
+    """The points of two lists but for those that are beaten; returns the length of ``out``, or
+    FULL.
+    """
     top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
     while i < end or j < last:
-        leaves = a[i, LEAVES] if i < end and (j == last or a[i, LEAVES] <= b[j, LEAVES]) else b[j, LEAVES]
+        leaves = (
+            a[i, LEAVES]
+            if i < end and (j == last or a[i, LEAVES] <= b[j, LEAVES])
+            else b[j, LEAVES]
+        )
         next_i, next_j = level_start(a, i, end, leaves + 1), level_start(b, j, last, leaves + 1)
         n = merge(a, i, next_i, b, j, next_j, nothing, nothing, False, NEVER, buffers.level)
         if n == FULL:

@@ -12,8 +12,11 @@ from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.rows import INSIDE, MIXED, OUTSIDE, goes, union
 
 WITHOUT_ERROR, DELTA, UNIT, LEAST, MOST, LEMMA, AHEAD, STARS = range(8)
-"""Places in ``setting``: float64[8].  MOST : the largest value of the bound's impurity that a leaf may have.   LEAST : the smallest
-price.   The last three: whether a bound is used."""
+"""Places in ``setting``: float64[8].  MOST : the largest value of the bound's impurity that a leaf
+may have.
+
+LEAST : the smallest price.   The last three: whether a bound is used.
+"""
 EVER = np.int64(1) << 60
 """A budget above all others."""
 BUDGET, LOSS, TEST, NEXT = range(4)
@@ -23,10 +26,14 @@ LOWER = np.int64(-2)
 
 
 class Table(NamedTuple):
-    """Objects and tests, see ``space.Space``.   words : uint64[n, 2].   n_classes : int.
+    """Objects and tests, see ``space.Space``.
 
-    star : int64[n + 1]; object x has the rivals star_row[star[x] : star[x + 1]] (int32), of other classes, no two of which are
-    divided from x by the same test; star_price (int64) is the cheapest test that divides each from x.
+    words : uint64[n, 2].
+    n_classes : int.
+
+    star : int64[n + 1]; object x has the rivals star_row[star[x] : star[x + 1]] (int32), of other
+        classes, no two of which are divided from x by the same test; star_price (int64) is the
+        cheapest test that divides each from x.
     """
 
     codes: np.ndarray
@@ -47,12 +54,14 @@ class Table(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Sets of rows, by slot: objects, mass, mass that errs in every tree, words of the fingerprint, purity class, class masses;
-    then the loss of a leaf, and the mass outside the heaviest class.
+    """Sets of rows, by slot: objects, mass, mass that errs in every tree, words of the fingerprint,
+    purity class, class masses; then the loss of a leaf, and the mass outside the heaviest class.
 
-    The first slots are the bins of a feature, the last three a run of bins, what a test leaves outside, and the whole subtable.
-    ``touched``: the bins in use; ``chosen``: the slots of one test, ``low`` and ``reach`` what is known of them, in that order.
-    after : int64[·], purity of all bins from there on.   vector : float64[classes], scratch.
+    The first slots are the bins of a feature, the last three a run of bins, what a test leaves
+    outside, and the whole subtable. ``touched``: the bins in use; ``chosen``: the slots of one
+    test, ``low`` and ``reach`` what is known of them, in that order.
+    after : int64[·], purity of all bins from there on.
+    vector : float64[classes], scratch.
     """
 
     tally: np.ndarray
@@ -73,10 +82,15 @@ class Parts(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What is known of subtables.   slots : uint64[2^k, 2].   head : int64[nodes], first fact or −1.   facts : int64[·, 4].
+    """What is known of subtables.
 
-    A fact (budget, loss, test, next): some tree of at most that price errs by at most that loss, and asks that test first; or, where
-    the test is LOWER, every tree of at most that price errs by at least that loss.
+    slots : uint64[2^k, 2].
+    head : int64[nodes], first fact or −1.
+    facts : int64[·, 4].
+
+    A fact (budget, loss, test, next): some tree of at most that price errs by at most that loss,
+    and asks that test first; or, where the test is LOWER, every tree of at most that price errs by
+    at least that loss.
     """
 
     slots: np.ndarray
@@ -85,8 +99,13 @@ class Memory(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is asked of a table.   setting : float64[8].   rule, bound : addresses of the impurity of the leaf rule and of that of the
-    bound (0: none, and hinged pairs).   mark, used : int64[n], stamps.   order : int64[tests], drop : float64[tests], scratch.
+    """What is asked of a table.
+
+    setting : float64[8].
+    rule, bound : addresses of the impurity of the leaf rule and of that of the bound (0: none, and
+        hinged pairs).
+    mark, used : int64[n], stamps.
+    order : int64[tests], drop : float64[tests], scratch.
     """
 
     table: Table
@@ -104,8 +123,20 @@ class Task(NamedTuple):
 def new_parts(n_bins: np.ndarray, classes: int) -> Parts:
     """Room for the tests of any feature."""
     widest = max(2, int(n_bins.max(initial=0)))
-    whole, words, listed = np.zeros((6, widest + 3), np.int64), np.zeros((2, widest + 3), np.uint64), np.zeros((5, widest + 1), np.int64)
-    return Parts(*whole[:3], *words, whole[3], np.zeros((widest + 3, classes), np.int64), *whole[4:], *listed, np.zeros(classes))
+    whole, words, listed = (
+        np.zeros((6, widest + 3), np.int64),
+        np.zeros((2, widest + 3), np.uint64),
+        np.zeros((5, widest + 1), np.int64),
+    )
+    return Parts(
+        *whole[:3],
+        *words,
+        whole[3],
+        np.zeros((widest + 3, classes), np.int64),
+        *whole[4:],
+        *listed,
+        np.zeros(classes),
+    )
 
 
 @jit(inline=True, borrow=True)
@@ -127,7 +158,9 @@ def add_row(table, r, c, parts):
 
 @jit(inner=True, borrow=True)
 def fill_parts(table, f, index, rows, low, high, parts):
-    """Add up the rows of each bin of a feature (index < 0), or of each outcome of its two-way test; returns how many occur."""
+    """Add up the rows of each bin of a feature (index < 0), or of each outcome of its two-way
+    test; returns how many occur.
+    """
     column, family, touched = table.codes[f], table.family[f], parts.touched
     seen = np.int64(0)
     for k in range(low, high):
@@ -187,7 +220,9 @@ def impurity_at_slot(task, address, slot):
 
 @jit(inner=True, borrow=True)
 def settle(task, slot):
-    """Write what a leaf of these rows loses: the mass outside the heaviest class, or 1 where it breaks the leaf rule."""
+    """Write what a leaf of these rows loses: the mass outside the heaviest class, or 1 where it
+    breaks the leaf rule.
+    """
     parts, setting = task.parts, task.setting
     heaviest = np.int64(0)
     for c in range(parts.heavy.shape[1]):
@@ -225,15 +260,23 @@ def unevenness(parts, slot):
 
 @jit(inline=True, borrow=True)
 def known_of(memory, node, budget, sure, loss):
-    """(least, up to which budget; most, from which budget, by which test or −1): what a subtable loses at a budget.   loss : of a leaf."""
+    """(least, up to which budget; most, from which budget, by which test or −1): what a subtable
+    loses at a budget.
+
+    loss : of a leaf.
+    """
     low, reach, up, spent, test = sure, EVER, loss, np.int64(0), np.int64(-1)
     at = memory.head[node] if node >= 0 else np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
         if fact[TEST] == LOWER:
-            if fact[BUDGET] >= budget and (fact[LOSS] > low or (fact[LOSS] == low and fact[BUDGET] > reach)):
+            if fact[BUDGET] >= budget and (
+                fact[LOSS] > low or (fact[LOSS] == low and fact[BUDGET] > reach)
+            ):
                 low, reach = fact[LOSS], fact[BUDGET]
-        elif fact[BUDGET] <= budget and (fact[LOSS] < up or (fact[LOSS] == up and fact[BUDGET] < spent)):
+        elif fact[BUDGET] <= budget and (
+            fact[LOSS] < up or (fact[LOSS] == up and fact[BUDGET] < spent)
+        ):
             up, spent, test = fact[LOSS], fact[BUDGET], fact[TEST]
         at = fact[NEXT]
     return low, reach, up, spent, test
@@ -241,7 +284,10 @@ def known_of(memory, node, budget, sure, loss):
 
 @jit(inner=True, borrow=True)
 def keep_fact(memory, node, budget, loss, test, free):
-    """Keep a fact unless a better one is known; a worse one makes room.   free : number of facts.  Returns the new number."""
+    """Keep a fact unless a better one is known; a worse one makes room.
+
+    free : number of facts.  Returns the new number.
+    """
     better = 1 if test == LOWER else -1  # more budget and more loss say more, or less of either
     at, place = memory.head[node], np.int64(-1)
     while at >= 0:
@@ -258,7 +304,11 @@ def keep_fact(memory, node, budget, loss, test, free):
         memory.facts[place, NEXT] = memory.head[node]
         memory.head[node] = place
         free += 1
-    memory.facts[place, BUDGET], memory.facts[place, LOSS], memory.facts[place, TEST] = budget, loss, test
+    memory.facts[place, BUDGET], memory.facts[place, LOSS], memory.facts[place, TEST] = (
+        budget,
+        loss,
+        test,
+    )
     return free
 
 
@@ -266,8 +316,9 @@ def keep_fact(memory, node, budget, loss, test, free):
 def weigh_parts(task, m, left, needed):
     """Bounds of a test whose first m ``chosen`` slots are settled, with ``left`` to spend below it.
 
-    Returns (least loss, up to which ``left`` it holds, most loss, with which of ``left``, unsolved slot or −1, its least loss).
-    What is said of the reach is said of the lesser of the least loss and ``needed``.
+    Returns (least loss, up to which ``left`` it holds, most loss, with which of ``left``, unsolved
+    slot or −1, its least loss). What is said of the reach is said of the lesser of the least loss
+    and ``needed``.
     """
     parts = task.parts
     least = np.int64(task.setting[LEAST])
@@ -288,12 +339,21 @@ def weigh_parts(task, m, left, needed):
         lower, upper, cost = lower + low, upper + up, max(cost, spent)
         if low < up and parts.error[slot] > hardest:
             hardest, unsolved, unsolved_low = parts.error[slot], slot, low
-    return lower, reach_of(parts, m, lower - min(lower, needed)), upper, cost, unsolved, unsolved_low
+    return (
+        lower,
+        reach_of(parts, m, lower - min(lower, needed)),
+        upper,
+        cost,
+        unsolved,
+        unsolved_low,
+    )
 
 
 @jit(inner=True, borrow=True)
 def reach_of(parts, m, spare):
-    """Up to which budget the parts together lose what they do now, less ``spare``: bounds of least reach are given up first."""
+    """Up to which budget the parts together lose what they do now, less ``spare``: bounds of
+    least reach are given up first.
+    """
     while True:
         at = np.int64(-1)
         for k in range(m):

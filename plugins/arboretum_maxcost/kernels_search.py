@@ -1,25 +1,31 @@
-"""The least loss of a subtable at a budget: depth first over tests, with a memory of facts and bounds from admissible impurities.
+"""The least loss of a subtable at a budget: depth first over tests, with a memory of facts and
+bounds from admissible impurities.
 
-The question put to a subtable G is: what is the least loss E(G, b) over trees whose every path costs at most b, if it is at most
-``limit``?  The answer is an upper bound with its test, a lower bound, or both; each holds for more budgets than the one asked, and
-is kept with them.  A test is given up where the parts' lower bounds add up to more than is wanted.
+The question put to a subtable G is: what is the least loss E(G, b) over trees whose every path
+costs at most b, if it is at most ``limit``?  The answer is an upper bound with its test, a lower
+bound, or both; each holds for more budgets than the one asked, and is kept with them.  A test is
+given up where the parts' lower bounds add up to more than is wanted.
 
-The lemma (Nan, Wang & Saligrama, Lemma 2.1 and 4.1, made stronger).  F is monotone and supermodular as a function of sets of
-objects, and at most ``most`` in a leaf.  Let Δ_t = F(G) − max_i F(G_i).  Walk down a tree of G, always to the part of largest F.
-A test t that is asked at H ⊆ G there lowers F by at most F(H) − F(H ∩ G_i), i being the largest part of *G*; and this is at most
-F(G) − F(G_i) = Δ_t: what an object adds to F is no less in the larger set, so what leaving out the objects outside of G_i takes
-away is no less, too.  No test divides twice, so the path is a set of different tests with Σ Δ_t ≥ F(G) − most, and costs at
-least as much as the cheapest such set: a knapsack cover, of which the fractional relaxation is taken (sort by price/Δ_t; it is
-exact for equal prices after rounding up).  The lemma itself is the first term of it.  One step ahead: below t the walk starts in G_i of
-largest F, and its tests lower F by at most the same Δ_s, s ≠ t.
+The lemma (Nan, Wang & Saligrama, Lemma 2.1 and 4.1, made stronger).  F is monotone and supermodular
+as a function of sets of objects, and at most ``most`` in a leaf.  Let Δ_t = F(G) − max_i F(G_i).
+Walk down a tree of G, always to the part of largest F. A test t that is asked at H ⊆ G there lowers
+F by at most F(H) − F(H ∩ G_i), i being the largest part of *G*; and this is at most F(G) − F(G_i) =
+Δ_t: what an object adds to F is no less in the larger set, so what leaving out the objects outside
+of G_i takes away is no less, too.  No test divides twice, so the path is a set of different tests
+with Σ Δ_t ≥ F(G) − most, and costs at least as much as the cheapest such set: a knapsack cover, of
+which the fractional relaxation is taken (sort by price/Δ_t; it is exact for equal prices after
+rounding up).  The lemma itself is the first term of it.  One step ahead: below t the walk starts in
+G_i of largest F, and its tests lower F by at most the same Δ_s, s ≠ t.
 
-Where errors are counted, F is that of hinged pairs with α = the errors allowed: it is 0 in every leaf with no more errors than α
-(Lemma 4.5), hence the bound says which losses a budget cannot reach.
+Where errors are counted, F is that of hinged pairs with α = the errors allowed: it is 0 in every
+leaf with no more errors than α (Lemma 4.5), hence the bound says which losses a budget cannot
+reach.
 
-Stars.  F may also look at objects: the number of rivals of one object x (objects of other classes) is monotone and supermodular,
-with any weights, and so is it when x is left out.  With rivals of which no two are divided from x by the same test, weighted by
-the cheapest test that divides each, no test lowers F by more than its price: the path of x costs at least F.  Where errors are
-counted, stars that are too dear for the budget hold an error each, and disjoint stars add up.
+Stars.  F may also look at objects: the number of rivals of one object x (objects of other classes)
+is monotone and supermodular, with any weights, and so is it when x is left out.  With rivals of
+which no two are divided from x by the same test, weighted by the cheapest test that divides each,
+no test lowers F by more than its price: the path of x costs at least F.  Where errors are counted,
+stars that are too dear for the budget hold an error each, and disjoint stars add up.
 """
 
 from __future__ import annotations
@@ -30,18 +36,50 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
-from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, NOBODY, THRESHOLDS, cheapest, sort_few, take_rows, union
+from arboretum.kernels.solving.rows import (
+    INSIDE,
+    MULTIWAY,
+    NOBODY,
+    THRESHOLDS,
+    cheapest,
+    sort_few,
+    take_rows,
+    union,
+)
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.kernels_parts import (
-    AHEAD, BUDGET, EVER, LEMMA, LOSS, LOWER, MOST, NEXT, STARS, TEST, WITHOUT_ERROR, add_row, append_part, clear_parts, fill_parts, keep_fact,
-    known_of, potential, settle, unevenness, weigh_parts, without_part,
-)  # fmt: skip
+    AHEAD,
+    BUDGET,
+    EVER,
+    LEMMA,
+    LOSS,
+    LOWER,
+    MOST,
+    NEXT,
+    STARS,
+    TEST,
+    WITHOUT_ERROR,
+    add_row,
+    append_part,
+    clear_parts,
+    fill_parts,
+    keep_fact,
+    known_of,
+    potential,
+    settle,
+    unevenness,
+    weigh_parts,
+    without_part,
+)
 
 NODES, FACTS, FRAMES, ROWS, TESTS, OPENED, STAMP = range(7)
-"""Places in ``state``: subtables and facts known; frames, rows and tests on the stacks; subtables opened (again); the last stamp."""
+"""Places in ``state``: subtables and facts known; frames, rows and tests on the stacks;
+subtables opened (again); the last stamp.
+"""
 LOW, HIGH, NODE, FIRST, COUNT, CURRENT, LEFT, LIMIT, LEAST_LOSS, REACH, BEST = range(11)
-"""Columns of ``frames``: its rows, its subtable, its tests (COUNT −1 before it is opened) and the one that is being weighed, the budget
-and the limit of the question; the least loss of the tests that were given up, up to which budget that holds, and the least found.
+"""Columns of ``frames``: its rows, its subtable, its tests (COUNT −1 before it is opened) and the
+one that is being weighed, the budget and the limit of the question; the least loss of the tests
+that were given up, up to which budget that holds, and the least found.
 """
 BY_BIN = np.int64(-1)
 ROUNDING = 1e-9
@@ -49,8 +87,12 @@ ROUNDING = 1e-9
 
 
 class Stacks(NamedTuple):
-    """state : int64[7].   frames : int64[·, 11].   rows : int32[·].   Per test: test, floor, reach : int64[·], top (largest F of a
-    part), rank : float64[·]."""
+    """state : int64[7].
+
+    frames : int64[·, 11].
+    rows : int32[·].   Per test: test, floor, reach : int64[·], top (largest F of a part), rank :
+        float64[·].
+    """
 
     state: np.ndarray
     frames: np.ndarray
@@ -86,7 +128,12 @@ def list_test(task, frame, number, m, whole, alpha, stacks):
     needed = min(frame[LIMIT] + 1, frame[BEST])
     lower, reach, upper, cost, unsolved, _ = weigh_parts(task, m, frame[LEFT] - price, needed)
     at = state[TESTS]
-    stacks.test[at], stacks.floor[at], stacks.reach[at], stacks.top[at] = number, lower, min(EVER, price + reach), top
+    stacks.test[at], stacks.floor[at], stacks.reach[at], stacks.top[at] = (
+        number,
+        lower,
+        min(EVER, price + reach),
+        top,
+    )
     if task.setting[WITHOUT_ERROR] > 0.0:
         stacks.rank[at] = price / (whole - top) if whole > top else np.inf
     else:
@@ -94,7 +141,9 @@ def list_test(task, frame, number, m, whole, alpha, stacks):
     state[TESTS] += 1
     if upper < frame[BEST]:
         frame[BEST] = upper
-        state[FACTS] = keep_fact(task.memory, frame[NODE], price + cost, upper, number, state[FACTS])
+        state[FACTS] = keep_fact(
+            task.memory, frame[NODE], price + cost, upper, number, state[FACTS]
+        )
 
 
 @jit(inner=True, borrow=True)
@@ -149,9 +198,11 @@ def sort_further(task, first, n, place, stacks):
 
 @jit(inner=True, borrow=True)
 def cover(task, first, n, required, without, budget, placed, stacks):
-    """(least price of tests that lower F by so much together, how many are in order now); more than ``budget`` is not told exactly.
+    """(least price of tests that lower F by so much together, how many are in order now); more than
+    ``budget`` is not told exactly.
 
-    placed : how many places of ``order`` are sorted.   without : a test (its place on the stack less ``first``) that is left out.
+    placed : how many places of ``order`` are sorted.
+    without : a test (its place on the stack less ``first``) that is left out.
     """
     spent = 0.0
     if required <= 0.0:
@@ -165,7 +216,9 @@ def cover(task, first, n, required, without, budget, placed, stacks):
             continue
         lowers, price = task.drop[t], np.float64(task.table.price[stacks.test[first + t]])
         if lowers >= required:
-            return np.int64(np.ceil((spent + price * required / lowers) * (1.0 - 1e-12) - ROUNDING)), placed
+            return np.int64(
+                np.ceil((spent + price * required / lowers) * (1.0 - 1e-12) - ROUNDING)
+            ), placed
         if lowers <= 0.0:
             break
         required -= lowers
@@ -184,7 +237,9 @@ def use_lemma(task, frame, whole, needed, stacks):
         task.drop[k] = max(0.0, whole - stacks.top[first + k])
     allowed = setting[MOST] * (1.0 + ROUNDING) if setting[WITHOUT_ERROR] > 0.0 else 0.0
     slack = ROUNDING * whole
-    dear, placed = cover(task, first, n, whole - slack - allowed, np.int64(-1), frame[LEFT], np.int64(0), stacks)
+    dear, placed = cover(
+        task, first, n, whole - slack - allowed, np.int64(-1), frame[LEFT], np.int64(0), stacks
+    )
     if dear > frame[LEFT]:
         give_up(frame, needed, dear - 1)
         return True
@@ -193,7 +248,16 @@ def use_lemma(task, frame, whole, needed, stacks):
             at = first + k
             if stacks.floor[at] < needed:
                 price = task.table.price[stacks.test[at]]
-                dear, placed = cover(task, first, n, stacks.top[at] - slack - allowed, k, frame[LEFT] - price, placed, stacks)
+                dear, placed = cover(
+                    task,
+                    first,
+                    n,
+                    stacks.top[at] - slack - allowed,
+                    k,
+                    frame[LEFT] - price,
+                    placed,
+                    stacks,
+                )
                 if price + dear > frame[LEFT]:
                     stacks.floor[at], stacks.reach[at] = needed, min(EVER, price + dear) - 1
     return False
@@ -243,10 +307,18 @@ def count_stars(task, frame, needed, stacks):
 
 @jit(inner=True, borrow=True)
 def open_subtable(task, frame, stacks):
-    """List the tests of a subtable that may answer the question put to it, the most promising first."""
+    """List the tests of a subtable that may answer the question put to it, the most promising
+    first.
+    """
     table, parts, state, setting = task.table, task.parts, stacks.state, task.setting
     first = state[TESTS]
-    frame[FIRST], frame[COUNT], frame[CURRENT], frame[LEAST_LOSS], frame[REACH] = first, 0, 0, EVER, EVER
+    frame[FIRST], frame[COUNT], frame[CURRENT], frame[LEAST_LOSS], frame[REACH] = (
+        first,
+        0,
+        0,
+        EVER,
+        EVER,
+    )
     all_of_it = np.int64(len(parts.tally) - 1)
     parts.tally[all_of_it] = 0
     for k in range(frame[LOW], frame[HIGH]):
@@ -278,7 +350,10 @@ def open_subtable(task, frame, stacks):
         if test == before:
             rank = -1.0
         k = end
-        while k > first and (stacks.rank[k - 1] > rank or (stacks.rank[k - 1] == rank and stacks.floor[k - 1] > floor)):
+        while k > first and (
+            stacks.rank[k - 1] > rank
+            or (stacks.rank[k - 1] == rank and stacks.floor[k - 1] > floor)
+        ):
             stacks.test[k], stacks.floor[k] = stacks.test[k - 1], stacks.floor[k - 1]
             stacks.reach[k], stacks.rank[k] = stacks.reach[k - 1], stacks.rank[k - 1]
             k -= 1
@@ -289,7 +364,9 @@ def open_subtable(task, frame, stacks):
 
 @jit
 def search_budgets(task, limit, stacks):
-    """Answer the questions on the stacks: until none is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row visits (PAUSED)."""
+    """Answer the questions on the stacks: until none is left (FINISHED), an array is full
+    (NEED_ROOM) or ``limit`` row visits (PAUSED).
+    """
     table, parts, memory = task.table, task.parts, task.memory
     state, frames, rows, test, floor, reach, _, _ = stacks
     done = 0
@@ -298,10 +375,13 @@ def search_budgets(task, limit, stacks):
         frame = frames[d]
         a, b, node = frame[LOW], frame[HIGH], frame[NODE]
         if (
-            state[ROWS] + b - a > len(rows) or d + 2 > len(frames) or state[NODES] + 1 > len(memory.head)
-            or 2 * (state[NODES] + 1) > len(memory.slots) or state[TESTS] + len(table.price) > len(test)
+            state[ROWS] + b - a > len(rows)
+            or d + 2 > len(frames)
+            or state[NODES] + 1 > len(memory.head)
+            or 2 * (state[NODES] + 1) > len(memory.slots)
+            or state[TESTS] + len(table.price) > len(test)
             or state[FACTS] + len(table.price) + 2 > len(memory.facts)
-        ):  # fmt: skip
+        ):
             return NEED_ROOM
         if done > limit:
             return PAUSED
@@ -313,7 +393,14 @@ def search_budgets(task, limit, stacks):
         at = frame[FIRST] + frame[CURRENT]
         if frame[CURRENT] == frame[COUNT] or needed == 0:
             if frame[CURRENT] == frame[COUNT]:
-                state[FACTS] = keep_fact(memory, node, frame[REACH], min(frame[LEAST_LOSS], frame[BEST]), LOWER, state[FACTS])
+                state[FACTS] = keep_fact(
+                    memory,
+                    node,
+                    frame[REACH],
+                    min(frame[LEAST_LOSS], frame[BEST]),
+                    LOWER,
+                    state[FACTS],
+                )
             state[FRAMES] -= 1
             state[ROWS], state[TESTS] = a, frame[FIRST]
             continue
@@ -323,7 +410,9 @@ def search_budgets(task, limit, stacks):
             continue
         f = np.searchsorted(table.first_test, test[at], side="right") - 1
         index, price = test[at] - table.first_test[f], table.price[test[at]]
-        m = fill_parts(table, f, BY_BIN if table.family[f] == MULTIWAY else index, rows, a, b, parts)
+        m = fill_parts(
+            table, f, BY_BIN if table.family[f] == MULTIWAY else index, rows, a, b, parts
+        )
         for k in range(m):
             parts.chosen[k] = parts.touched[k]
             settle(task, parts.chosen[k])
@@ -355,7 +444,10 @@ def search_budgets(task, limit, stacks):
 
 @jit
 def first_choice(task, low, high, node, left, stacks):
-    """The most promising test of rows[low:high] that is affordable, or −1.   node : their number in the memory."""
+    """The most promising test of rows[low:high] that is affordable, or −1.
+
+    node : their number in the memory.
+    """
     stacks.state[TESTS] = 0
     frame = stacks.frames[0]
     frame[LOW], frame[HIGH], frame[NODE], frame[LEFT], frame[LIMIT] = low, high, node, left, EVER
@@ -378,10 +470,18 @@ def bounds_of(memory, node, budget, sure, loss):
 
 @jit
 def bound_loss(task, rows, budget, needed, stacks):
-    """(errors that no tree of that price avoids, next budget worth a look), by the stars of a whole table; at most ``needed``."""
+    """(errors that no tree of that price avoids, next budget worth a look), by the stars of a
+    whole table; at most ``needed``.
+    """
     frame = stacks.frames[0]
     stacks.rows[: len(rows)] = rows
-    frame[LOW], frame[HIGH], frame[LEFT], frame[REACH], frame[LEAST_LOSS] = 0, len(rows), budget, EVER, EVER
+    frame[LOW], frame[HIGH], frame[LEFT], frame[REACH], frame[LEAST_LOSS] = (
+        0,
+        len(rows),
+        budget,
+        EVER,
+        EVER,
+    )
     low, up = np.int64(0), needed
     while low < up:  # the largest loss that is refuted
         middle = (low + up + 1) // 2

@@ -13,7 +13,9 @@ LONGEST = 64
 
 @jit(inner=True, borrow=True)
 def ways(table, x, y, used, stamp, mark):
-    """(number of tests that divide two objects, price of the cheapest), or (−1, ·) where one of them is used; ``mark``: use them."""
+    """(number of tests that divide two objects, price of the cheapest), or (−1, ·) where one of
+    them is used; ``mark``: use them.
+    """
     number, least = np.int64(0), np.int64(1) << 60
     for f in range(table.codes.shape[0]):
         a, b = np.int64(table.codes[f, x]), np.int64(table.codes[f, y])
@@ -44,7 +46,9 @@ def count_ways(table, x, apart, number):
         column, here, family = table.codes[f], np.int64(table.codes[f, x]), table.family[f]
         for y in range(len(number)):
             far = abs(np.int64(column[y]) - here)
-            number[y] += min(far, 1) if family == MULTIWAY else 2 * min(far, 1) if family == EQUALS else far
+            number[y] += (
+                min(far, 1) if family == MULTIWAY else 2 * min(far, 1) if family == EQUALS else far
+            )
     for y in range(len(number)):
         if apart[x] or apart[y] or table.purity[y] == table.purity[x]:
             number[y] = 0
@@ -52,9 +56,12 @@ def count_ways(table, x, apart, number):
 
 @jit
 def list_stars(table, apart, used, number, order, begin, low, high, star, star_row, star_price):
-    """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``) of the objects low … high − 1, nearest rivals first.
+    """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``) of the objects low
+    … high − 1, nearest rivals first.
 
-    apart : bool[n], objects that belong to no star.   used : int64[tests], −1.   number, order : int64[n], begin : int64[tests + 2], scratch.
+    apart : bool[n], objects that belong to no star.
+    used : int64[tests], −1.
+    number, order : int64[n], begin : int64[tests + 2], scratch.
     """
     end = star[low]
     for x in range(low, high):

@@ -1,4 +1,6 @@
-"""The slow, obvious twins of ``kernels.py``: same names, plain Python, sums without rounding (``math.fsum``)."""
+"""The slow, obvious twins of ``kernels.py``: same names, plain Python, sums without rounding
+(``math.fsum``).
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,19 @@ def powers(weights: Sequence[float], l: int) -> float:  # noqa: E741 - the paper
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
     plus = lambda x: max(x, 0.0)
     square = alpha * alpha if subtract_square else 0.0
-    return math.fsum(plus(plus(a - alpha) * plus(b - alpha) - square) for a, b in itertools.combinations(weights, 2))
+    return math.fsum(
+        plus(plus(a - alpha) * plus(b - alpha) - square)
+        for a, b in itertools.combinations(weights, 2)
+    )
 
 
-def polynomial(weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]) -> float:
-    return math.fsum(g * math.prod(w**p for w, p in zip(weights, row, strict=False)) for g, row in zip(gamma, exponents, strict=True))
+def polynomial(
+    weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]
+) -> float:
+    return math.fsum(
+        g * math.prod(w**p for w, p in zip(weights, row, strict=False))
+        for g, row in zip(gamma, exponents, strict=True)
+    )
 
 
 def rt(weights: Sequence[float]) -> float:

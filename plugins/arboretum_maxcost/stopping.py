@@ -9,7 +9,9 @@ from arboretum.api import LeafRule, Limits, Node, param
 
 @attrs.frozen
 class Budget:
-    """No path from the root to a leaf pays more than a budget; tests that can still be paid compete."""
+    """No path from the root to a leaf pays more than a budget; tests that can still be paid
+    compete.
+    """
 
     kind = "stopping"
     name = "max_cost"
@@ -17,7 +19,9 @@ class Budget:
     capabilities = ()
     example = "cost=random"
 
-    limit: float | None = param(None, "what a path may pay, at most; none: any amount", ge=0.0, unit="price")
+    limit: float | None = param(
+        None, "what a path may pay, at most; none: any amount", ge=0.0, unit="price"
+    )
 
     def limits(self) -> Limits:
         return Limits(max_cost=self.limit)

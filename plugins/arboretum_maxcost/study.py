@@ -1,4 +1,6 @@
-"""What the chapters of the reproduction share: the paper's numbers, its tables as objects, its greedy trees, and a check of each."""
+"""What the chapters of the reproduction share: the paper's numbers, its tables as objects, its
+greedy trees, and a check of each.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +18,49 @@ from arboretum.api import Context, Encoded, House, Parts, Problem, Table, Tree, 
 
 @lru_cache(maxsize=1)
 def published() -> Mapping[str, Any]:
-    """The numbers as printed; under ``computed`` those that follow from the text, by hand or by an independent program."""
+    """The numbers as printed; under ``computed`` those that follow from the text, by hand or by
+    an independent program.
+    """
     return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=256)
-def greedytree(house: House, impurity: str, fields: tuple[tuple[str, Any], ...] = (), depth: int | None = None) -> Parts:
-    """GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth where one is given."""
-    choices = {"method": "greedy", "criterion": "worst_case", "impurity": impurity, "stopping": ["impurity", "standard"], "cost": "unit"}
-    return house.parts(choices, {"stopping.standard.max_depth": depth, **{f"impurity.{name}": value for name, value in fields}})
+def greedytree(
+    house: House, impurity: str, fields: tuple[tuple[str, Any], ...] = (), depth: int | None = None
+) -> Parts:
+    """GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth where one is
+    given.
+    """
+    choices = {
+        "method": "greedy",
+        "criterion": "worst_case",
+        "impurity": impurity,
+        "stopping": ["impurity", "standard"],
+        "cost": "unit",
+    }
+    return house.parts(
+        choices,
+        {
+            "stopping.standard.max_depth": depth,
+            **{f"impurity.{name}": value for name, value in fields},
+        },
+    )
 
 
 @lru_cache(maxsize=2)
 def encoded(house: House, dataset: str, fields: tuple[tuple[str, Any], ...] = ()) -> Encoded:
-    """A data set as the paper's objects: ten levels, one branch per value, equal objects are one with their most common label."""
+    """A data set as the paper's objects: ten levels, one branch per value, equal objects are one
+    with their most common label.
+    """
     table = house.component("dataset", dataset, dict(fields)).load(0)
     return objects_of(house, table)
 
 
 def objects_of(house: House, table: Table, **more: Any) -> Encoded:
     """The rows of a table as the paper's objects."""
-    return house.component("encoder", "multiway", {**published()["encoder"], **more}).encode(table, table, raw_thresholds=False, seed=0)
+    return house.component("encoder", "multiway", {**published()["encoder"], **more}).encode(
+        table, table, raw_thresholds=False, seed=0
+    )
 
 
 def posed(objects: Encoded, parts: Parts) -> Problem:
@@ -60,18 +84,32 @@ class Measured:
 
     @staticmethod
     def of(tree: Tree, objects: Encoded) -> Measured:
-        """Walk each object down, and count.  Raises VerificationError where an object does not end at a leaf."""
+        """Walk each object down, and count.  Raises VerificationError where an object does not
+        end at a leaf.
+        """
         rest = tree.rest(objects.table)[objects.row_of_object]
         if not tree.is_leaf[rest].all():
-            raise VerificationError("verification failed: an object of the table ends at a node that is no leaf")
+            raise VerificationError(
+                "verification failed: an object of the table ends at a node that is no leaf"
+            )
         paid = tree.price_to[rest]
-        return Measured(int((tree.label[rest] != objects.label).sum()), float(paid.max()), len(np.unique(rest)), float(paid.mean()))
+        return Measured(
+            int((tree.label[rest] != objects.label).sum()),
+            float(paid.max()),
+            len(np.unique(rest)),
+            float(paid.mean()),
+        )
 
 
 def verified(tree: Tree, objects: Encoded, errors: float, max_cost: float) -> Tree:
-    """The tree itself.  Raises VerificationError where its objects do not find that many errors and that price of the dearest path."""
+    """The tree itself.  Raises VerificationError where its objects do not find that many errors
+    and that price of the dearest path.
+    """
     found = Measured.of(tree, objects)
     if (found.errors, found.max_cost) != (round(errors), max_cost):
-        said = f"reported {errors:g} errors at max cost {max_cost:g}, its objects find {found.errors} at {found.max_cost:g}"
+        said = (
+            f"reported {errors:g} errors at max cost {max_cost:g}, its objects find "
+            f"{found.errors} at {found.max_cost:g}"
+        )
         raise VerificationError(f"verification failed: {said}")
     return tree

@@ -19,7 +19,9 @@ from arboretum_mlflow.location import WAY_OUT, Location
 from arboretum_mlflow.worker import DEFAULTS, ENVIRONMENT
 
 REST = 60.0
-"""Seconds for which a store that did not answer is not asked again: a sweep must not wait for it at each run."""
+"""Seconds for which a store that did not answer is not asked again: a sweep must not wait for it
+at each run.
+"""
 GRACE = 0.5
 """Seconds that a write under way gets when the command ends (one takes 0.05 s)."""
 
@@ -27,7 +29,13 @@ GRACE = 0.5
 def child_environment() -> dict[str, str]:
     """Environment for a process that imports MLflow and finds the same packages as this one."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    return {**DEFAULTS, **os.environ, **ENVIRONMENT, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
+    return {
+        **DEFAULTS,
+        **os.environ,
+        **ENVIRONMENT,
+        "PYTHONPATH": paths,
+        "PYTHONWARNINGS": "ignore",
+    }
 
 
 class Client:
@@ -41,28 +49,39 @@ class Client:
         self._busy = False
         self._resting_until = 0.0
 
-    def ask(self, action: str, arguments: Mapping[str, Any] | None = None, patience: float = 1.0) -> Any:
+    def ask(
+        self, action: str, arguments: Mapping[str, Any] | None = None, patience: float = 1.0
+    ) -> Any:
         """Send a request and wait for its answer, ``patience`` times the allowed seconds.
 
         Raises TrackerError: the store's trouble in one line, or that it did not answer.
         """
         if time.monotonic() < self._resting_until:
-            msg = f"MLflow store {self.location.shown} did not answer within {self.seconds:.0f} s a moment ago; check it"
+            msg = (
+                f"MLflow store {self.location.shown} did not answer within {self.seconds:.0f} s "
+                "a moment ago; check it"
+            )
             raise TrackerError(f"{msg}, {WAY_OUT}")
-        self._answer(self.seconds * patience)  # of a request that nobody waited for, or whose wait Ctrl-C interrupted
+        # of a request that nobody waited for, or whose wait Ctrl-C interrupted
+        self._answer(self.seconds * patience)
         self._send(action, arguments or {})
         answer = self._answer(self.seconds * patience)
         if answer is None:
             reason = last_line(self._said)
             self.end()
-            raise TrackerError(f"MLflow store {self.location.shown}: the process that writes it ended ({reason}); mend that, {WAY_OUT}")
+            raise TrackerError(
+                f"MLflow store {self.location.shown}: the process that writes it ended "
+                f"({reason}); mend that, {WAY_OUT}"
+            )
         value, error = answer
         if error:
             raise TrackerError(error)
         return value
 
     def start(self, action: str) -> None:
-        """Send a request and do not wait: the next one does.  Its failure shows at the next request."""
+        """Send a request and do not wait: the next one does.  Its failure shows at the next
+        request.
+        """
         if not self._busy and time.monotonic() >= self._resting_until:
             self._send(action, {})
 
@@ -78,14 +97,19 @@ class Client:
             line.send((action, arguments))
 
     def _answer(self, seconds: float) -> tuple[Any, str] | None:
-        """(value, error) of the request under way; None where there is none, or the process is gone.  Ends one that takes too long."""
+        """(value, error) of the request under way; None where there is none, or the process is
+        gone.  Ends one that takes too long.
+        """
         if not self._busy:
             return None
         try:
             if not self._line.poll(seconds):
                 self._resting_until = time.monotonic() + REST
                 self.end()
-                msg = f"MLflow store {self.location.shown} did not answer within {seconds:.0f} s (tracker.timeout); check it"
+                msg = (
+                    f"MLflow store {self.location.shown} did not answer within {seconds:.0f} s "
+                    "(tracker.timeout); check it"
+                )
                 raise TrackerError(f"{msg}, {WAY_OUT}")
             answer = self._line.recv()
         except (EOFError, OSError):
@@ -101,11 +125,17 @@ class Client:
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._said = said  # closed by end
         command = [sys.executable, "-P", "-m", "arboretum_mlflow.worker"]
-        given = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said, "env": child_environment()}
+        given = {
+            "stdin": theirs.fileno(),
+            "stdout": self._said,
+            "stderr": self._said,
+            "env": child_environment(),
+        }
         with theirs:
             self._process = subprocess.Popen(command, **given)
             self._line.send((self.location, self.experiment, self.seconds))
-        weakref.finalize(self, _end, self._process, self._line, self._said, GRACE)  # also at the end of the command
+        # also at the end of the command
+        weakref.finalize(self, _end, self._process, self._line, self._said, GRACE)
         return self._line
 
 
@@ -116,8 +146,12 @@ def last_line(said: TextIO) -> str:
     return masked(lines[-1])[:300] if lines else "it said nothing"
 
 
-def _end(process: subprocess.Popen[bytes], line: Connection, said: TextIO, grace: float = 0.0) -> None:
-    """Let the process go: close its line, wait ``grace`` seconds for it to finish a write, then end it."""
+def _end(
+    process: subprocess.Popen[bytes], line: Connection, said: TextIO, grace: float = 0.0
+) -> None:
+    """Let the process go: close its line, wait ``grace`` seconds for it to finish a write, then
+    end it.
+    """
     line.close()
     said.close()
     try:

@@ -23,7 +23,9 @@ MOST_COLUMNS = 6
 
 
 def describe_run(record: Record, tree_text: str = "", left_out: Sequence[str] = ()) -> str:
-    """Quality per part of the data, the certificate, what the tree is like, its text when it is short, and the notes of the run."""
+    """Quality per part of the data, the certificate, what the tree is like, its text when it is
+    short, and the notes of the run.
+    """
     pieces = [_headline(record), _quality(record.metrics), _certificate(record), _tree(tree_text)]
     if left_out:
         pieces.append(f"Not finite, so not among the metrics: {', '.join(left_out)}.")
@@ -36,35 +38,68 @@ def describe_failure(error: str) -> str:
     return f"**Failed**\n\n```\n{error.strip()[:SHOWN_CHARACTERS]}\n```"
 
 
-def describe_sweep(best: Mapping[str, float], children: Sequence[Mapping[str, Any]], varied: Mapping[str, int], listed: bool = True) -> str:
-    """The best results and what was varied.   listed : a table of the runs, too.
+def describe_sweep(
+    best: Mapping[str, float],
+    children: Sequence[Mapping[str, Any]],
+    varied: Mapping[str, int],
+    listed: bool = True,
+) -> str:
+    """The best results and what was varied.
 
-    children : {"name", "status", "metrics", "dataset"} of each run, oldest first; listed best first per data set, since
-    errors on two data sets say nothing about which is better.   varied : parameter → number of values.
+    listed : a table of the runs, too.
+
+    children : {"name", "status", "metrics", "dataset"} of each run, oldest first; listed best first
+        per data set, since errors on two data sets say nothing about which is better.
+    varied : parameter → number of values.
     """
     failures = sum(child["status"] == "FAILED" for child in children)
-    pieces = [f"**{len(children)} run{'s' * (len(children) != 1)}**" + (f", {failures} failed" if failures else "")]
+    pieces = [
+        f"**{len(children)} run{'s' * (len(children) != 1)}**"
+        + (f", {failures} failed" if failures else "")
+    ]
     told = {name: varied[name] for name in chosen(varied)}
     if told:
-        pieces.append("Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items()))
+        pieces.append(
+            "Varied: " + ", ".join(f"{name} ({count} values)" for name, count in told.items())
+        )
     known = {name for child in children for name in child["metrics"]}
-    columns = [name for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS)) if name in known]
-    columns = columns[:MOST_COLUMNS] + sorted(name for name in known if name.startswith("kept_") and name not in columns[:MOST_COLUMNS])
+    columns = [
+        name
+        for name in (*FIRST_COLUMNS, *(n for n in best if n not in FIRST_COLUMNS))
+        if name in known
+    ]
+    columns = columns[:MOST_COLUMNS] + sorted(
+        name for name in known if name.startswith("kept_") and name not in columns[:MOST_COLUMNS]
+    )
     if columns and listed:
         if columns[0] in FIRST_COLUMNS:
-            children = sorted(children, key=lambda c: (c.get("dataset", ""), c["metrics"].get(columns[0], math.inf)))
+            children = sorted(
+                children,
+                key=lambda c: (c.get("dataset", ""), c["metrics"].get(columns[0], math.inf)),
+            )
         rows = [["run", *columns]]
         for child in children[:SHOWN_CHILDREN]:
-            rows.append([child["name"], *(_number(child["metrics"].get(name, math.nan)) for name in columns)])
+            rows.append(
+                [
+                    child["name"],
+                    *(_number(child["metrics"].get(name, math.nan)) for name in columns),
+                ]
+            )
         pieces.append(_table(rows))
         if len(children) > SHOWN_CHILDREN:
-            pieces.append(f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run.")
+            pieces.append(
+                f"The first {SHOWN_CHILDREN} of {len(children)}; all are listed under this run."
+            )
     return "\n\n".join(pieces)
 
 
 def chosen(varied: Iterable[str]) -> list[str]:
     """What was varied, without the fields that differ only because their component does."""
-    return [name for name in varied if name.partition(".")[0] == name or name.partition(".")[0] not in varied]
+    return [
+        name
+        for name in varied
+        if name.partition(".")[0] == name or name.partition(".")[0] not in varied
+    ]
 
 
 def _headline(record: Record) -> str:
@@ -74,24 +109,41 @@ def _headline(record: Record) -> str:
     if record.tree is not None:
         leaves, depth = record.tree.n_leaves, int(record.tree.depth_of.max())
         words.append(f"tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {depth}")
-    errors = [f"{part} {_number(record.metrics[name])}" for part in PARTS if (name := f"{part}_error") in record.metrics]
+    errors = [
+        f"{part} {_number(record.metrics[name])}"
+        for part in PARTS
+        if (name := f"{part}_error") in record.metrics
+    ]
     if errors:
         words.append(f"error: {', '.join(errors)}")
     if record.solution is not None:
         words.append(f"{record.solution.word}: value {_number(record.solution.value)}")
-        words.append(f"{'claimed' if record.solution.checked is Checked.claimed else 'proven'} gap {_number(record.solution.gap)}")
+        words.append(
+            f"{'claimed' if record.solution.checked is Checked.claimed else 'proven'} gap "
+            f"{_number(record.solution.gap)}"
+        )
     return ", ".join(words)
 
 
 def _quality(metrics: Mapping[str, float]) -> str:
     """The metrics that exist per part of the data, one row per part."""
-    names = list(dict.fromkeys(n.split("_", 1)[1] for n in metrics if n.startswith(tuple(f"{part}_" for part in PARTS))))
+    names = list(
+        dict.fromkeys(
+            n.split("_", 1)[1] for n in metrics if n.startswith(tuple(f"{part}_" for part in PARTS))
+        )
+    )
     present = [part for part in PARTS if any(f"{part}_{name}" in metrics for name in names)]
     names = names[:MOST_COLUMNS]
     if not present:
         return ""
     return _table(
-        [["", *names], *([part, *(_number(metrics.get(f"{part}_{n}", math.nan)) for n in names)] for part in present)]
+        [
+            ["", *names],
+            *(
+                [part, *(_number(metrics.get(f"{part}_{n}", math.nan)) for n in names)]
+                for part in present
+            ),
+        ]
     )
 
 
@@ -105,9 +157,13 @@ def _certificate(record: Record) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    """Cells under each other (the UI sets Markdown tables without any space between the columns)."""
+    """Cells under each other (the UI sets Markdown tables without any space between the
+    columns).
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
     return "```\n" + "\n".join(lines) + "\n```"
 
 

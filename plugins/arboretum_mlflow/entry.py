@@ -1,4 +1,5 @@
-"""What is written for one run: names, parameters, metrics, tags and files, as plain values under names that MLflow takes.
+"""What is written for one run: names, parameters, metrics, tags and files, as plain values under
+names that MLflow takes.
 
 Built in the command's process; written by :mod:`.writer` in the process that holds MLflow.
 """
@@ -27,12 +28,16 @@ MAX_NAME = 250
 MAX_PARAM = 6000
 MAX_TAG = 5000  # SQLite takes 8000; 5000 is what MLflow promises for every store
 MACHINERY = frozenset({"hydra", "tracker", "choices", "skip_finished"})
-"""Keys that describe how a run was started or kept, not what it computed (a tracker's URI may hold a password)."""
+"""Keys that describe how a run was started or kept, not what it computed (a tracker's URI may
+hold a password).
+"""
 MAX_DIGEST = 36
 """MLflow's column for a data set's digest is narrower than a SHA-256; the whole one is a tag."""
 FINISHED, FAILED = "FINISHED", "FAILED"
 METRICS = ("valid_error", "test_error", "n_leaves")
-"""What the list of runs shows besides the goal; with four digits, as tags of the same names: MLflow shows numbers in full, cut."""
+"""What the list of runs shows besides the goal; with four digits, as tags of the same names:
+MLflow shows numbers in full, cut.
+"""
 
 
 def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str, Any]:
@@ -40,7 +45,11 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str
     params = parameters(record.config or run.config, record.seed)
     metrics, left_out = numbers(record)
     return _entry(
-        attrs.evolve(run, name=run.name or default_name(params, record.data), fingerprint=run.fingerprint or record.fingerprint),
+        attrs.evolve(
+            run,
+            name=run.name or default_name(params, record.data),
+            fingerprint=run.fingerprint or record.fingerprint,
+        ),
         FINISHED,
         params,
         _record_tags(record, left_out, files.get("tree.txt", "")),
@@ -53,24 +62,38 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str
 
 
 def failed(run: RunInfo, error: str) -> dict[str, Any]:
-    """The entry of a failed run; the error is a tag, the description, and the artifact ``error.txt``."""
-    first_line = next((line for line in error.splitlines() if line.strip()), "failed without a message")
+    """The entry of a failed run; the error is a tag, the description, and the artifact
+    ``error.txt``.
+    """
+    first_line = next(
+        (line for line in error.splitlines() if line.strip()), "failed without a message"
+    )
     tags = {"arboretum.error": first_line, "mlflow.note.content": describe_failure(error)}
     return _entry(run, FAILED, parameters(run.config), tags, {"error.txt": error})
 
 
 def _entry(
-    run: RunInfo, status: str, params: dict[str, str], tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0, **more: Any
+    run: RunInfo,
+    status: str,
+    params: dict[str, str],
+    tags: Mapping[str, str],
+    files: Mapping[str, str],
+    seconds: float = 0.0,
+    **more: Any,
 ) -> dict[str, Any]:
     """One run as it is written.
 
-    key : equal for equal runs in the same folder ("" : never the same); what is stored under it is not stored again.
-    start, end : milliseconds since 1970.   series : metric → (milliseconds since the search began, value).
+    key : equal for equal runs in the same folder ("" : never the same); what is stored under it is
+        not stored again.
+    start, end : milliseconds since 1970.
+    series : metric → (milliseconds since the search began, value).
     dataset : fields of an MLflow data set, {} without one.
     """
     end, reproduction = _ended(run.folder), params.get("reproduction", "")
     source = {
-        "mlflow.source.name": f"arboretum reproduce {reproduction}" if reproduction else "arboretum run",
+        "mlflow.source.name": f"arboretum reproduce {reproduction}"
+        if reproduction
+        else "arboretum run",
         "mlflow.source.type": "LOCAL",
         "mlflow.user": user(),
         "arboretum.role": "run",
@@ -97,7 +120,9 @@ def _entry(
 def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """Name, tags and files of a sweep's parent."""
     tags = {
-        "mlflow.source.name": f"arboretum {name}" if name.startswith("reproduce ") else "arboretum run --multirun",
+        "mlflow.source.name": f"arboretum {name}"
+        if name.startswith("reproduce ")
+        else "arboretum run --multirun",
         "mlflow.source.type": "LOCAL",
         "mlflow.user": user(),
         "arboretum.role": "sweep",
@@ -110,10 +135,14 @@ def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_of(fingerprint: str, folder: Path | None, status: str) -> str:
-    """What makes two runs one entry: fingerprint, folder and whether it failed; "" when either is not known."""
+    """What makes two runs one entry: fingerprint, folder and whether it failed; "" when either
+    is not known.
+    """
     if not fingerprint or folder is None:
         return ""
-    return hashlib.sha256(f"{fingerprint}\0{Path(folder).absolute()}\0{status}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{fingerprint}\0{Path(folder).absolute()}\0{status}".encode()
+    ).hexdigest()
 
 
 def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
@@ -125,31 +154,49 @@ def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
 
 
 def curves(record: Record) -> dict[str, list[tuple[int, float]]]:
-    """How bound and value of a search have met, by milliseconds; nothing where there was no search."""
+    """How bound and value of a search have met, by milliseconds; nothing where there was no
+    search.
+    """
     points = record.solution.curve if record.solution is not None else ()
     found = {
-        f"search.{name}": [(round(1000 * point[0]), point[k]) for point in points if math.isfinite(point[k])]
+        f"search.{name}": [
+            (round(1000 * point[0]), point[k]) for point in points if math.isfinite(point[k])
+        ]
         for k, name in ((1, "lower_bound"), (2, "value"))
     }
     return {name: values for name, values in found.items() if values}
 
 
 def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
-    """Metrics, timings ("time_fit", seconds), the numbers of solution and certificate; and the names left out as not finite."""
-    first = [name for name in (record.config.get("goal"), *FIRST_COLUMNS) if name in record.metrics]  # the UI keeps this order
+    """Metrics, timings ("time_fit", seconds), the numbers of solution and certificate; and the
+    names left out as not finite.
+    """
+    # the UI keeps this order
+    first = [name for name in (record.config.get("goal"), *FIRST_COLUMNS) if name in record.metrics]
     found: dict[str, Any] = {name: record.metrics[name] for name in (*first, *record.metrics)}
     if record.solution is not None:
         values = record.solution.to_json()
-        found |= {f"solution.{name}": values[name] for name in ("value", "lower_bound", "gap", "subproblems")}
+        found |= {
+            f"solution.{name}": values[name]
+            for name in ("value", "lower_bound", "gap", "subproblems")
+        }
         if (front := record.solution.front) is not None:
             found |= {"front.points": len(front.points), "front.gap": front.gap}
     if record.certificate is not None:
         for name, one in record.certificate.complexities.items():
             values = one.to_json()
-            # what is only bounded does not appear as what is proven; what is undefined does not appear
-            kept = {"ratio" if one.proven else "ratio_at_most": values["ratio"], "minimum": values["minimum"]}
+            # what is only bounded does not appear as what is proven; what is undefined does not
+            # appear
+            kept = {
+                "ratio" if one.proven else "ratio_at_most": values["ratio"],
+                "minimum": values["minimum"],
+            }
             kept |= {"lower_bound": values["lower_bound"]}
-            found |= {f"certificate.{name}.{key}": value for key, value in kept.items() if value is not None}
+            found |= {
+                f"certificate.{name}.{key}": value
+                for key, value in kept.items()
+                if value is not None
+            }
     found |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
     found["time_total"] = math.fsum(record.timings.values())
     return finite_only(found)
@@ -190,22 +237,41 @@ def _record_tags(record: Record, left_out: list[str], tree_text: str) -> dict[st
     }
     if record.solution is not None:
         tags["arboretum.solution"] = record.solution.status.value
-        tags["arboretum.solution.checked"] = record.solution.checked.value if record.solution.checked else ""
+        tags["arboretum.solution.checked"] = (
+            record.solution.checked.value if record.solution.checked else ""
+        )
     for name, version in record.versions.items():
-        key = "mlflow.source.git.commit" if name == "git" else f"arboretum.{name.replace(' ', '.', 1)}"
-        tags[key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"] = str(version)
+        key = (
+            "mlflow.source.git.commit"
+            if name == "git"
+            else f"arboretum.{name.replace(' ', '.', 1)}"
+        )
+        tags[
+            key if name == "git" or name.startswith("plugin ") else f"arboretum.version.{name}"
+        ] = str(version)
     return tags
 
 
 def judged_by(goal: str, metrics: Mapping[str, float]) -> str:
-    """The metric that a goal means for a run: it, or what stands for it where the run has none of that name."""
+    """The metric that a goal means for a run: it, or what stands for it where the run has none
+    of that name.
+    """
     return next((name for name in (goal, *FIRST_COLUMNS) if name in metrics), METRICS[0])
 
 
 def listed(metrics: Mapping[str, float], goal: str) -> dict[str, str]:
-    """Goal and metrics as the list of runs shows them: whole numbers as they are, others with four digits."""
-    found = {name: metrics[name] for name in (judged_by(goal, metrics), *METRICS) if math.isfinite(metrics.get(name, math.nan))}
-    return {name: f"{value:.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:.4g}" for name, value in found.items()}
+    """Goal and metrics as the list of runs shows them: whole numbers as they are, others with
+    four digits.
+    """
+    found = {
+        name: metrics[name]
+        for name in (judged_by(goal, metrics), *METRICS)
+        if math.isfinite(metrics.get(name, math.nan))
+    }
+    return {
+        name: f"{value:.0f}" if value == int(value) and abs(value) < 1e9 else f"{value:.4g}"
+        for name, value in found.items()
+    }
 
 
 def _short(tags: Mapping[str, str]) -> dict[str, str]:
@@ -236,19 +302,23 @@ def _dataset(record: Record) -> dict[str, str]:
 
 
 def _schema(tree: Tree | None) -> str:
-    """The columns as MLflow's schema, so that the UI lists them; "" for tables too wide to be read there."""
+    """The columns as MLflow's schema, so that the UI lists them; "" for tables too wide to be
+    read there.
+    """
     if tree is None or len(tree.columns) > 1000:
         return ""
     kinds = {ColumnKind.continuous: "double"}
-    columns = [{"name": column.name, "type": kinds.get(column.kind, "string")} for column in tree.columns]
+    columns = [
+        {"name": column.name, "type": kinds.get(column.kind, "string")} for column in tree.columns
+    ]
     return json.dumps({"mlflow_colspec": columns})
 
 
 def parameters(config: Mapping[str, Any], seed: int | None = None) -> dict[str, str]:
     """Flatten a composed configuration.
 
-    Chosen options come first under their group's name ("criterion" → "gain_ratio"), then fields ("criterion.lam" → "10").
-    Groups that are switched off are left out.
+    Chosen options come first under their group's name ("criterion" → "gain_ratio"), then fields
+    ("criterion.lam" → "10"). Groups that are switched off are left out.
     """
     found: dict[str, str] = {}
     for group, option in (config.get("choices") or {}).items():
@@ -280,14 +350,19 @@ def text_of(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        if any(isinstance(item, Mapping | Sequence) and not isinstance(item, str | bytes) for item in value):
+        if any(
+            isinstance(item, Mapping | Sequence) and not isinstance(item, str | bytes)
+            for item in value
+        ):
             return json.dumps(value, ensure_ascii=False, default=str)
         return ", ".join(text_of(item) for item in value)
     return str(value)
 
 
 def sanitised(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yield the items under names that MLflow takes; names that become equal are numbered ("a_b", "a_b-2")."""
+    """Yield the items under names that MLflow takes; names that become equal are numbered
+    ("a_b", "a_b-2").
+    """
     seen: set[str] = set()
     for name, value in items:
         base = clean_name(name)
@@ -300,8 +375,9 @@ def sanitised(items: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def clean_name(name: str) -> str:
-    """Replace what MLflow refuses in a name: other characters than letters, digits, ``_ - . /`` and space, paths that
-    resolve to another path, more than 250 characters (the end becomes a hash)."""
+    """Replace what MLflow refuses in a name: other characters than letters, digits, ``_ - . /`` and
+    space, paths that resolve to another path, more than 250 characters (the end becomes a hash).
+    """
     clean = re.sub(r"[^/\w.\- ]", "_", name)
     if posixpath.normpath(clean) != clean or clean.startswith(("/", "..")) or clean == ".":
         clean = re.sub(r"/|^\.+", "_", clean) or "_"

@@ -1,4 +1,6 @@
-"""Where is the store?  A tracking URI read once: absolute, fit to be shown, with the place of the artifacts; and what is wrong with it."""
+"""Where is the store?  A tracking URI read once: absolute, fit to be shown, with the place of
+the artifacts; and what is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,18 @@ SQL_SCHEMES = ("sqlite", "postgresql", "mysql", "mssql")
 SERVER_SCHEMES = ("http", "https", "databricks")
 ARTIFACTS_FOLDER = "mlruns"
 LONG = 4.0
-"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite store: 2 to 5 s, and longer where
-many commands start at once), and the summary of a sweep (3 s per 1,000 runs)."""
+"""Times ``timeout`` that two rare actions may take: making or migrating a schema (a fresh SQLite
+store: 2 to 5 s, and longer where many commands start at once), and the summary of a sweep (3 s per
+1,000 runs).
+"""
 
 
 @attrs.frozen
 class Location:
     """A store.
 
-    uri : as MLflow takes it, a SQLite path made absolute.   shown : the same without its secrets, for messages.
+    uri : as MLflow takes it, a SQLite path made absolute.
+    shown : the same without its secrets, for messages.
     database : file of a SQLite store, else None.
     artifacts : URI of the folder for artifacts of a new experiment; "" where the server decides.
     """
@@ -39,12 +44,20 @@ class Location:
 
     @property
     def sidecar(self) -> Path | None:
-        """Hidden file beside a SQLite store: lock while its schema is made, then the note that it is made."""
-        return None if self.database is None else self.database.with_name(f".{self.database.name}.arboretum")
+        """Hidden file beside a SQLite store: lock while its schema is made, then the note that
+        it is made.
+        """
+        return (
+            None
+            if self.database is None
+            else self.database.with_name(f".{self.database.name}.arboretum")
+        )
 
 
 def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = None) -> Location:
-    """Read a tracking URI.   here : folder that relative paths start from (default: the working folder).
+    """Read a tracking URI.
+
+    here : folder that relative paths start from (default: the working folder).
 
     Raises TrackerError on a URI that names no store.
     """
@@ -53,19 +66,27 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
     dialect = scheme.split("+", 1)[0].lower()
     if dialect not in SQL_SCHEMES + SERVER_SCHEMES or (not sign and dialect != "databricks"):
         raise TrackerError(
-            f"tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got {masked(uri)!r}"
+            "tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got "
+            f"{masked(uri)!r}"
             " (MLflow no longer keeps runs in plain folders)"
         )
     database = None
     if dialect == "sqlite":
         path, _, query = rest.removeprefix("///").partition("?")
         if not rest.startswith("///") or path in ("", ":memory:"):
-            msg = f"tracker.uri must name a file, such as sqlite:///mlflow.db; got 'sqlite:{rest}', which keeps nothing"
+            msg = (
+                "tracker.uri must name a file, such as sqlite:///mlflow.db; got "
+                f"'sqlite:{rest}', which keeps nothing"
+            )
             raise TrackerError(msg)
         database = (here / path).absolute()
         uri = f"sqlite:///{database}" + (f"?{query}" if query else "")
     if artifacts:
-        place = artifacts.rstrip("/") if urlsplit(artifacts).scheme else (here / artifacts).absolute().as_uri()
+        place = (
+            artifacts.rstrip("/")
+            if urlsplit(artifacts).scheme
+            else (here / artifacts).absolute().as_uri()
+        )
     else:
         beside = database.parent if database else here
         place = "" if dialect in SERVER_SCHEMES else (beside / ARTIFACTS_FOLDER).absolute().as_uri()
@@ -76,16 +97,25 @@ def locate(uri: str, experiment: str, artifacts: str = "", here: Path | None = N
 WAY_OUT = "or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"
 
 CAUSES: tuple[tuple[str, str], ...] = (
-    ("database is locked", "is locked by another process; end it (a stopped sweep? a database browser?)"),
+    (
+        "database is locked",
+        "is locked by another process; end it (a stopped sweep? a database browser?)",
+    ),
     ("file is not a database", "is not a SQLite database; move that file away"),
     ("malformed", "is a damaged SQLite database; move that file away or restore it"),
     ("readonly database", "cannot be written; check who owns the file and its folder"),
     ("disk is full", "has no space left on its disk; make room"),
     ("no space left", "has no space left on its disk; make room"),
     ("disk i/o error", "cannot be read or written (disk I/O error); check the disk"),
-    ("unable to open database file", "cannot be opened; check that its folder exists and can be written"),
+    (
+        "unable to open database file",
+        "cannot be opened; check that its folder exists and can be written",
+    ),
     ("permission denied", "cannot be written; check who owns the folder"),
-    ("no module named 'psycopg", "needs a driver; pip install 'psycopg[binary]' and write postgresql+psycopg://…"),
+    (
+        "no module named 'psycopg",
+        "needs a driver; pip install 'psycopg[binary]' and write postgresql+psycopg://…",
+    ),
     ("no module named", "needs a database driver that is not installed; install it"),
     ("connection refused", "does not answer (connection refused); start it"),
     ("name or service not known", "does not answer (its host is unknown); check the address"),
@@ -97,7 +127,11 @@ CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def explain(shown: str, text: str) -> str:
-    """Compose the line.   shown : the store's URI without a password.   text : what the library said."""
+    """Compose the line.
+
+    shown : the store's URI without a password.
+    text : what the library said.
+    """
     words = masked(" ".join(text.split()))
     for sign, meaning in CAUSES:
         if sign in words.lower():

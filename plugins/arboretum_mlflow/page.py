@@ -1,7 +1,9 @@
-"""MLflow's UI as ``arboretum ui`` serves it: a run opens in the mode for models, until somebody chooses the other.
+"""MLflow's UI as ``arboretum ui`` serves it: a run opens in the mode for models, until somebody
+chooses the other.
 
-The page asks its address or the browser's memory which mode it is in, not the experiment's kind, and its own links to runs
-say nothing.  Loaded by the server's worker in the place of MLflow's own application.
+The page asks its address or the browser's memory which mode it is in, not the experiment's kind,
+and its own links to runs say nothing.  Loaded by the server's worker in the place of MLflow's own
+application.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Registration; light: mlflow is loaded neither here nor in the command's own process (see :mod:`.client`)."""
+"""Registration; light: mlflow is loaded neither here nor in the command's own process (see
+:mod:`.client`).
+"""
 
 from __future__ import annotations
 

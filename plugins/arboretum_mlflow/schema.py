@@ -1,9 +1,11 @@
-"""Is the store ready?  Answered without loading MLflow (which takes seconds), wherever that can be known; and made so where it is not.
+"""Is the store ready?  Answered without loading MLflow (which takes seconds), wherever that can be
+known; and made so where it is not.
 
-A SQLite store is ready when its schema is the one that this version of MLflow was seen to make; the sidecar file says
-which that is.  A server is ready when it says so at ``/health``.  For anything else the answer is "not known", and MLflow, where
-it is loaded, makes or migrates the schema: once, however many processes ask.  A fresh SQLite store is made under another name and
-moved into place, so that nobody ever sees half a schema; an older one is copied before it is migrated.
+A SQLite store is ready when its schema is the one that this version of MLflow was seen to make; the
+sidecar file says which that is.  A server is ready when it says so at ``/health``.  For anything
+else the answer is "not known", and MLflow, where it is loaded, makes or migrates the schema: once,
+however many processes ask.  A fresh SQLite store is made under another name and moved into place,
+so that nobody ever sees half a schema; an older one is copied before it is migrated.
 """
 
 from __future__ import annotations
@@ -27,24 +29,33 @@ from arboretum.api import TrackerError
 from arboretum_mlflow.location import LONG, WAY_OUT, Location, explain
 
 PATIENCE = 10.0
-"""Seconds to wait for a write lock or a server's sign of life, at most: a write of ours takes 0.05 s."""
+"""Seconds to wait for a write lock or a server's sign of life, at most: a write of ours takes
+0.05 s.
+"""
 
 
 def is_ready(location: Location, seconds: float) -> bool:
     """Whether the store is known to be usable; False when MLflow has to look.
 
-    Raises TrackerError when it is known to be unusable: locked, not a database, in a folder that cannot be written, dead.
+    Raises TrackerError when it is known to be unusable: locked, not a database, in a folder that
+    cannot be written, dead.
     """
     if location.database is not None:
         _check_folder(location)
-        return not _is_absent(location.database) and _version(location, min(seconds, PATIENCE)) in _made_here(location)
-    return location.uri.startswith(("http://", "https://")) and _is_alive(location, min(seconds, PATIENCE))
+        return not _is_absent(location.database) and _version(
+            location, min(seconds, PATIENCE)
+        ) in _made_here(location)
+    return location.uri.startswith(("http://", "https://")) and _is_alive(
+        location, min(seconds, PATIENCE)
+    )
 
 
 def is_readable(location: Location, seconds: float) -> bool:
-    """Whether the store is known to hold runs of a schema that can be read; False when MLflow has to look.
+    """Whether the store is known to hold runs of a schema that can be read; False when MLflow has
+    to look.
 
-    Nothing is made.  Raises TrackerError: there is no store, it is a database of something else, the server is dead.
+    Nothing is made.  Raises TrackerError: there is no store, it is a database of something else,
+    the server is dead.
     """
     if location.database is None:
         if location.is_server:
@@ -65,13 +76,17 @@ def _is_absent(database: Path) -> bool:
 def _absent(location: Location) -> str:
     """What to do where no run was kept yet."""
     return (
-        f"there is no MLflow store {location.shown} yet: the first run makes it (arboretum run dataset=iris method=cart); "
+        f"there is no MLflow store {location.shown} yet: the first run makes it (arboretum "
+        "run dataset=iris method=cart); "
         "go to the folder where you ran, or name another store with tracker.uri=sqlite:///PATH.db"
     )
 
 
 def _foreign(location: Location) -> str:
-    return f"MLflow store {location.shown} is a database of something else; name another with tracker.uri=sqlite:///PATH.db"
+    return (
+        f"MLflow store {location.shown} is a database of something else; name another with "
+        "tracker.uri=sqlite:///PATH.db"
+    )
 
 
 def _check_folder(location: Location) -> None:
@@ -83,21 +98,39 @@ def _check_folder(location: Location) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         location.sidecar.open("a").close()
     except OSError as error:
-        if isinstance(error, PermissionError | FileExistsError | NotADirectoryError) or error.errno == 30:
-            msg = f"MLflow store {location.shown}: its folder {folder} cannot be written ({error.strerror}); "
-            msg += "make it writable, or choose another store (tracker.uri=sqlite:///PATH.db), or none (tracker=none)"
+        if (
+            isinstance(error, PermissionError | FileExistsError | NotADirectoryError)
+            or error.errno == 30
+        ):
+            msg = (
+                f"MLflow store {location.shown}: its folder {folder} cannot be written "
+                f"({error.strerror}); "
+            )
+            msg += (
+                "make it writable, or choose another store (tracker.uri=sqlite:///PATH.db), or "
+                "none (tracker=none)"
+            )
             raise TrackerError(msg) from error
         raise TrackerError(explain(location.shown, str(error))) from error
 
 
 def _version(location: Location, seconds: float, mode: str = "rw") -> str | None:
-    """The schema of a SQLite store, None when it has none.  Raises TrackerError if it cannot be read, or ("rw") written."""
+    """The schema of a SQLite store, None when it has none.  Raises TrackerError if it cannot be
+    read, or ("rw") written.
+    """
     try:
         address = f"{location.database.as_uri()}?mode={mode}"
-        with contextlib.closing(sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)) as base:
+        with contextlib.closing(
+            sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)
+        ) as base:
             if mode == "rw":
                 base.execute("BEGIN IMMEDIATE")  # takes the write lock, writes nothing
-            if base.execute("SELECT name FROM sqlite_master WHERE name = 'alembic_version'").fetchone() is None:
+            if (
+                base.execute(
+                    "SELECT name FROM sqlite_master WHERE name = 'alembic_version'"
+                ).fetchone()
+                is None
+            ):
                 return None
             return (base.execute("SELECT version_num FROM alembic_version").fetchone() or ("",))[0]
     except sqlite3.Error as error:
@@ -110,12 +143,18 @@ def _made_here(location: Location) -> set[str]:
         note = json.loads(location.sidecar.read_text())
     except (OSError, ValueError):  # none yet, or being written
         return set()
-    return {note.get("schema", "")} - {""} if note.get("mlflow") == metadata.version("mlflow") else set()
+    return (
+        {note.get("schema", "")} - {""}
+        if note.get("mlflow") == metadata.version("mlflow")
+        else set()
+    )
 
 
 def _is_alive(location: Location, seconds: float) -> bool:
     parts = urlsplit(location.uri)  # urllib would look for a host named "user:password@host"
-    place = parts._replace(netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/health")
+    place = parts._replace(
+        netloc=parts.netloc.rpartition("@")[2], path=f"{parts.path.rstrip('/')}/health"
+    )
     try:
         with urllib.request.urlopen(place.geturl(), timeout=seconds) as answer:
             return answer.status == 200
@@ -125,15 +164,20 @@ def _is_alive(location: Location, seconds: float) -> bool:
         raise TrackerError(explain(location.shown, str(error))) from error
 
 
-# -- where MLflow is loaded --------------------------------------------------------------------------------------------
+# -- where MLflow is loaded ------------------------------------------------------------------------
 
 
 def make_ready(location: Location, seconds: float) -> None:
-    """Bring the database to the schema of the installed MLflow.  Raises TrackerError, or whatever the database says."""
+    """Bring the database to the schema of the installed MLflow.  Raises TrackerError, or
+    whatever the database says.
+    """
     if location.is_server:
         return
     if location.database is None:
-        sidecar = Path(tempfile.gettempdir()) / f"arboretum-{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.lock"
+        sidecar = (
+            Path(tempfile.gettempdir())
+            / f"arboretum-{hashlib.sha256(location.uri.encode()).hexdigest()[:16]}.lock"
+        )
         with _locked(sidecar, LONG * seconds, location.shown):
             _migrate(location)
         return
@@ -145,11 +189,15 @@ def make_ready(location: Location, seconds: float) -> None:
             return
         else:
             _migrate(location)
-        location.sidecar.write_text(json.dumps({"mlflow": metadata.version("mlflow"), "schema": _head()}))
+        location.sidecar.write_text(
+            json.dumps({"mlflow": metadata.version("mlflow"), "schema": _head()})
+        )
 
 
 def look(location: Location, seconds: float) -> None:
-    """Bring a database that holds runs to this schema; raises TrackerError where nothing was ever kept."""
+    """Bring a database that holds runs to this schema; raises TrackerError where nothing was
+    ever kept.
+    """
     if location.database is None and not location.is_server:
         from mlflow.store.db import utils as database
 
@@ -164,7 +212,9 @@ def look(location: Location, seconds: float) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
-    """Hold an exclusive lock on a file; raises TrackerError when it is not to be had within ``seconds``."""
+    """Hold an exclusive lock on a file; raises TrackerError when it is not to be had within
+    ``seconds``.
+    """
     import fcntl
 
     deadline = time.monotonic() + seconds
@@ -175,7 +225,10 @@ def _locked(path: Path, seconds: float, shown: str) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    msg = f"MLflow store {shown}: another process has been preparing it for {seconds:.0f} s; end that"
+                    msg = (
+                        f"MLflow store {shown}: another process has been preparing it for "
+                        f"{seconds:.0f} s; end that"
+                    )
                     raise TrackerError(f"{msg}, {WAY_OUT}") from None
                 time.sleep(0.05)
         yield
@@ -217,10 +270,18 @@ def _migrate(location: Location) -> None:
         if version == _head():
             return
         try:
-            ScriptDirectory.from_config(database._get_alembic_config(location.uri)).get_revision(version)
+            ScriptDirectory.from_config(database._get_alembic_config(location.uri)).get_revision(
+                version
+            )
         except CommandError:
-            unknown = f"has the schema {version!r}, which MLflow {metadata.version('mlflow')} does not know: a newer MLflow made it"
-            raise TrackerError(f"MLflow store {location.shown} {unknown}; upgrade (pip install -U mlflow), {WAY_OUT}") from None
+            unknown = (
+                f"has the schema {version!r}, which MLflow {metadata.version('mlflow')} does not "
+                "know: a newer MLflow made it"
+            )
+            raise TrackerError(
+                f"MLflow store {location.shown} {unknown}; upgrade (pip install -U mlflow), "
+                f"{WAY_OUT}"
+            ) from None
         if location.database is not None:
             shutil.copy2(location.database, f"{location.database}.before-{version}")
         database._upgrade_db(engine)

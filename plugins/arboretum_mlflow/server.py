@@ -32,15 +32,25 @@ def serve(location: Location, page: str, host: str, port: int) -> None:
     Raises TrackerError when it cannot start or ends by itself.
     """
     if location.is_server:
-        raise TrackerError(f"MLflow store {location.shown} is a server already: open {location.shown} in a browser")
+        raise TrackerError(
+            f"MLflow store {location.shown} is a server already: open {location.shown} in a browser"
+        )
     try:
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+        socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
+        ).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise TrackerError(f"cannot serve on {host}:{port} ({reason}); choose another port") from error
+        raise TrackerError(
+            f"cannot serve on {host}:{port} ({reason}); choose another port"
+        ) from error
     address = f"http://{host}:{port}"
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said, _running(location, host, port, said) as server:
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends the wait as Ctrl-C does
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+        _running(location, host, port, said) as server,
+    ):
+        # it ends the wait as Ctrl-C does
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             _wait_until_up(server, address, said)
             print(f"MLflow UI: {address}/{page}  (Ctrl-C ends it)", flush=True)
@@ -49,16 +59,28 @@ def serve(location: Location, page: str, host: str, port: int) -> None:
             return
         finally:
             signal.signal(signal.SIGTERM, before)
-        raise TrackerError(f"the MLflow server ended by itself: {last_line(said)}; is port {port} free?")
+        raise TrackerError(
+            f"the MLflow server ended by itself: {last_line(said)}; is port {port} free?"
+        )
 
 
 @contextmanager
-def _running(location: Location, host: str, port: int, said: TextIO) -> Iterator[subprocess.Popen[str]]:
-    """Start the server in a group of its own, which ends when this process does, however it ends."""
+def _running(
+    location: Location, host: str, port: int, said: TextIO
+) -> Iterator[subprocess.Popen[str]]:
+    """Start the server in a group of its own, which ends when this process does, however it
+    ends.
+    """
     environment = {**child_environment(), "ARBORETUM_SERVER_URI": location.uri}
     command = [sys.executable, "-P", "-m", "arboretum_mlflow.server", host, str(port)]
     server = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=said, stderr=said, env=environment, text=True, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=said,
+        stderr=said,
+        env=environment,
+        text=True,
+        start_new_session=True,
     )
     try:
         yield server
@@ -82,11 +104,15 @@ def _wait_until_up(server: subprocess.Popen[str], address: str, said: TextIO) ->
                     return
         except (OSError, urllib.error.URLError):  # not up yet
             time.sleep(0.2)
-    raise TrackerError(f"the MLflow server was not up after {START_SECONDS:.0f} s: {last_line(said)}")
+    raise TrackerError(
+        f"the MLflow server was not up after {START_SECONDS:.0f} s: {last_line(said)}"
+    )
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of standard input, then end the whole group: this process and the server's workers."""
+    """Wait for the end of standard input, then end the whole group: this process and the
+    server's workers.
+    """
     sys.stdin.read()
     os.killpg(0, signal.SIGTERM)
 
@@ -98,9 +124,13 @@ def main() -> None:
     from mlflow import server
     from mlflow.cli import cli
 
-    if build := getattr(server, "_build_uvicorn_command", None):  # its option --app-name takes installed applications only
-        server._build_uvicorn_command = lambda *a, **k: [PAGE if word == THEIRS else word for word in build(*a, **k)]
-    uri = os.environ["ARBORETUM_SERVER_URI"]  # not an argument: a password must not show in the list of processes
+    # its option --app-name takes installed applications only
+    if build := getattr(server, "_build_uvicorn_command", None):
+        server._build_uvicorn_command = lambda *a, **k: [
+            PAGE if word == THEIRS else word for word in build(*a, **k)
+        ]
+    # not an argument: a password must not show in the list of processes
+    uri = os.environ["ARBORETUM_SERVER_URI"]
     os.environ["MLFLOW_BACKEND_STORE_URI"] = uri
     cli(["server", "--host", host, "--port", port, "--workers", "1"])
 

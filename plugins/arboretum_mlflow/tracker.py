@@ -16,10 +16,12 @@ from arboretum_mlflow.location import LONG, Location, locate
 
 @attrs.frozen
 class MLflowTracker:
-    """Keep records in MLflow: a local SQLite file, a database, or a server, told apart by the URI alone.
+    """Keep records in MLflow: a local SQLite file, a database, or a server, told apart by the URI
+    alone.
 
-    MLflow lives in a process of its own (see :mod:`arboretum_mlflow.worker`), so nothing here waits longer than
-    ``timeout`` and nothing here loads MLflow.  Every method raises TrackerError: one line with the way out.
+    MLflow lives in a process of its own (see :mod:`arboretum_mlflow.worker`), so nothing here waits
+    longer than ``timeout`` and nothing here loads MLflow.  Every method raises TrackerError: one
+    line with the way out.
     """
 
     kind = "tracker"
@@ -27,15 +29,23 @@ class MLflowTracker:
     paper = ""
     capabilities = ()
 
-    uri: str = param("sqlite:///mlflow.db", "tracking URI: sqlite:///FILE, postgresql://…, http(s)://SERVER")
+    uri: str = param(
+        "sqlite:///mlflow.db", "tracking URI: sqlite:///FILE, postgresql://…, http(s)://SERVER"
+    )
     experiment: str = param("arboretum", "MLflow experiment that the runs belong to")
-    artifacts: str = param("", "folder or URI for the files of a new experiment; default: mlruns beside the SQLite file")
-    timeout: float = param(30.0, "a store that has not answered by then counts as failed", gt=0.0, unit="seconds")
+    artifacts: str = param(
+        "",
+        "folder or URI for the files of a new experiment; default: mlruns beside the SQLite file",
+    )
+    timeout: float = param(
+        30.0, "a store that has not answered by then counts as failed", gt=0.0, unit="seconds"
+    )
 
     def __attrs_post_init__(self) -> None:
         try:
             locate(self.uri, self.experiment, self.artifacts)
-        except TrackerError as error:  # known before any work: a configuration that is wrong, no store in trouble
+        except TrackerError as error:
+            # known before any work: a configuration that is wrong, no store in trouble
             raise ValueError(str(error)) from None
 
     @cached_property
@@ -44,13 +54,16 @@ class MLflowTracker:
         return locate(self.uri, self.experiment, self.artifacts)
 
     @cached_property
-    def _courier(self) -> Any:  # a Client: components are listed at every start, so what only use needs is loaded then
+    # a Client: components are listed at every start, so what only use needs is loaded then
+    def _courier(self) -> Any:
         from arboretum_mlflow.client import Client
 
         return Client(self.location, self.experiment, self.timeout)
 
     def prepare(self) -> None:
-        """Make the store ready; safe for several processes at once.  Answers in milliseconds once it has been made."""
+        """Make the store ready; safe for several processes at once.  Answers in milliseconds
+        once it has been made.
+        """
         from arboretum_mlflow.schema import is_ready
 
         if is_ready(self.location, self.timeout):
@@ -70,48 +83,73 @@ class MLflowTracker:
         self._courier.start("open")
 
     def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
-        """Open the parent of a multirun and return its id; the configuration is its artifact ``sweep.json``."""
+        """Open the parent of a multirun and return its id; the configuration is its artifact
+        ``sweep.json``.
+        """
         took = config.get("seconds")
         seconds = float(took) if type(took) in (int, float) and 0.0 <= took < math.inf else 0.0
         return self._courier.ask("open_sweep", {**entry.sweep(name, config), "seconds": seconds})
 
     def reopen_sweep(self, sweep_id: str, name: str, config: Mapping[str, Any]) -> str:
-        """Go on with a parent under the name and configuration of now; returns its id, "" when it is gone."""
-        return self._courier.ask("reopen_sweep", {"sweep_id": sweep_id, **entry.sweep(name, config)})
+        """Go on with a parent under the name and configuration of now; returns its id, "" when
+        it is gone.
+        """
+        return self._courier.ask(
+            "reopen_sweep", {"sweep_id": sweep_id, **entry.sweep(name, config)}
+        )
 
     def open_sweeps(self) -> list[Mapping[str, str]]:
-        """The parents that nobody closed: id, owner, folder.  Makes no store; raises TrackerError where there is none."""
+        """The parents that nobody closed: id, owner, folder.  Makes no store; raises
+        TrackerError where there is none.
+        """
         self.look()
-        return self._courier.ask("open_sweeps", patience=LONG)  # the first request waits for MLflow to load
+        # the first request waits for MLflow to load
+        return self._courier.ask("open_sweeps", patience=LONG)
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
-        """Put words (Markdown) first on the page of an open sweep, and files among its artifacts."""
+        """Put words (Markdown) first on the page of an open sweep, and files among its
+        artifacts.
+        """
         self._courier.ask("annotate", {"sweep_id": sweep_id, "text": text, "files": dict(files)})
 
     def store(self, run: RunInfo, record: Record, files: Mapping[str, str]) -> str:
-        """Keep one finished run and return its id; the same fingerprint in the same folder is kept once."""
+        """Keep one finished run and return its id; the same fingerprint in the same folder is
+        kept once.
+        """
         return self._courier.ask("store", {"entry": entry.finished(run, record, files)})
 
     def store_failure(self, run: RunInfo, error: str) -> str:
-        """Keep one failed run as FAILED with its error as tag, description and artifact ``error.txt``."""
+        """Keep one failed run as FAILED with its error as tag, description and artifact
+        ``error.txt``.
+        """
         return self._courier.ask("store", {"entry": entry.failed(run, error)})
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
-        """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters all its runs share."""
+        """End the parent (FINISHED, FAILED or KILLED) with the best metrics, and the parameters
+        all its runs share.
+        """
         finite, _ = entry.finite_only(best)  # those left out are named on the runs themselves
-        self._courier.ask("close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status}, patience=LONG)
+        self._courier.ask(
+            "close_sweep", {"sweep_id": sweep_id, "best": finite, "status": status}, patience=LONG
+        )
 
     def fetch(self, run_id: str) -> Mapping[str, str]:
-        """Artifact name → text of a stored run.  Raises TrackerError when there is none, or no store."""
+        """Artifact name → text of a stored run.  Raises TrackerError when there is none, or no
+        store.
+        """
         self.look()
         return self._courier.ask("fetch", {"run_id": run_id})
 
     def close(self) -> None:
-        """End the process that holds MLflow; it is started again when needed.  (It also ends with the command.)"""
+        """End the process that holds MLflow; it is started again when needed.  (It also ends
+        with the command.)
+        """
         self._courier.end()
 
     def serve(self, host: str = "127.0.0.1", port: int = 5000) -> None:
-        """Serve the store's UI in the foreground until Ctrl-C; prints its address once it answers.  Makes no store."""
+        """Serve the store's UI in the foreground until Ctrl-C; prints its address once it
+        answers.  Makes no store.
+        """
         from arboretum_mlflow.server import serve
 
         self.look()

@@ -1,8 +1,9 @@
-"""The process that holds MLflow: its standard input is a connection on which requests come and answers leave.
+"""The process that holds MLflow: its standard input is a connection on which requests come and
+answers leave.
 
-It is a process of its own for four reasons: importing MLflow takes two to four seconds and so happens beside the fit; a
-store that hangs can be ended; MLflow's log lines and warnings stay out of the user's terminal; and the memory that
-benchmarks measure is not MLflow's.
+It is a process of its own for four reasons: importing MLflow takes two to four seconds and so
+happens beside the fit; a store that hangs can be ended; MLflow's log lines and warnings stay out of
+the user's terminal; and the memory that benchmarks measure is not MLflow's.
 """
 
 from __future__ import annotations
@@ -26,12 +27,27 @@ ENVIRONMENT = {
     "DO_NOT_TRACK": "true",
     "MLFLOW_CONFIGURE_LOGGING": "false",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",  # serves scorers of language models; costs a process and a start
+    # serves scorers of language models; costs a process and a start
+    "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
 """Set before MLflow is imported, here and for the server of ``arboretum ui``."""
-REPEATABLE = frozenset({"open", "prepare", "look", "store", "fetch", "annotate", "reopen_sweep", "open_sweeps", "close_sweep"})
-"""Requests that may be answered twice: what is stored already is found, what is half-written is completed."""
+REPEATABLE = frozenset(
+    {
+        "open",
+        "prepare",
+        "look",
+        "store",
+        "fetch",
+        "annotate",
+        "reopen_sweep",
+        "open_sweeps",
+        "close_sweep",
+    }
+)
+"""Requests that may be answered twice: what is stored already is found, what is half-written is
+completed.
+"""
 DEFAULTS = {"MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2", "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1"}
 """Set unless the user has: MLflow itself would try a dead server for four minutes."""
 
@@ -49,20 +65,28 @@ class Worker:
             from arboretum_mlflow.writer import Writer
 
             self._writer = Writer(self.location, self.experiment)
-            # what modules are made of is never garbage: not looking for any while MLflow loads saves 0.3 of 2.25 s
+            # what modules are made of is never garbage: not looking for any while MLflow loads
+            # saves 0.3 of 2.25 s
             gc.freeze()
-            gc.set_threshold(100_000)  # writing one run allocates 50,000 objects; a look every 700 takes a sixth of the time
+            # writing one run allocates 50,000 objects; a look every 700 takes a sixth of the time
+            gc.set_threshold(100_000)
             gc.enable()
         return self._writer
 
     def patiently(self, action: str, arguments: Mapping[str, Any]) -> Any:
-        """Do what is asked; where another process got in the way, once more, for up to half of the timeout."""
+        """Do what is asked; where another process got in the way, once more, for up to half of
+        the timeout.
+        """
         start = time.monotonic()
         while True:
             try:
                 return self.answer(action, arguments)
             except Exception as error:
-                if action not in REPEATABLE or not collided(error) or time.monotonic() - start > self.seconds / 2:
+                if (
+                    action not in REPEATABLE
+                    or not collided(error)
+                    or time.monotonic() - start > self.seconds / 2
+                ):
                     raise
                 time.sleep(random.uniform(0.02, 0.2))  # two processes in step would collide again
 
@@ -80,9 +104,20 @@ class Worker:
 
 
 def collided(error: Exception) -> bool:
-    """Whether two writers met: one holds SQLite's lock, or has just inserted the row (a data set) that this one wanted."""
+    """Whether two writers met: one holds SQLite's lock, or has just inserted the row (a data
+    set) that this one wanted.
+    """
     words = f"{type(error).__name__}: {error}".lower()
-    return any(sign in words for sign in ("database is locked", "unique constraint", "duplicate key", "integrityerror", "deadlock"))
+    return any(
+        sign in words
+        for sign in (
+            "database is locked",
+            "unique constraint",
+            "duplicate key",
+            "integrityerror",
+            "deadlock",
+        )
+    )
 
 
 def reply(worker: Worker, action: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
@@ -97,11 +132,13 @@ def reply(worker: Worker, action: str, arguments: Mapping[str, Any]) -> tuple[An
 
 def main() -> None:
     """Serve until the connection ends, that is until the command is over, however it ended."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they are for the command, which then closes the sweep
+    # they are for the command, which then closes the sweep
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)  # of MLflow, alembic and SQLAlchemy; failures come back as answers
+    # of MLflow, alembic and SQLAlchemy; failures come back as answers
+    logging.disable(logging.CRITICAL)
     gc.disable()  # see Worker.writer
     line = Connection(os.dup(0))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a library starts must not read along
@@ -110,7 +147,8 @@ def main() -> None:
         while True:
             line.send(reply(worker, *line.recv()))
     except (EOFError, OSError):
-        os._exit(0)  # nothing is open but read-only connections; MLflow's own teardown takes a while
+        # nothing is open but read-only connections; MLflow's own teardown takes a while
+        os._exit(0)
 
 
 if __name__ == "__main__":

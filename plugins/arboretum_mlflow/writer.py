@@ -1,4 +1,6 @@
-"""Write entries to a store and read runs back.  Runs where MLflow is loaded; everything here may raise what MLflow raises."""
+"""Write entries to a store and read runs back.  Runs where MLflow is loaded; everything here may
+raise what MLflow raises.
+"""
 
 from __future__ import annotations
 
@@ -26,25 +28,32 @@ from arboretum_mlflow.location import WAY_OUT, Location
 NOTE = "mlflow.note.content"
 WELCOME = "Decision trees grown by `arboretum run`; sweeps are the parents of their runs."
 KIND = "mlflow.experimentKind"
-EXPERIMENT_TAGS = {KIND: "custom_model_development", NOTE: WELCOME}  # the UI opens on runs, not on traces of language models
+# the UI opens on runs, not on traces of language models
+EXPERIMENT_TAGS = {KIND: "custom_model_development", NOTE: WELCOME}
 VIEW = "arboretum"
 VIEW_TAG = f"mlflow.sharedViewState.{VIEW}"
-TRAINING = "workflowType=machine_learning"  # MLflow 3.17 asks the address, not the experiment's kind, how it shows a single run
+# MLflow 3.17 asks the address, not the experiment's kind, how it shows a single run
+TRAINING = "workflowType=machine_learning"
 NAME = "attributes.`Run Name`"
 NAME_WIDTH = 420  # names begin with what varies; MLflow gives them 190
 SWEEPS = "tags.arboretum.role = 'sweep'"
 PARAMETERS = ("dataset", "method", "seed")
-"""What the list of runs shows besides name, time and metrics, under the address that ``arboretum ui`` prints."""
+"""What the list of runs shows besides name, time and metrics, under the address that ``arboretum
+ui`` prints.
+"""
 BEST = "best"  # tag of the runs of a sweep's best setting
 REPEATED = ("seed", "split.fold")  # in these the runs of one setting differ
 LISTED = 50
-"""The newest sweeps: the experiment's note names them, and what they vary and call best are columns, too."""
+"""The newest sweeps: the experiment's note names them, and what they vary and call best are
+columns, too.
+"""
 VARIED = "arboretum.varied"
 """Tag of a sweep: the parameters that differ between its runs, as JSON."""
 MOST_VARIED = 5
 SHOWN_TOO = ("kept_", "verdicts_")
-"""How the metrics begin that are columns where there are any: what a tuner or a pruner kept (``kept_lam``), and how many
-cells and claims of a reproduction pass."""
+"""How the metrics begin that are columns where there are any: what a tuner or a pruner kept
+(``kept_lam``), and how many cells and claims of a reproduction pass.
+"""
 NEWEST = 200
 """Runs that are looked at for such metrics."""
 MAX_PARAMS = 100
@@ -69,20 +78,30 @@ class Writer:
         name = self.experiment
         if (found := self.client.get_experiment_by_name(name)) is None:
             try:
-                return self.client.create_experiment(name, self.location.artifacts or None, EXPERIMENT_TAGS)
+                return self.client.create_experiment(
+                    name, self.location.artifacts or None, EXPERIMENT_TAGS
+                )
             except MlflowException:  # another process was faster
                 if (found := self.client.get_experiment_by_name(name)) is None:
                     raise
         if found.lifecycle_stage != "active":
-            msg = f"experiment {name!r} was deleted in MLflow store {self.location.shown}; restore it "
-            msg += f"(mlflow experiments restore -x {found.experiment_id}), or choose another with tracker.experiment=NAME"
+            msg = (
+                f"experiment {name!r} was deleted in MLflow store {self.location.shown}; restore "
+                "it "
+            )
+            msg += (
+                f"(mlflow experiments restore -x {found.experiment_id}), or choose another with "
+                "tracker.experiment=NAME"
+            )
             raise TrackerError(msg)
         if KIND not in found.tags:  # somebody else made it
             self.client.set_experiment_tag(found.experiment_id, KIND, EXPERIMENT_TAGS[KIND])
         return found.experiment_id
 
     def page(self) -> str:
-        """The address of the experiment's page; where nothing was ever kept, the list of experiments is the page."""
+        """The address of the experiment's page; where nothing was ever kept, the list of
+        experiments is the page.
+        """
         found = self.client.get_experiment_by_name(self.experiment)
         if found is None:
             return "#/experiments"
@@ -91,25 +110,52 @@ class Writer:
         return self._page(f"viewStateShareKey={VIEW}")
 
     def renew(self, goal: str = METRICS[0]) -> None:
-        """Keep the view of all runs on the experiment, as the UI's "share" button does, and the sweeps in its note.
+        """Keep the view of all runs on the experiment, as the UI's "share" button does, and the
+        sweeps in its note.
 
-        goal : of the sweep that has ended; the runs come in its order.  Columns are what the newest sweeps vary and call best
-        besides the usual ones.  The note leads to the sweeps alone, since a long one fills the first page of all runs.
+        goal : of the sweep that has ended; the runs come in its order.  Columns are what the newest
+            sweeps vary and call best besides the usual ones.  The note leads to the sweeps alone,
+            since a long one fills the first page of all runs.
         """
-        newest = self.client.search_runs([self.experiment_id], SWEEPS, max_results=LISTED, order_by=["attributes.start_time DESC"])
+        newest = self.client.search_runs(
+            [self.experiment_id],
+            SWEEPS,
+            max_results=LISTED,
+            order_by=["attributes.start_time DESC"],
+        )
         runs = self.client.search_runs([self.experiment_id], max_results=NEWEST)
-        varied = dict.fromkeys(name for run in newest for name in json.loads(run.data.tags.get(VARIED, "[]")))
+        varied = dict.fromkeys(
+            name for run in newest for name in json.loads(run.data.tags.get(VARIED, "[]"))
+        )
         parameters = dict.fromkeys((*list(varied)[:MOST_VARIED], *PARAMETERS))
         goals = [_goal(run) for run in newest if "goal" in run.data.params]
         metrics = list(dict.fromkeys((goal, *goals[:MOST_VARIED], *METRICS)))
-        short = {name for name in metrics if all(name in run.data.tags for run in runs if name in run.data.metrics)}
+        short = {
+            name
+            for name in metrics
+            if all(name in run.data.tags for run in runs if name in run.data.metrics)
+        }
         told = [f"tags.`{name}`" if name in short else f"metrics.`{name}`" for name in metrics]
-        further = sorted({name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)})
+        further = sorted(
+            {name for run in runs for name in run.data.metrics if name.startswith(SHOWN_TOO)}
+        )
         first = [NAME, f"tags.`{BEST}`", *told]
         columns = [f"attributes.`{name}`" for name in ("Created", "Duration")]
-        columns += [*first[1:], *(f"params.`{name}`" for name in parameters), *(f"metrics.`{name}`" for name in further)]
-        state = {"selectedColumns": columns, "columnOrder": first, "columnWidths": {NAME: NAME_WIDTH}}
-        state |= {"orderByKey": f"metrics.`{goal}`", "orderByAsc": not better(goal, 1.0, 0.0), **_charts(metrics)}
+        columns += [
+            *first[1:],
+            *(f"params.`{name}`" for name in parameters),
+            *(f"metrics.`{name}`" for name in further),
+        ]
+        state = {
+            "selectedColumns": columns,
+            "columnOrder": first,
+            "columnWidths": {NAME: NAME_WIDTH},
+        }
+        state |= {
+            "orderByKey": f"metrics.`{goal}`",
+            "orderByAsc": not better(goal, 1.0, 0.0),
+            **_charts(metrics),
+        }
         self.client.set_experiment_tag(self.experiment_id, VIEW_TAG, json.dumps(state))
         self._list_sweeps(newest)
 
@@ -121,23 +167,31 @@ class Writer:
         before = self.client.get_experiment(self.experiment_id).tags.get(NOTE, WELCOME)
         if not before.startswith(WELCOME) or not newest:
             return
-        lines = [f"{WELCOME} [All sweeps]({self._page(f'searchFilter={quote(SWEEPS)}')}); the newest:", ""]
+        lines = [
+            f"{WELCOME} [All sweeps]({self._page(f'searchFilter={quote(SWEEPS)}')}); the newest:",
+            "",
+        ]
         for run in newest:
             name = re.sub(r"([\\\[\]`*_<>])", r"\\\1", run.info.run_name)
             count = run.data.metrics.get("runs")
             told = run.info.status.lower() + ("" if count is None else f", runs: {count:.0f}")
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.info.start_time / 1000))
-            lines.append(f"- {when} [{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}?{TRAINING}): {told}")
+            lines.append(
+                f"- {when} "
+                f"[{name}](#/experiments/{self.experiment_id}/runs/{run.info.run_id}?{TRAINING}): "
+                f"{told}"
+            )
         while len("\n".join(lines)) > MAX_TAG:
             lines.pop()
         self.client.set_experiment_tag(self.experiment_id, NOTE, "\n".join(lines))
 
-    # -- runs --------------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------
 
     def store(self, entry: Mapping[str, Any]) -> str:
         """Write one entry (see :mod:`arboretum_mlflow.entry`) and return the run's id.
 
-        What is stored already is not stored again; what a killed process left half-written is completed.
+        What is stored already is not stored again; what a killed process left half-written is
+        completed.
         """
         run = self._find(entry["key"])
         if run is not None and run.info.status == entry["status"]:
@@ -145,25 +199,38 @@ class Writer:
             return run.info.run_id
         if run is not None:
             return self._write(run, entry)
-        experiment, tags = self.experiment_id, entry["tags"] | ({"arboretum.key": entry["key"]} if entry["key"] else {})
+        experiment, tags = (
+            self.experiment_id,
+            entry["tags"] | ({"arboretum.key": entry["key"]} if entry["key"] else {}),
+        )
         with self._one_transaction():
-            return self._write(self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry)
+            return self._write(
+                self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry
+            )
 
     def _write(self, run: Run, entry: Mapping[str, Any]) -> str:
         self._write_files(run, entry["files"])
-        series = [Metric(name, value, entry["start"] + at, at) for name, points in entry["series"].items() for at, value in points]
+        series = [
+            Metric(name, value, entry["start"] + at, at)
+            for name, points in entry["series"].items()
+            for at, value in points
+        ]
         self._write_batch(run.info.run_id, entry["params"], entry["metrics"], entry["end"], series)
         if entry["dataset"]:
-            dataset = DatasetInput(Dataset(**entry["dataset"]), [InputTag("mlflow.data.context", "training")])
+            dataset = DatasetInput(
+                Dataset(**entry["dataset"]), [InputTag("mlflow.data.context", "training")]
+            )
             self.client.log_inputs(run.info.run_id, [dataset])
         self.client.set_terminated(run.info.run_id, entry["status"], entry["end"])
         return run.info.run_id
 
     @contextlib.contextmanager
     def _one_transaction(self) -> Iterator[None]:
-        """Let all that MLflow writes meanwhile be one transaction, where it holds a database itself.
+        """Let all that MLflow writes meanwhile be one transaction, where it holds a database
+        itself.
 
-        Its store opens 18 sessions to write a run, and reads the run again in each: that is half of the time (86 against 48 ms).
+        Its store opens 18 sessions to write a run, and reads the run again in each: that is half of
+        the time (86 against 48 ms).
         """
         store = self.client._tracking_client.store
         managed = getattr(store, "ManagedSessionMaker", None)
@@ -193,7 +260,9 @@ class Writer:
     def _find(self, key: str) -> Run | None:
         if not key:
             return None
-        found = self.client.search_runs([self.experiment_id], f"tags.arboretum.key = '{key}'", max_results=10)
+        found = self.client.search_runs(
+            [self.experiment_id], f"tags.arboretum.key = '{key}'", max_results=10
+        )
         finished = [run for run in found if run.info.status != "RUNNING"]
         return (finished or list(found) or [None])[0]
 
@@ -204,9 +273,16 @@ class Writer:
             self.client.log_batch(run.info.run_id, tags=tags)
 
     def _write_batch(
-        self, run_id: str, params: Mapping[str, str], metrics: Mapping[str, float], when: int, series: Sequence[Metric] = ()
+        self,
+        run_id: str,
+        params: Mapping[str, str],
+        metrics: Mapping[str, float],
+        when: int,
+        series: Sequence[Metric] = (),
     ) -> None:
-        """Parameters and metrics in one call, unless there are more than a call takes; of a series, the step is its millisecond."""
+        """Parameters and metrics in one call, unless there are more than a call takes; of a
+        series, the step is its millisecond.
+        """
         values = [*(Metric(name, value, when, 0) for name, value in metrics.items()), *series]
         texts = [Param(name, value) for name, value in params.items()]
         while values or texts:
@@ -241,9 +317,11 @@ class Writer:
                 continue
         return texts
 
-    # -- sweeps --------------------------------------------------------------------------------------------------------
+    # -- sweeps ------------------------------------------------------------------------------------
 
-    def open_sweep(self, name: str, tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0) -> str:
+    def open_sweep(
+        self, name: str, tags: Mapping[str, str], files: Mapping[str, str], seconds: float = 0.0
+    ) -> str:
         """Create the parent of a multirun.   seconds : how long ago it began."""
         start = int(1000 * (time.time() - seconds))
         run = self.client.create_run(self.experiment_id, start, dict(tags), name)
@@ -251,10 +329,16 @@ class Writer:
         self._write_files(run, files)
         return run.info.run_id
 
-    def reopen_sweep(self, sweep_id: str, name: str, tags: Mapping[str, str], files: Mapping[str, str]) -> str:
+    def reopen_sweep(
+        self, sweep_id: str, name: str, tags: Mapping[str, str], files: Mapping[str, str]
+    ) -> str:
         """Let a parent run again, under another name; "" when it is gone."""
         run = self._run(sweep_id)
-        if run is None or run.info.lifecycle_stage != "active" or run.info.experiment_id != self.experiment_id:
+        if (
+            run is None
+            or run.info.lifecycle_stage != "active"
+            or run.info.experiment_id != self.experiment_id
+        ):
             return ""
         self.client.update_run(sweep_id, "RUNNING", name)
         self.client.log_batch(sweep_id, tags=[RunTag(key, value) for key, value in tags.items()])
@@ -268,10 +352,15 @@ class Writer:
         filtered = f"attributes.status = 'RUNNING' and {SWEEPS}"
         found = self.client.search_runs([self.experiment_id], filtered)
         told = {"owner": "arboretum.owner", "folder": "arboretum.folder"}
-        return [{"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}} for r in found]
+        return [
+            {"id": r.info.run_id, **{name: r.data.tags.get(tag, "") for name, tag in told.items()}}
+            for r in found
+        ]
 
     def annotate(self, sweep_id: str, text: str, files: Mapping[str, str]) -> None:
-        """Files on the parent of a sweep, and the words that its description begins with; a single picture is shown there."""
+        """Files on the parent of a sweep, and the words that its description begins with; a
+        single picture is shown there.
+        """
         run = self.client.get_run(sweep_id)
         self._write_files(run, files)
         pictures = [name for name in files if name.endswith(".svg")]
@@ -281,7 +370,8 @@ class Writer:
             self.client.set_tag(sweep_id, NOTE, shorten(text, MAX_TAG))
 
     def close_sweep(self, sweep_id: str, best: Mapping[str, float], status: str) -> None:
-        """Put the best metrics on the parent and end it; then the parameters that its runs share, and a summary.
+        """Put the best metrics on the parent and end it; then the parameters that its runs share,
+        and a summary.
 
         Reading the runs back takes 3 s per 1,000, so what must not be lost comes first.
         """
@@ -289,38 +379,67 @@ class Writer:
         self._write_batch(sweep_id, {}, best, now)
         self.client.set_terminated(sweep_id, status, now)
         filtered, order = f"tags.mlflow.parentRunId = '{sweep_id}'", ["attributes.start_time ASC"]
-        children = self.client.search_runs([self.experiment_id], filtered, max_results=SUMMARISED, order_by=order)
+        children = self.client.search_runs(
+            [self.experiment_id], filtered, max_results=SUMMARISED, order_by=order
+        )
         common, varied = _compare([run.data.params for run in children])
-        counts = {"runs": float(len(children)), "runs_failed": float(sum(r.info.status == "FAILED" for r in children))}
+        counts = {
+            "runs": float(len(children)),
+            "runs_failed": float(sum(r.info.status == "FAILED" for r in children)),
+        }
         known = self.client.get_run(sweep_id).data.params  # a parent that went on has some
         stale = sorted(name for name in known if common.get(name) != known[name])
         if stale and self._forget(sweep_id, stale):
             known, stale = {name: value for name, value in known.items() if name not in stale}, []
-        self._write_batch(sweep_id, {name: value for name, value in common.items() if name not in known}, counts, now)
+        self._write_batch(
+            sweep_id,
+            {name: value for name, value in common.items() if name not in known},
+            counts,
+            now,
+        )
         self._mark(children)
         shown = [
-            {"name": r.info.run_name, "status": r.info.status, "metrics": r.data.metrics, "dataset": r.data.params.get("dataset", "")}
+            {
+                "name": r.info.run_name,
+                "status": r.info.status,
+                "metrics": r.data.metrics,
+                "dataset": r.data.params.get("dataset", ""),
+            }
             for r in children
         ]
         said = self.client.get_run(sweep_id).data.tags.get(NOTE, RUNNING)
         summary = describe_sweep(best, shown, varied, said == RUNNING)
         text = summary if said == RUNNING else f"{said}\n\n{summary}"
         if stale:
-            text += f"\n\nSince this sweep went on, these parameters are no longer those of all runs: {', '.join(stale)}."
-        tags = {NOTE: text, VARIED: json.dumps([name for name in chosen(varied) if name not in PARAMETERS][:MOST_VARIED])}
+            text += (
+                "\n\nSince this sweep went on, these parameters are no longer those of all "
+                f"runs: {', '.join(stale)}."
+            )
+        tags = {
+            NOTE: text,
+            VARIED: json.dumps(
+                [name for name in chosen(varied) if name not in PARAMETERS][:MOST_VARIED]
+            ),
+        }
         tags |= listed(best, common.get("goal", ""))
-        self.client.log_batch(sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()])
+        self.client.log_batch(
+            sweep_id, tags=[RunTag(name, shorten(value, MAX_TAG)) for name, value in tags.items()]
+        )
         self.renew(judged_by(common.get("goal", ""), best))
 
     def _forget(self, run_id: str, names: Sequence[str]) -> bool:
-        """Take parameters off a run of ours, which MLflow has no call for; False where a server holds the store."""
+        """Take parameters off a run of ours, which MLflow has no call for; False where a server
+        holds the store.
+        """
         managed = getattr(self.client._tracking_client.store, "ManagedSessionMaker", None)
         if managed is None:
             return False
         from mlflow.store.tracking.dbmodels.models import SqlParam
 
         with managed(read_only=False) as session:
-            found = session.query(SqlParam).filter(SqlParam.run_uuid == run_id, SqlParam.key.in_(names))
+            found = session.query(SqlParam).filter(
+                SqlParam.run_uuid == run_id, SqlParam.key.in_(names)
+            )
             found.delete(synchronize_session=False)
         return True
 
@@ -340,34 +459,67 @@ def _goal(run: Run) -> str:
 
 
 def best_of(runs: Sequence[Run]) -> set[str]:
-    """Ids of the runs of each data set's best setting, by the mean of the goal over seeds and folds; none where there is one setting."""
+    """Ids of the runs of each data set's best setting, by the mean of the goal over seeds and
+    folds; none where there is one setting.
+    """
     settings: dict[str, dict[Any, list[Run]]] = {}
     for run in runs:
         if _goal(run) in run.data.metrics:
-            key = tuple(sorted((name, value) for name, value in run.data.params.items() if name not in REPEATED))
-            settings.setdefault(run.data.params.get("dataset", ""), {}).setdefault(key, []).append(run)
+            key = tuple(
+                sorted(
+                    (name, value) for name, value in run.data.params.items() if name not in REPEATED
+                )
+            )
+            settings.setdefault(run.data.params.get("dataset", ""), {}).setdefault(key, []).append(
+                run
+            )
     found: set[str] = set()
     for several in (list(mine.values()) for mine in settings.values() if len(mine) > 1):
         goal = _goal(several[0][0])
-        means = [math.fsum(run.data.metrics.get(goal, math.nan) for run in mine) / len(mine) for mine in several]
+        means = [
+            math.fsum(run.data.metrics.get(goal, math.nan) for run in mine) / len(mine)
+            for mine in several
+        ]
         sign = -1.0 if better(goal, 1.0, 0.0) else 1.0
-        best = min(range(len(means)), key=lambda i: (math.isnan(means[i]), sign * means[i], several[i][0].info.run_name))
+        best = min(
+            range(len(means)),
+            key=lambda i: (math.isnan(means[i]), sign * means[i], several[i][0].info.run_name),
+        )
         found |= {run.info.run_id for run in several[best]}
     return found
 
 
 def _charts(metrics: Sequence[str]) -> dict[str, Any]:
-    """The first charts of a view: what is judged, before all other metrics, which MLflow puts in the order of their names."""
+    """The first charts of a view: what is judged, before all other metrics, which MLflow puts in
+    the order of their names.
+    """
     known = {"deleted": False, "isGenerated": True}
     names = {"arboretum-goal": "Goal", "arboretum-rest": "Model metrics"}
-    sections = [{"uuid": uuid, "name": name, "display": True, "isReordered": True, **known} for uuid, name in names.items()]
+    sections = [
+        {"uuid": uuid, "name": name, "display": True, "isReordered": True, **known}
+        for uuid, name in names.items()
+    ]
     bars = {"type": "BAR", "runsCountToCompare": 10, "metricSectionId": "arboretum-goal", **known}
-    charts = [{**bars, "uuid": f"arboretum-{name}", "metricKey": name, "dataAccessKey": name} for name in metrics]
-    return {"compareRunSections": sections, "compareRunCharts": charts, "isAccordionReordered": True}
+    charts = [
+        {**bars, "uuid": f"arboretum-{name}", "metricKey": name, "dataAccessKey": name}
+        for name in metrics
+    ]
+    return {
+        "compareRunSections": sections,
+        "compareRunCharts": charts,
+        "isAccordionReordered": True,
+    }
 
 
 def _compare(params: Sequence[Mapping[str, str]]) -> tuple[dict[str, str], dict[str, int]]:
     """Parameters with one value in all runs, and the number of values of those with several."""
-    values = {name: [found[name] for found in params if name in found] for name in sorted(set().union(*params))}
-    common = {name: found[0] for name, found in values.items() if len(found) == len(params) and len(set(found)) == 1}
+    values = {
+        name: [found[name] for found in params if name in found]
+        for name in sorted(set().union(*params))
+    }
+    common = {
+        name: found[0]
+        for name, found in values.items()
+        if len(found) == len(params) and len(set(found)) == 1
+    }
     return common, {name: len(set(found)) for name, found in values.items() if len(set(found)) > 1}

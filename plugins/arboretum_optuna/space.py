@@ -17,9 +17,12 @@ REPEATED = ("seed", "split.fold")  # keys whose values are no settings: every tr
 
 @attrs.frozen
 class Tried:
-    """One key of the search.   kind : Optuna's distribution of its values.
+    """One key of the search.
 
-    ends : values that are composed before anything is run: all choices, or the ends of a range and a value that is not round.
+    kind : Optuna's distribution of its values.
+
+    ends : values that are composed before anything is run: all choices, or the ends of a range and
+        a value that is not round.
     """
 
     key: str
@@ -29,9 +32,11 @@ class Tried:
 
     @staticmethod
     def of(override: Any, kinds: Any) -> Tried:
-        """Read ``interval(a,b)``, ``range(a,b)``, ``choice(a,b)`` or ``a,b``, with ``tag(log, …)`` and ``int(…)``.
+        """Read ``interval(a,b)``, ``range(a,b)``, ``choice(a,b)`` or ``a,b``, with ``tag(log, …)``
+        and ``int(…)``.
 
-        override : as Hydra has parsed it.   kinds : ``optuna.distributions``.   Raises ConfigError.
+        override : as Hydra has parsed it.
+        kinds : ``optuna.distributions``.   Raises ConfigError.
         """
         key, said, value = override.get_key_element(), override.input_line, override.value()
         if not override.is_interval_sweep() and not override.is_range_sweep():
@@ -57,7 +62,11 @@ class Tried:
 
 @attrs.frozen
 class Space:
-    """What a command searches.   fixed : overrides of every job.   repeats : those of each job of a trial."""
+    """What a command searches.
+
+    fixed : overrides of every job.
+    repeats : those of each job of a trial.
+    """
 
     fixed: tuple[str, ...]
     tried: tuple[Tried, ...]
@@ -65,18 +74,40 @@ class Space:
 
     @staticmethod
     def of(overrides: Sequence[Any], kinds: Any) -> Space:
-        """Sort the overrides; raises ConfigError where there is nothing to search, or several data sets.   kinds : of values."""
+        """Sort the overrides; raises ConfigError where there is nothing to search, or several data
+        sets.
+
+        kinds : of values.
+        """
         last = {override.get_key_element(): override for override in overrides}
         swept = {key: override for key, override in last.items() if override.is_sweep_override()}
-        repeated = [override for key, override in swept.items() if key in REPEATED and override.is_discrete_sweep()]
+        repeated = [
+            override
+            for key, override in swept.items()
+            if key in REPEATED and override.is_discrete_sweep()
+        ]
         if "dataset" in swept:
-            raise ConfigError(f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; search on one at a time")
-        tried = tuple(Tried.of(override, kinds) for override in swept.values() if override not in repeated)
+            raise ConfigError(
+                f"{swept['dataset'].input_line}: errors on two data sets cannot be compared; "
+                "search on one at a time"
+            )
+        tried = tuple(
+            Tried.of(override, kinds) for override in swept.values() if override not in repeated
+        )
         if not tried:
-            examples = "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, interval(0.1,100))'"
-            raise ConfigError(f"hydra/sweeper={NAME} has nothing to search; give a key several values: {examples}")
-        products = itertools.product(*([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated))
-        fixed = (f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept)
+            examples = (
+                "'stopping.standard.max_depth=range(1,10)', 'criterion.lam=tag(log, "
+                "interval(0.1,100))'"
+            )
+            raise ConfigError(
+                f"hydra/sweeper={NAME} has nothing to search; give a key several values: {examples}"
+            )
+        products = itertools.product(
+            *([f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] for o in repeated)
+        )
+        fixed = (
+            f"{key}={o.get_value_element_as_str()}" for key, o in last.items() if key not in swept
+        )
         return Space(tuple(fixed), tried, tuple(products))
 
     def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
@@ -88,4 +119,6 @@ class Space:
         """A job with each end of each key, the others at their first."""
         first = {one.key: one.ends[0] for one in self.tried}
         seen = [{**first, one.key: value} for one in self.tried for value in one.ends]
-        yield from (self.jobs(setting)[0] for i, setting in enumerate(seen) if setting not in seen[:i])
+        yield from (
+            self.jobs(setting)[0] for i, setting in enumerate(seen) if setting not in seen[:i]
+        )

@@ -1,4 +1,6 @@
-"""Registration; light: the peers themselves are loaded by their own processes alone (see :mod:`.worker`)."""
+"""Registration; light: the peers themselves are loaded by their own processes alone (see
+:mod:`.worker`).
+"""
 
 from __future__ import annotations
 

@@ -23,30 +23,52 @@ INTERPRETER = "ARBORETUM_PEERS"
 WORKER = Path(__file__).parent / "worker.py"
 LOADING = 300.0
 """Seconds for which a peer may load; one of them compiles when it is first used."""
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")}
+ONE_THREAD = {
+    name: "1"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+}
 
 
 class PeerProcess:
-    """One process for one job.   script : what it runs.   words : its arguments, the peer's name first.   python : who runs it."""
+    """One process for one job.
+
+    script : what it runs.
+    words : its arguments, the peer's name first.
+    python : who runs it.
+    """
 
     def __init__(self, script: Path, *words: str, python: str = "") -> None:
         self.name, self.version = words[0], ""
         self._line, theirs = Pipe()
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._said = said  # closed by _end
-        command = [python or os.environ.get(INTERPRETER) or sys.executable, "-I", "-W", "ignore", str(script), *words]
+        command = [
+            python or os.environ.get(INTERPRETER) or sys.executable,
+            "-I",
+            "-W",
+            "ignore",
+            str(script),
+            *words,
+        ]
         with theirs:
             streams = {"stdin": theirs.fileno(), "stdout": self._said, "stderr": self._said}
             try:
-                self._process = subprocess.Popen(command, env={**os.environ, **ONE_THREAD}, **streams)
+                self._process = subprocess.Popen(
+                    command, env={**os.environ, **ONE_THREAD}, **streams
+                )
             except OSError as error:
                 self._line.close()
                 self._said.close()
-                raise CapabilityError(f"{INTERPRETER}={command[0]} does not start ({error.strerror}); name a Python interpreter") from None
+                raise CapabilityError(
+                    f"{INTERPRETER}={command[0]} does not start ({error.strerror}); name a "
+                    "Python interpreter"
+                ) from None
         self._end = weakref.finalize(self, _end, self._process, self._line, self._said)
 
     def ready(self, until: float | None = None) -> str:
-        """Wait until the peer is loaded; returns its version ("" where it is not by then).  Raises CapabilityError where it is not installed."""
+        """Wait until the peer is loaded; returns its version ("" where it is not by then).
+        Raises CapabilityError where it is not installed.
+        """
         if self.version:
             return self.version
         told = self._heard(time.monotonic() + LOADING if until is None else until)
@@ -55,16 +77,23 @@ class PeerProcess:
         if told is None or "ready" not in told:
             why = told["absent"] if told else self._last_words()
             self.end()
-            way = f"install it (pip install 'arboretum[peers]'), or name an interpreter that has it in {INTERPRETER}"
+            way = (
+                "install it (pip install 'arboretum[peers]'), or name an interpreter that has "
+                f"it in {INTERPRETER}"
+            )
             raise CapabilityError(f"{self.name} does not load ({why}); {way}")
         self.version = told["ready"]
         return self.version
 
-    def ask(self, x: np.ndarray, y: np.ndarray, until: float | None, *, keep: bool = False, **job: Any) -> Mapping[str, Any]:
-        """Its answer; ``{"spent": "seconds"}`` where there is none at ``until`` (``time.monotonic()``), when the process is killed.
+    def ask(
+        self, x: np.ndarray, y: np.ndarray, until: float | None, *, keep: bool = False, **job: Any
+    ) -> Mapping[str, Any]:
+        """Its answer; ``{"spent": "seconds"}`` where there is none at ``until``
+        (``time.monotonic()``), when the process is killed.
 
-        ``{"spent": "memory"}`` where it ended without a word under a limit of memory.  Raises ArboretumError with its last
-        words where it failed.   keep : a script that takes several jobs lives on.
+        ``{"spent": "memory"}`` where it ended without a word under a limit of memory.  Raises
+        ArboretumError with its last words where it failed.   keep : a script that takes several
+        jobs lives on.
         """
         arrays = {name: (a.tobytes(), a.dtype.str, a.shape) for name, a in (("x", x), ("y", y))}
         try:
@@ -77,7 +106,8 @@ class PeerProcess:
             self.end()
         if found == {}:
             return {"spent": "seconds"}
-        if found is None and job.get("bytes") is not None:  # what C++ does where there is no memory: it aborts
+        # what C++ does where there is no memory: it aborts
+        if found is None and job.get("bytes") is not None:
             return {"spent": "memory"}
         if found is None or "error" in found:
             raise ArboretumError(f"{self.name} failed: {found['error'] if found else why}")

@@ -17,9 +17,13 @@ from arboretum_peers.matrix import Matrix
 from arboretum_peers.process import WORKER, PeerProcess
 
 GRACE = 1.0
-"""Seconds beyond the deadline that a peer gets before it is killed: some take whole seconds only."""
+"""Seconds beyond the deadline that a peer gets before it is killed: some take whole seconds
+only.
+"""
 CLOSE = 1e-6
-"""Difference up to which a claim agrees with the value of the tree: one of them counts in float32."""
+"""Difference up to which a claim agrees with the value of the tree: one of them counts in
+float32.
+"""
 OBEYED = ("max_depth",)
 
 
@@ -46,16 +50,20 @@ class Desk:
 class Peer:
     """A solver of somebody else, for errors / n + λ · leaves and for fewest errors within a depth.
 
-    distribution : what it is installed as, and its name in the worker.   charges : it knows λ.   most_depth : its greatest
-    depth, None where it has no limit.   limits_depth : it can be held to a depth.   ordinals : it takes numeric columns with
-    all their thresholds.
+    distribution : what it is installed as, and its name in the worker.
+    charges : it knows λ.
+    most_depth : its greatest depth, None where it has no limit.
+    limits_depth : it can be held to a depth.
+    ordinals : it takes numeric columns with all their thresholds.
     """
 
     kind = "solver"
     capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
     needs = ("objective",)
     minimises = ("additive",)
-    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0.02 budget.seconds=60"
+    example = (
+        "dataset=monk1-full method=exact objective=accuracy objective.lam=0.02 budget.seconds=60"
+    )
 
     distribution: ClassVar[str] = ""
     script: ClassVar[Path] = WORKER
@@ -69,7 +77,9 @@ class Peer:
         return Desk()
 
     def warm_up(self, problem: Problem, context: Context) -> None:
-        """Start the peer's process and let it load (and one of them compile), while no clock runs."""
+        """Start the peer's process and let it load (and one of them compile), while no clock
+        runs.
+        """
         self._asked(problem)
         process = PeerProcess(self.script, self.distribution)
         context.progress(0, None, f"loading {self.distribution}")
@@ -77,14 +87,21 @@ class Peer:
         self._desk.keep(process)
 
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """What the peer finds in a process of its own, killed GRACE after the deadline or beyond its memory.
+        """What the peer finds in a process of its own, killed GRACE after the deadline or beyond
+        its memory.
 
-        ``optimal`` where the peer says so and what it says of its tree is true; its claim that no tree is better is taken on
-        trust.  Raises CapabilityError, with the reason, for what it cannot do.
+        ``optimal`` where the peer says so and what it says of its tree is true; its claim that no
+        tree is better is taken on trust.  Raises CapabilityError, with the reason, for what it
+        cannot do.
         """
         matrix, job, reach = self._asked(problem)
         if matrix.root_errors == 0 or not len(matrix.test) or job["depth"] == 0:
-            return self._solution(matrix, [[-1, 0, 0, 0]], Status.optimal, (f"a leaf is all there is; {self.distribution} was not asked",))
+            return self._solution(
+                matrix,
+                [[-1, 0, 0, 0]],
+                Status.optimal,
+                (f"a leaf is all there is; {self.distribution} was not asked",),
+            )
         late = None if context.deadline is None else context.deadline + GRACE
         process = self._desk.take() or PeerProcess(self.script, self.distribution)
         started = process.ready(context.deadline)
@@ -99,16 +116,25 @@ class Peer:
         return self._judged(matrix, found, job, reach, started)
 
     def _asked(self, problem: Problem) -> tuple[Matrix, dict[str, Any], str]:
-        """The table, what the peer is told, and "" or why its proof does not reach all trees that are asked about."""
+        """The table, what the peer is told, and "" or why its proof does not reach all trees
+        that are asked about.
+        """
         objective, who = problem.parts.objective, self.distribution
         if getattr(objective, "name", "") != "accuracy":
             name = getattr(objective, "name", "none")
-            raise CapabilityError(f"{who} minimises errors / n + lam · leaves; use objective=accuracy instead of {name} ({shape_of(objective)})")
+            raise CapabilityError(
+                f"{who} minimises errors / n + lam · leaves; use objective=accuracy instead "
+                f"of {name} ({shape_of(objective)})"
+            )
         for field in attrs.fields(type(objective)):
-            if field.name not in ("lam", "price") and getattr(objective, field.name) != field.default:
+            if (
+                field.name not in ("lam", "price")
+                and getattr(objective, field.name) != field.default
+            ):
                 raise CapabilityError(f"{who} knows no objective.{field.alias}; leave it out")
         rule = problem.parts.leaf_rule(obeyed=OBEYED)
-        if attrs.evolve(rule, min_split=0 if rule.min_split <= 2 else rule.min_split) != LeafRule():  # one row is a leaf anyway
+        # one row is a leaf anyway
+        if attrs.evolve(rule, min_split=0 if rule.min_split <= 2 else rule.min_split) != LeafRule():
             raise CapabilityError(f"{who} knows no leaf rule; use stopping=[pure]")
         lam, asked = float(objective.lam), problem.parts.limits().max_depth
         matrix = Matrix.of(problem, ordinals=self.ordinals)
@@ -117,48 +143,100 @@ class Peer:
             raise CapabilityError(f"{who} charges nothing for leaves; {way}")
         needed = matrix.greatest_depth
         if lam > 0:  # k leaves more than one cost k λ, and save at most all errors of the root
-            needed = min(needed, int(Fraction(matrix.root_errors, int(matrix.times.sum())) / Fraction(repr(lam))))
+            needed = min(
+                needed,
+                int(Fraction(matrix.root_errors, int(matrix.times.sum())) / Fraction(repr(lam))),
+            )
         depth = needed if asked is None else min(asked, needed)
         if not self.limits_depth:
             if depth < needed:
-                raise CapabilityError(f"{who} knows no limit max_depth (it is {asked}); leave it out")
+                raise CapabilityError(
+                    f"{who} knows no limit max_depth (it is {asked}); leave it out"
+                )
             return matrix, {"lam": lam, "depth": None}, ""
         if self.most_depth is not None and depth > self.most_depth:
-            reach = f"{who} goes no deeper than {self.most_depth}, and trees of depth {depth} were not excluded"
+            reach = (
+                f"{who} goes no deeper than {self.most_depth}, and trees of depth {depth} were "
+                "not excluded"
+            )
             return matrix, {"lam": lam, "depth": self.most_depth}, reach
-        return matrix, {"lam": lam, "depth": None if asked is None and self.most_depth is None and self.charges else depth}, ""
+        return (
+            matrix,
+            {
+                "lam": lam,
+                "depth": None
+                if asked is None and self.most_depth is None and self.charges
+                else depth,
+            },
+            "",
+        )
 
-    def _judged(self, matrix: Matrix, found: Mapping[str, Any], job: Mapping[str, Any], reach: str, version: str) -> Solution:
+    def _judged(
+        self,
+        matrix: Matrix,
+        found: Mapping[str, Any],
+        job: Mapping[str, Any],
+        reach: str,
+        version: str,
+    ) -> Solution:
         """A solution from the peer's answer: counted again, its claim compared."""
         wrong, leaves = matrix.errors(found["nodes"])
         counted = wrong / float(matrix.times.sum()) + job["lam"] * leaves
         notes, claim = [], found.get("claim")
         proven = bool(found["proven"])
         if claim is not None and not math.isclose(claim, counted, rel_tol=CLOSE, abs_tol=CLOSE):
-            notes.append(f"{version} claims {claim:.6g}, but its own tree has {counted:.6g}: nothing is proven")
+            notes.append(
+                f"{version} claims {claim:.6g}, but its own tree has {counted:.6g}: nothing "
+                "is proven"
+            )
             proven = False
         tree = matrix.tree(found["nodes"])
         limit = matrix.problem.parts.limits().max_depth
         if limit is not None and tree.depth_of.max() > limit:
-            notes.append(f"{version} returned a tree of depth {tree.depth_of.max()}, which is not allowed; a leaf stands in for it")
+            notes.append(
+                f"{version} returned a tree of depth {tree.depth_of.max()}, which is not "
+                "allowed; a leaf stands in for it"
+            )
             return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, tuple(notes), found)
         if proven and reach:
             notes.append(reach)
             proven = False
-        said = f"{version} says that no tree is better" if proven else f"{version} proved nothing within its limits"
+        said = (
+            f"{version} says that no tree is better"
+            if proven
+            else f"{version} proved nothing within its limits"
+        )
         status = Status.optimal if proven else Status.feasible
         solution = self._solution(matrix, found["nodes"], status, (said, *notes), found)
-        if proven and solution.value < counted - CLOSE:  # leaves with another class, or without tests that divide nothing
-            better = f"its tree has {solution.value:.6g} with better leaves, less than the {counted:.6g} that it calls optimal"
-            return attrs.evolve(solution, status=Status.feasible, lower_bound=0.0, finished=False, notes=(*solution.notes, better))
+        # leaves with another class, or without tests that divide nothing
+        if proven and solution.value < counted - CLOSE:
+            better = (
+                f"its tree has {solution.value:.6g} with better leaves, less than the "
+                f"{counted:.6g} that it calls optimal"
+            )
+            return attrs.evolve(
+                solution,
+                status=Status.feasible,
+                lower_bound=0.0,
+                finished=False,
+                notes=(*solution.notes, better),
+            )
         return solution
 
     def _nothing(self, matrix: Matrix, spent: str) -> Solution:
-        note = f"{self.distribution} gave no tree within the budget of {spent}; a single leaf stands in for it"
+        note = (
+            f"{self.distribution} gave no tree within the budget of {spent}; a single leaf "
+            "stands in for it"
+        )
         return self._solution(matrix, [[-1, 0, 0, 0]], Status.feasible, (note,))
 
     def _solution(
-        self, matrix: Matrix, nodes: list[list[Any]], status: Status, notes: tuple[str, ...], found: Mapping[str, Any] = {}
+        self,
+        matrix: Matrix,
+        nodes: list[list[Any]],
+        status: Status,
+        notes: tuple[str, ...],
+        found: Mapping[str, Any] = {},
     ) -> Solution:
         tree = matrix.tree(nodes)
         value = float(matrix.problem.parts.objective.value(tree, matrix.problem))
@@ -178,7 +256,9 @@ class Gosdt(Peer):
 
 @attrs.frozen
 class Pystreed(Peer):
-    """STreeD (pystreed): errors / n + λ · leaves within a depth of at most 20, or fewest errors within it."""
+    """STreeD (pystreed): errors / n + λ · leaves within a depth of at most 20, or fewest errors
+    within it.
+    """
 
     name = "peer_pystreed"
     paper = "van der Linden, de Weerdt & Demirović 2023"
@@ -188,7 +268,9 @@ class Pystreed(Peer):
 
 @attrs.frozen
 class Pycontree(Peer):
-    """ConTree (pycontree): errors / n + λ · leaves within a depth of at most 20, over all thresholds of numeric columns."""
+    """ConTree (pycontree): errors / n + λ · leaves within a depth of at most 20, over all
+    thresholds of numeric columns.
+    """
 
     name = "peer_pycontree"
     paper = "Brița, van der Linden & Demirović 2025"
@@ -203,7 +285,10 @@ class DL85(Peer):
 
     name = "peer_dl85"
     paper = "Aglin, Nijssen & Schaus 2020"
-    example = "dataset=monk1-full method=exact objective=accuracy objective.lam=0 stopping.standard.max_depth=3"
+    example = (
+        "dataset=monk1-full method=exact objective=accuracy objective.lam=0 "
+        "stopping.standard.max_depth=3"
+    )
     distribution = "pydl8.5"
     charges = False
 

@@ -1,11 +1,13 @@
 """What runs in a peer's process: load it, say so, solve the one problem that comes, answer, end.
 
-A script that imports nothing of this house, so that the interpreter may be one that has the peer alone.  Its standard input
-is a connection.  It sends ``{"ready": version}``, receives a job and sends an answer (see :func:`serve`).
+A script that imports nothing of this house, so that the interpreter may be one that has the peer
+alone.  Its standard input is a connection.  It sends ``{"ready": version}``, receives a job and
+sends an answer (see :func:`serve`).
 
-An adapter is called once, loads its peer and returns ``begin(x, y, job)``, which returns two functions: ``fit()``, what the
-clock is about, and ``read()``, what came out.  Trees are lists of nodes, the root first: ``[column, cut, low, high]``, where
-``low`` is the node of the rows with ``x[:, column] <= cut``, or ``[-1, label, 0, 0]``.
+An adapter is called once, loads its peer and returns ``begin(x, y, job)``, which returns two
+functions: ``fit()``, what the clock is about, and ``read()``, what came out.  Trees are lists of
+nodes, the root first: ``[column, cut, low, high]``, where ``low`` is the node of the rows with
+``x[:, column] <= cut``, or ``[-1, label, 0, 0]``.
 """
 
 from __future__ import annotations
@@ -48,23 +50,38 @@ def leaves(nodes):
 
 
 def gosdt():
-    """λ is charged per leaf; whole seconds; numbers in float32; ``predict`` fails with scikit-learn 1.8 and later, so it is not asked."""
+    """λ is charged per leaf; whole seconds; numbers in float32; ``predict`` fails with
+    scikit-learn 1.8 and later, so it is not asked.
+    """
     library = importlib.import_module("gosdt")
     status = importlib.import_module("gosdt._libgosdt").Status
 
     def begin(x, y, job):
         limit = None if job["seconds"] is None else max(1, int(job["seconds"]))
         # without allow_small_reg, a λ below 1 / n is silently made 1 / n
-        model = library.GOSDTClassifier(job["lam"], allow_small_reg=True, depth_budget=job["depth"], time_limit=limit)
+        model = library.GOSDTClassifier(
+            job["lam"], allow_small_reg=True, depth_budget=job["depth"], time_limit=limit
+        )
 
         def nested(part):
-            return part["prediction"] if "prediction" in part else (part["feature"], 0, nested(part["false"]), nested(part["true"]))
+            return (
+                part["prediction"]
+                if "prediction" in part
+                else (part["feature"], 0, nested(part["false"]), nested(part["true"]))
+            )
 
         def read():
             found = model.result_
-            nodes, ended = flatten(nested(json.loads(found.model)[0])), found.status == status.CONVERGED
+            nodes, ended = (
+                flatten(nested(json.loads(found.model)[0])),
+                found.status == status.CONVERGED,
+            )
             # its upper bound need not be that of its tree, unless it says that it has proven it
-            return {"nodes": nodes, "proven": ended and found.lowerbound >= found.upperbound, "claim": found.upperbound if ended else None}
+            return {
+                "nodes": nodes,
+                "proven": ended and found.lowerbound >= found.upperbound,
+                "claim": found.upperbound if ended else None,
+            }
 
         return lambda: model.fit(x.astype(bool), y), read
 
@@ -72,19 +89,35 @@ def gosdt():
 
 
 def pystreed():
-    """λ is charged per branching node, one less than leaves; a depth is always asked; binary columns stay as they are."""
+    """λ is charged per branching node, one less than leaves; a depth is always asked; binary
+    columns stay as they are.
+    """
     library = importlib.import_module("pystreed")
 
     def begin(x, y, job):
-        task = {"optimization_task": "cost-complex-accuracy", "cost_complexity": job["lam"]} if job["lam"] else {"optimization_task": "accuracy"}
-        model = library.STreeDClassifier(**task, max_depth=job["depth"], time_limit=job["seconds"] or FOREVER)
+        task = (
+            {"optimization_task": "cost-complex-accuracy", "cost_complexity": job["lam"]}
+            if job["lam"]
+            else {"optimization_task": "accuracy"}
+        )
+        model = library.STreeDClassifier(
+            **task, max_depth=job["depth"], time_limit=job["seconds"] or FOREVER
+        )
 
         def nested(part):
-            return part.label if part.is_leaf_node() else (part.feature, 0, nested(part.left_child), nested(part.right_child))
+            return (
+                part.label
+                if part.is_leaf_node()
+                else (part.feature, 0, nested(part.left_child), nested(part.right_child))
+            )
 
         def read():
             found, nodes = model.fit_result, flatten(nested(model.tree_))
-            return {"nodes": nodes, "proven": found.is_optimal(), "claim": 1 - found.score() + job["lam"] * leaves(nodes)}
+            return {
+                "nodes": nodes,
+                "proven": found.is_optimal(),
+                "claim": 1 - found.score() + job["lam"] * leaves(nodes),
+            }
 
         return lambda: model.fit(x.astype(np.int32), y), read
 
@@ -97,12 +130,19 @@ def pycontree():
 
     def begin(x, y, job):
         limit = job["seconds"] or FOREVER
-        model = library.ConTree(max_depth=job["depth"], complexity_cost=job["lam"], time_limit=limit)
+        model = library.ConTree(
+            max_depth=job["depth"], complexity_cost=job["lam"], time_limit=limit
+        )
 
         def nested(part):
             if part.is_leaf_node():
                 return part.get_label()
-            return part.get_split_feature(), part.get_split_threshold(), nested(part.get_left()), nested(part.get_right())
+            return (
+                part.get_split_feature(),
+                part.get_split_threshold(),
+                nested(part.get_left()),
+                nested(part.get_right()),
+            )
 
         def fit():
             with warnings.catch_warnings(record=True) as said:
@@ -110,25 +150,41 @@ def pycontree():
                 model.fit(x.astype(np.float64), y)
             model.late = any("time limit" in str(one.message) for one in said)
 
-        return fit, lambda: {"nodes": flatten(nested(model.tree_)), "proven": not model.late, "claim": None}
+        return fit, lambda: {
+            "nodes": flatten(nested(model.tree_)),
+            "proven": not model.late,
+            "claim": None,
+        }
 
     return begin
 
 
 def dl85():
-    """Fewest errors within a depth; labels must be 0 … k − 1, or it is silently wrong; imports distutils, gone with Python 3.12."""
+    """Fewest errors within a depth; labels must be 0 … k − 1, or it is silently wrong; imports
+    distutils, gone with Python 3.12.
+    """
     library = importlib.import_module("pydl85")
 
     def begin(x, y, job):
-        model = library.DL85Classifier(max_depth=job["depth"], time_limit=max(1, int(job["seconds"] or FOREVER)))
+        model = library.DL85Classifier(
+            max_depth=job["depth"], time_limit=max(1, int(job["seconds"] or FOREVER))
+        )
 
         def nested(part):
-            return part["value"] if "value" in part else (part["feat"], 0, nested(part["right"]), nested(part["left"]))
+            return (
+                part["value"]
+                if "value" in part
+                else (part["feat"], 0, nested(part["right"]), nested(part["left"]))
+            )
 
         def read():
             if model.tree_ is None:
                 return {"nodes": [], "proven": False, "claim": None}
-            return {"nodes": flatten(nested(model.tree_)), "proven": not model.timeout_, "claim": model.error_ / len(y)}
+            return {
+                "nodes": flatten(nested(model.tree_)),
+                "proven": not model.timeout_,
+                "claim": model.error_ / len(y),
+            }
 
         return lambda: model.fit(x.astype(np.int32), y), read
 
@@ -136,7 +192,9 @@ def dl85():
 
 
 def fst():
-    """imodels' FastSmallTreeClassifier: λ per leaf, no depth; it makes a column of its own of every distinct value, a 0/1 column of two."""
+    """imodels' FastSmallTreeClassifier: λ per leaf, no depth; it makes a column of its own of
+    every distinct value, a 0/1 column of two.
+    """
     library = importlib.import_module("imodels")
 
     def begin(x, y, job):
@@ -155,12 +213,22 @@ def fst():
                 warnings.simplefilter("ignore")
                 model.fit(x.astype(np.float64), y)
 
-        return fit, lambda: {"nodes": flatten(nested(model.tree_)), "proven": bool(model.optimal_), "claim": model.objective_}
+        return fit, lambda: {
+            "nodes": flatten(nested(model.tree_)),
+            "proven": bool(model.optimal_),
+            "claim": model.objective_,
+        }
 
     return begin
 
 
-ADAPTERS = {"gosdt": gosdt, "pystreed": pystreed, "pycontree": pycontree, "pydl8.5": dl85, "imodels": fst}
+ADAPTERS = {
+    "gosdt": gosdt,
+    "pystreed": pystreed,
+    "pycontree": pycontree,
+    "pydl8.5": dl85,
+    "imodels": fst,
+}
 """Distribution → adapter."""
 
 
@@ -180,17 +248,19 @@ def peak_bytes():
     """Largest resident size of this process so far."""
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
 
 
 def serve(name, adapter, distribution=""):
     """Load, rehearse, solve one job, answer.
 
-    Job: ``x`` and ``y`` as (bytes, dtype, shape), the labels 0 … k − 1; ``lam`` per leaf in the unit of the share of errors;
-    ``depth`` or None; ``seconds`` or None; ``bytes``, of memory from now on, or None; ``repeat``, seconds that further fits
-    may take (the median counts).
-    Answer: what ``read`` returns, with ``seconds`` of ``fit`` alone and ``memory``, bytes by which the process has grown; or
-    ``{"error": a line}``, ``{"spent": "memory"}``.
+    Job: ``x`` and ``y`` as (bytes, dtype, shape), the labels 0 … k − 1; ``lam`` per leaf in the
+    unit of the share of errors; ``depth`` or None; ``seconds`` or None; ``bytes``, of memory from
+    now on, or None; ``repeat``, seconds that further fits may take (the median counts). Answer:
+    what ``read`` returns, with ``seconds`` of ``fit`` alone and ``memory``, bytes by which the
+    process has grown; or ``{"error": a line}``, ``{"spent": "memory"}``.
     """
     line = connect()
     try:
@@ -224,8 +294,13 @@ def rehearse(begin, lam, depth, numbers=np.uint8):
 
 
 def answer(begin, job, begun=lambda: None):
-    """Solve a job; every failure becomes an answer.   begun : called when all is ready for the clock."""
-    x, y = (np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in (job["x"], job["y"]))
+    """Solve a job; every failure becomes an answer.
+
+    begun : called when all is ready for the clock.
+    """
+    x, y = (
+        np.frombuffer(data, dtype).reshape(shape) for data, dtype, shape in (job["x"], job["y"])
+    )
     took, before = [], 0
     try:
         while not took or (sum(took) + took[-1] < job.get("repeat", 0.0) and len(took) < 9):

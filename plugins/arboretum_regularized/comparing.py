@@ -1,5 +1,5 @@
-"""Everything to compare methods over data sets, in one place: from runs to scores, all tests of them at once, trade-offs, and charts
-ready to be drawn.
+"""Everything to compare methods over data sets, in one place: from runs to scores, all tests of
+them at once, trade-offs, and charts ready to be drawn.
 
 Of any study: ``from arboretum_regularized import comparing``.
 """
@@ -12,11 +12,27 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Axis, DataError, Line, LineChart, Panels, Record, better, pareto_front, unknown,
-)  # fmt: skip
+    Axis,
+    DataError,
+    Line,
+    LineChart,
+    Panels,
+    Record,
+    better,
+    pareto_front,
+    unknown,
+)
 from arboretum_regularized.rank_diagram import RankDiagram
 from arboretum_regularized.scores import AgainstControl, Friedman, Pairwise, Scores
-from arboretum_regularized.significance import ALPHA, bonferroni_dunn, friedman, gap_notes, nemenyi, ranks, wilcoxon_holm
+from arboretum_regularized.significance import (
+    ALPHA,
+    bonferroni_dunn,
+    friedman,
+    gap_notes,
+    nemenyi,
+    ranks,
+    wilcoxon_holm,
+)
 
 
 @attrs.frozen
@@ -47,28 +63,50 @@ def power_law(x: np.ndarray, y: np.ndarray) -> PowerLaw:
     u, v = np.log(x), np.log(y)
     fit, covariance = np.polyfit(u, v, 1, cov="unscaled")
     variance = ((v - np.polyval(fit, u)) ** 2).sum() / (len(u) - 2) if len(u) > 2 else np.nan
-    return PowerLaw(float(np.exp(fit[1])), float(fit[0]), float(np.sqrt(covariance[0, 0] * variance)))
+    return PowerLaw(
+        float(np.exp(fit[1])), float(fit[0]), float(np.sqrt(covariance[0, 0] * variance))
+    )
 
 
-CHI_SQUARE_NEEDS = (10, 5)  # data sets and methods above which Demšar trusts the χ² of Friedman's test
+# data sets and methods above which Demšar trusts the χ² of Friedman's test
+CHI_SQUARE_NEEDS = (10, 5)
 
 
-def scores_of(records: Iterable[Record], metric: str, *, measure: str = "", name: Callable[[Record], str] | None = None) -> Scores:
-    """The ``metric`` of finished runs: a column per method, a row per data set, the mean over runs that share both.
+def scores_of(
+    records: Iterable[Record],
+    metric: str,
+    *,
+    measure: str = "",
+    name: Callable[[Record], str] | None = None,
+) -> Scores:
+    """The ``metric`` of finished runs: a column per method, a row per data set, the mean over runs
+    that share both.
 
-    metric : of the records, such as ``test_error``; or ``timing.PART``, such as ``timing.fit``, in seconds.   measure : its
-    name in tables and pictures.   name : what a run's column is called, where it is not its method but, say, its depth:
-    ``lambda record: f"depth {record.config['stopping']['standard']['max_depth']}"``.   A run without the metric is left out; NaN counts as missing.
+    metric : of the records, such as ``test_error``; or ``timing.PART``, such as ``timing.fit``, in
+        seconds.
+    measure : its name in tables and pictures.
+    name : what a run's column is called, where it is not its method but, say, its depth: ``lambda
+        record: f"depth {record.config['stopping']['standard']['max_depth']}"``.   A run without the
+        metric is left out; NaN counts as missing.
     Raises DataError where no run has it, ConfigError for a name that is no metric.
     """
     records = list(records)
-    found = [{**r.metrics, **{f"timing.{part}": seconds for part, seconds in r.timings.items()}} for r in records]
+    found = [
+        {**r.metrics, **{f"timing.{part}": seconds for part, seconds in r.timings.items()}}
+        for r in records
+    ]
     if not any(metric in values for values in found):
-        raise DataError(unknown("metric of these runs", metric, {known for values in found for known in values}))
-    known = [(r, values[metric]) for r, values in zip(records, found, strict=True) if metric in values]
+        raise DataError(
+            unknown("metric of these runs", metric, {known for values in found for known in values})
+        )
+    known = [
+        (r, values[metric]) for r, values in zip(records, found, strict=True) if metric in values
+    ]
     rows = [(str(r.data["name"]), name(r) if name else r.method, value) for r, value in known]
     timed = metric.startswith("timing.")
-    words = measure or (f"{metric.removeprefix('timing.')} time in seconds" if timed else metric.replace("_", " "))
+    words = measure or (
+        f"{metric.removeprefix('timing.')} time in seconds" if timed else metric.replace("_", " ")
+    )
     return Scores.of_rows(words, rows, higher_is_better=not timed and better(metric, 1.0, 0.0))
 
 
@@ -76,8 +114,9 @@ def scores_of(records: Iterable[Record], metric: str, *, measure: str = "", name
 class Comparison:
     """What :func:`compare` found.
 
-    ranks : float64[datasets, methods].   average : float64[methods].   A test that cannot be done is None, and a note says
-    why.   dunn : None also where no control was named.
+    ranks : float64[datasets, methods].
+    average : float64[methods].   A test that cannot be done is None, and a note says why.
+    dunn : None also where no control was named.
     """
 
     scores: Scores
@@ -94,8 +133,8 @@ class Comparison:
 def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA) -> Comparison:
     """Rank the methods, test whether any differ, and which.
 
-    control : the method that the others are held against (Bonferroni–Dunn).   Raises DataError for fewer than two methods
-    or data sets, an unknown control, or alpha outside (0, 1).
+    control : the method that the others are held against (Bonferroni–Dunn).   Raises DataError for
+        fewer than two methods or data sets, an unknown control, or alpha outside (0, 1).
     """
     n, k = scores.values.shape
     everyone = nemenyi(scores, alpha)
@@ -114,18 +153,28 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
     if pairs is not None:
         notes += pairs.notes
     if overall is not None and (n <= CHI_SQUARE_NEEDS[0] or k <= CHI_SQUARE_NEEDS[1]):
-        notes.append(f"With {n} data sets and {k} methods the χ² of Friedman's test is rough; F is to be preferred.")
+        notes.append(
+            f"With {n} data sets and {k} methods the χ² of Friedman's test is rough; F is to "
+            "be preferred."
+        )
     if overall is not None and overall.f_p > alpha:
-        notes.append(f"Friedman's test finds no difference at all (F: p = {overall.f_p:.3g}): a pair that differs may be chance.")
+        notes.append(
+            f"Friedman's test finds no difference at all (F: p = {overall.f_p:.3g}): a pair "
+            "that differs may be chance."
+        )
     placed = ranks(scores)
-    return Comparison(scores, placed, placed.mean(axis=0), overall, everyone, pairs, against, alpha, tuple(notes))
+    return Comparison(
+        scores, placed, placed.mean(axis=0), overall, everyone, pairs, against, alpha, tuple(notes)
+    )
 
 
 def rank_rows(found: Comparison) -> list[dict[str, Any]]:
     """One row per method, best average rank first, for tables.
 
-    ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found different.  ``wins``
-    counts the data sets where nobody is better.  The mean is over the data sets on which every method has a result.  With a control, ``p`` is that of Bonferroni–Dunn and ``differs`` its answer.
+    ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found
+    different.  ``wins`` counts the data sets where nobody is better.  The mean is over the data
+    sets on which every method has a result.  With a control, ``p`` is that of Bonferroni–Dunn and
+    ``differs`` its answer.
     """
     letters = group_letters(found.nemenyi)
     best = found.ranks == found.ranks.min(axis=1, keepdims=True)
@@ -141,19 +190,29 @@ def rank_rows(found: Comparison) -> list[dict[str, Any]]:
         }
         if found.dunn is not None:
             control = m == found.dunn.control
-            row[f"p against {found.scores.methods[found.dunn.control]}"] = None if control else float(found.dunn.p[m])
+            row[f"p against {found.scores.methods[found.dunn.control]}"] = (
+                None if control else float(found.dunn.p[m])
+            )
             row["differs"] = None if control else bool(found.dunn.different[m])
         rows.append(row)
     return rows
 
 
 def group_letters(test: Pairwise) -> list[str]:
-    """Per method the letters of its groups ("a" holds the best); a method that differs from all has one of its own."""
+    """Per method the letters of its groups ("a" holds the best); a method that differs from all
+    has one of its own.
+    """
     groups = test.groups()
     groups += [(m,) for m in range(len(test.methods)) if not any(m in group for group in groups)]
     groups.sort(key=lambda group: [float(test.ranks[m]) for m in group])
-    names = [*string.ascii_lowercase, *(f"{letter}{i}" for i in range(1, 100) for letter in string.ascii_lowercase)]
-    return ["".join(name for name, group in zip(names, groups, strict=False) if m in group) for m in range(len(test.methods))]
+    names = [
+        *string.ascii_lowercase,
+        *(f"{letter}{i}" for i in range(1, 100) for letter in string.ascii_lowercase),
+    ]
+    return [
+        "".join(name for name, group in zip(names, groups, strict=False) if m in group)
+        for m in range(len(test.methods))
+    ]
 
 
 def verdict_lines(found: Comparison) -> list[str]:
@@ -170,87 +229,153 @@ def verdict_lines(found: Comparison) -> list[str]:
             f"Friedman: chi-square {f.chi_square:.4g}, {k - 1} degrees of freedom, p = {f.p:.3g}; "
             f"F {f.f:.4g}, ({k - 1}, {(k - 1) * (n - 1)}) degrees of freedom, p = {f.f_p:.3g}"
         )
-    lines.append(f"Nemenyi: critical difference {found.nemenyi.critical_difference:.4g}; {pairs(found.nemenyi)}")
+    lines.append(
+        f"Nemenyi: critical difference {found.nemenyi.critical_difference:.4g}; "
+        f"{pairs(found.nemenyi)}"
+    )
     if found.dunn is not None:
-        names = [name for name, other in zip(found.dunn.methods, found.dunn.different, strict=True) if other]
+        names = [
+            name
+            for name, other in zip(found.dunn.methods, found.dunn.different, strict=True)
+            if other
+        ]
         control = found.dunn.methods[found.dunn.control]
-        answer = f"differ from {control}: {', '.join(names)}" if names else f"none differs from {control}"
-        lines.append(f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {answer}")
+        answer = (
+            f"differ from {control}: {', '.join(names)}"
+            if names
+            else f"none differs from {control}"
+        )
+        lines.append(
+            f"Bonferroni–Dunn: critical difference {found.dunn.critical_difference:.4g}; {answer}"
+        )
     if found.wilcoxon is not None:
         lines.append(f"Wilcoxon–Holm: {pairs(found.wilcoxon)}")
     return [*lines, *found.notes]
 
 
 def rank_diagram(test: Pairwise | AgainstControl, title: str, *, subtitle: str = "") -> RankDiagram:
-    """A critical-difference diagram: bars over groups that do not differ, or the interval around a control."""
+    """A critical-difference diagram: bars over groups that do not differ, or the interval around
+    a control.
+    """
     words, notes = f"{test.test}, alpha = {test.alpha:g}", test.notes
     ranks, reach = [float(rank) for rank in test.ranks], test.critical_difference
     if isinstance(test, Pairwise):
-        return RankDiagram(title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes)
+        return RankDiagram(
+            title, test.methods, ranks, subtitle, test.groups(), reach, words, notes=notes
+        )
     around = (ranks[test.control] - reach, ranks[test.control] + reach)
     words = f"{words}, against {test.methods[test.control]}"
-    return RankDiagram(title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes)
+    return RankDiagram(
+        title, test.methods, ranks, subtitle, (), reach, words, test.control, around, notes
+    )
 
 
-def bar_chart(scores: Scores, title: str, *, base: float = 0.0, log: bool = False, own_scales: bool = False, **words: Any) -> Panels:
-    """Bars per data set with standard errors.   base : where bars start, such as 0.5 for areas.   words : ``subtitle`` and ``notes``."""
+def bar_chart(
+    scores: Scores,
+    title: str,
+    *,
+    base: float = 0.0,
+    log: bool = False,
+    own_scales: bool = False,
+    **words: Any,
+) -> Panels:
+    """Bars per data set with standard errors.
+
+    base : where bars start, such as 0.5 for areas.
+    words : ``subtitle`` and ``notes``.
+    """
     axis = Axis(scores.measure, log, scores.higher_is_better)
     errors = () if scores.errors is None else scores.errors.tolist()
     shown = {"errors": errors, "base": base, "own_scales": own_scales, **words}
-    return Panels.of_bars(title, scores.datasets, scores.methods, scores.values.tolist(), axis, **shown)
+    return Panels.of_bars(
+        title, scores.datasets, scores.methods, scores.values.tolist(), axis, **shown
+    )
 
 
 def pareto_chart(x: Scores, y: Scores, title: str, *, log_x: bool = False) -> LineChart:
-    """Two measures of the same methods, each the mean over the data sets where every method has both, and their front.
+    """Two measures of the same methods, each the mean over the data sets where every method has
+    both, and their front.
 
     Raises DataError where methods or data sets are not the same, or no data set is complete.
     """
     if (x.methods, x.datasets) != (y.methods, y.datasets):
-        raise DataError(f"{x.measure} and {y.measure} are of different methods or data sets; give both the same, in the same order")
+        raise DataError(
+            f"{x.measure} and {y.measure} are of different methods or data sets; give both "
+            "the same, in the same order"
+        )
     whole = ~(np.isnan(x.values) | np.isnan(y.values)).any(axis=1)
     if not whole.any():
-        raise DataError("no data set has results of all methods by both measures; leave a method out")
+        raise DataError(
+            "no data set has results of all methods by both measures; leave a method out"
+        )
     means = np.column_stack([scores.values[whole].mean(axis=0) for scores in (x, y)])
     left_out = [name for name, kept in zip(x.datasets, whole, strict=True) if not kept]
     over = "One data set" if whole.sum() == 1 else f"Means over {int(whole.sum())} data sets"
     means_over = [over + (f", without {', '.join(left_out)} (not complete)." if left_out else ".")]
     points = [(name, float(a), float(b)) for name, (a, b) in zip(x.methods, means, strict=True)]
     front = pareto_front(means, (x.higher_is_better, y.higher_is_better)).tolist()
-    axes = Axis(x.measure, log_x, x.higher_is_better), Axis(y.measure, higher_is_better=y.higher_is_better)
+    axes = (
+        Axis(x.measure, log_x, x.higher_is_better),
+        Axis(y.measure, higher_is_better=y.higher_is_better),
+    )
     return LineChart.of_points(title, points, *axes, front, notes=means_over)
 
 
 def sweep_chart(values: Sequence[float], scores: Scores, title: str, *, axis: str) -> LineChart:
-    """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in the same order.
+    """A line per data set over a swept value; the "methods" of ``scores`` are the swept values, in
+    the same order.
 
     Raises DataError where their numbers differ.
     """
     if len(values) != len(scores.methods):
-        raise DataError(f"{len(values)} swept values do not fit {len(scores.methods)} columns of scores")
+        raise DataError(
+            f"{len(values)} swept values do not fit {len(scores.methods)} columns of scores"
+        )
     errors = [()] * len(scores.datasets) if scores.errors is None else scores.errors.tolist()
-    lines = [Line(name, values, *found) for name, *found in zip(scores.datasets, scores.values.tolist(), errors, strict=True)]
-    return LineChart(title, lines, Axis(axis, log=True), Axis(scores.measure, higher_is_better=scores.higher_is_better))
+    lines = [
+        Line(name, values, *found)
+        for name, *found in zip(scores.datasets, scores.values.tolist(), errors, strict=True)
+    ]
+    return LineChart(
+        title,
+        lines,
+        Axis(axis, log=True),
+        Axis(scores.measure, higher_is_better=scores.higher_is_better),
+    )
 
 
 def time_chart(times: Scores, title: str) -> LineChart:
-    """Running times: a row per method, a dot per data set, the geometric mean as a mark and a number.
+    """Running times: a row per method, a dot per data set, the geometric mean as a mark and a
+    number.
 
     Raises DataError for times of 0 or less.
     """
     if (times.values <= 0).any():
         raise DataError("running times are above 0; measure the short ones over many repeats")
     known = [column[~np.isnan(column)] for column in times.values.T]
-    middles = [float(np.exp(np.log(column).mean())) if len(column) else float("nan") for column in known]
-    names = [f"{name} {value:.3g}" if np.isfinite(value) else f"{name} –" for name, value in zip(times.methods, middles, strict=True)]
+    middles = [
+        float(np.exp(np.log(column).mean())) if len(column) else float("nan") for column in known
+    ]
+    names = [
+        f"{name} {value:.3g}" if np.isfinite(value) else f"{name} –"
+        for name, value in zip(times.methods, middles, strict=True)
+    ]
     found = [dict(zip(times.datasets, column, strict=True)) for column in times.values.T.tolist()]
-    return LineChart.of_rows(title, [*zip(names, found, middles, strict=True)], Axis(times.measure, log=True), "geometric mean")
+    return LineChart.of_rows(
+        title,
+        [*zip(names, found, middles, strict=True)],
+        Axis(times.measure, log=True),
+        "geometric mean",
+    )
 
 
 def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis: str) -> LineChart:
-    """Running time against a size of the data set, both logarithmic, with a fitted power law per method.
+    """Running time against a size of the data set, both logarithmic, with a fitted power law per
+    method.
 
-    sizes : data set → its size.   The slope with its standard error stands in the legend; a method with results on fewer
-    than two sizes has no line.   Raises DataError for a data set without a size.
+    sizes : data set → its size.   The slope with its standard error stands in the legend; a method
+        with results on fewer than two sizes has no line.   Raises DataError for a data set without
+        a size.
     """
     if absent := [name for name in times.datasets if name not in sizes]:
         raise DataError(f"the data set {absent[0]!r} has no size; add it to sizes")
@@ -260,8 +385,22 @@ def growth_chart(times: Scores, sizes: Mapping[str, float], title: str, *, axis:
         x, y, label, fitted = n[~np.isnan(column)], column[~np.isnan(column)], method, []
         if len(np.unique(x)) > 1:
             law, ends = power_law(x, y), np.array([x.min(), x.max()])
-            label = f"{method}: slope {law.exponent:.2f}" + (f" ± {law.error:.2f}" if np.isfinite(law.error) else "")
-            fitted = [Line(label, ends.tolist(), law.at(ends).tolist(), colour=m, marked=False, dashed=True, quiet=True)]
+            label = f"{method}: slope {law.exponent:.2f}" + (
+                f" ± {law.error:.2f}" if np.isfinite(law.error) else ""
+            )
+            fitted = [
+                Line(
+                    label,
+                    ends.tolist(),
+                    law.at(ends).tolist(),
+                    colour=m,
+                    marked=False,
+                    dashed=True,
+                    quiet=True,
+                )
+            ]
         lines += [Line(label, x.tolist(), y.tolist(), colour=m, joined=False), *fitted]
     dashed = "Dashed: least squares of the logarithms; slope ± standard error."
-    return LineChart(title, lines, Axis(axis, log=True), Axis(times.measure, log=True), notes=[dashed])
+    return LineChart(
+        title, lines, Axis(axis, log=True), Axis(times.measure, log=True), notes=[dashed]
+    )

@@ -1,7 +1,8 @@
-"""How close is an object to a leaf?  Monotone submodular functions of the tests asked, per object; and the leaf rules beside ``mass``.
+"""How close is an object to a leaf?  Monotone submodular functions of the tests asked, per object;
+and the leaf rules beside ``mass``.
 
-For an object x_i and the tests on its path, S is the set of objects that agree with x_i on all of them: the node.  Several
-coverages of one run mean their disjunction, 1 − Π (1 − f).
+For an object x_i and the tests on its path, S is the set of objects that agree with x_i on all of
+them: the node.  Several coverages of one run mean their disjunction, 1 − Π (1 − f).
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ import numpy as np
 from arboretum.api import DataError, Encoded, LeafRule, Limits, Node, param
 
 _PAPER = "Zhang & Gionis 2023, section 4"
-_CLASSES = ("classification", "multiclass", "weights", "missing", "prices", "multiway", "thresholds")
+_CLASSES = (
+    "classification",
+    "multiclass",
+    "weights",
+    "missing",
+    "prices",
+    "multiway",
+    "thresholds",
+)
 _SUM = 1e-9
 """Probabilities that are written with ten digits or more sum to 1 within this."""
 
@@ -38,13 +47,19 @@ class _Coverage:
 
 @attrs.frozen(eq=False)
 class AtRoot(_Coverage):
-    """A coverage on the objects of one table.   function : its ``at_root``.   known : what that wants to know of the root."""
+    """A coverage on the objects of one table.
+
+    function : its ``at_root``.
+    known : what that wants to know of the root.
+    """
 
     function: Callable[..., np.ndarray]
     known: Any
 
     def covered_many(self, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]`` each."""
+        """float64[len(rows)]: the same for many sets of objects, ``rows[start[k]:start[k + 1]]``
+        each.
+        """
         return self.function(self.known, objects, rows, start)
 
 
@@ -59,28 +74,44 @@ class Probability(_Coverage):
     capabilities: ClassVar[tuple] = (*_CLASSES, "regression")
 
     theta: float = param(
-        0.0, "a node this light is as good as a leaf", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+        0.0,
+        "a node this light is as good as a leaf",
+        ge=0.0,
+        le=1.0,
+        unit="share of the total weight",
+        shared="theta",
     )
-    normalise: bool = param(True, "weights that do not sum to 1 are divided by their sum; false: they are refused")
+    normalise: bool = param(
+        True, "weights that do not sum to 1 are divided by their sum; false: they are refused"
+    )
 
     def prepare(self, objects: Encoded) -> AtRoot:
         """The same function with the root's weight at hand.
 
-        Raises DataError where ``normalise`` is false and the training rows' own weights do not sum to 1 (within 1e-9).
+        Raises DataError where ``normalise`` is false and the training rows' own weights do not sum
+        to 1 (within 1e-9).
         """
         total = float(objects.weight.sum())
         if not self.normalise and objects.table.weights is not None and abs(total - 1.0) > _SUM:
-            msg = f"the weights of the training rows sum to {total:.12g} and not to 1; choose coverage.probability.normalise=true"
+            msg = (
+                f"the weights of the training rows sum to {total:.12g} and not to 1; choose "
+                "coverage.probability.normalise=true"
+            )
             raise DataError(msg)
         return AtRoot(self.at_root, total)
 
-    def at_root(self, total: float, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def at_root(
+        self, total: float, objects: Encoded, rows: np.ndarray, start: np.ndarray
+    ) -> np.ndarray:
         """float64[len(rows)].   total : weight of all objects."""
         weight, size = objects.weight[rows], np.diff(start)
         share = np.repeat(np.add.reduceat(weight, start[:-1]) / total, size)
         target = np.maximum(weight / total, self.theta)
-        apart = (share > self.theta * (1.0 + LeafRule.ROUNDING)) & np.repeat(size > 1, size)  # θ is meant as by the leaf rule
-        left = np.divide(np.maximum(share - target, 0.0), 1.0 - target, out=np.zeros(len(rows)), where=apart)
+        # θ is meant as by the leaf rule
+        apart = (share > self.theta * (1.0 + LeafRule.ROUNDING)) & np.repeat(size > 1, size)
+        left = np.divide(
+            np.maximum(share - target, 0.0), 1.0 - target, out=np.zeros(len(rows)), where=apart
+        )
         return 1.0 - np.minimum(left, 1.0)
 
 
@@ -88,8 +119,8 @@ class Probability(_Coverage):
 class UnlikePairs(_Coverage):
     """The share of the pairs of objects of different classes that tests have told apart (f^φ).
 
-    f_i = (φ(X) − φ(S)) / φ(X), φ the number of pairs of objects with different labels; every object counts once,
-    whatever its weight.  1 where the node has one class.
+    f_i = (φ(X) − φ(S)) / φ(X), φ the number of pairs of objects with different labels; every object
+    counts once, whatever its weight.  1 where the node has one class.
     """
 
     name: ClassVar[str] = "pairs"
@@ -98,7 +129,9 @@ class UnlikePairs(_Coverage):
         """The same function with φ(X) at hand."""
         return AtRoot(self.at_root, pairs_of(objects.label, objects.n_classes))
 
-    def at_root(self, pairs: int, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def at_root(
+        self, pairs: int, objects: Encoded, rows: np.ndarray, start: np.ndarray
+    ) -> np.ndarray:
         """float64[len(rows)].   pairs : φ(X)."""
         n = _by_class(objects, rows, start)
         here = (n.sum(axis=1) ** 2 - (n * n).sum(axis=1)) // 2
@@ -109,8 +142,9 @@ class UnlikePairs(_Coverage):
 class OthersExcluded(_Coverage):
     """The share of the objects of other classes that tests have told apart from the object.
 
-    f_i = (g_i(X) − g_i(S)) / g_i(X), g_i the number of objects of another class than x_i; every object counts once.
-    The text's other form of the pairs: Σ g_i(S) over the objects of S is 2 φ(S).
+    f_i = (g_i(X) − g_i(S)) / g_i(X), g_i the number of objects of another class than x_i; every
+    object counts once. The text's other form of the pairs: Σ g_i(S) over the objects of S is 2
+    φ(S).
     """
 
     name: ClassVar[str] = "excluded"
@@ -120,7 +154,9 @@ class OthersExcluded(_Coverage):
         """The same function with the g_i(X) at hand."""
         return AtRoot(self.at_root, others_of(objects.label, objects.n_classes))
 
-    def at_root(self, all_others: np.ndarray, objects: Encoded, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
+    def at_root(
+        self, all_others: np.ndarray, objects: Encoded, rows: np.ndarray, start: np.ndarray
+    ) -> np.ndarray:
         """float64[len(rows)].   all_others : int64[classes], objects of another class than that."""
         n, label, size = _by_class(objects, rows, start), objects.label[rows], np.diff(start)
         others = n.sum(axis=1)[:, None] - n

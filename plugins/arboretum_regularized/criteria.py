@@ -1,18 +1,23 @@
-"""Scores of a test d at a node S with the outcomes S_v; p(S) is the share of the weight, φ(S) the number of unlike pairs.
+"""Scores of a test d at a node S with the outcomes S_v; p(S) is the share of the weight, φ(S) the
+number of unlike pairs.
 
-The closed form of E that the kernels use.  Every object of S has been asked the same tests, so that f_i at S depends on x_i
-only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) · φ(S)/φ(X),
+The closed form of E that the kernels use.  Every object of S has been asked the same tests, so that
+f_i at S depends on x_i only by q_i = max(p_i, θ); with 1 − f_i = (p(S) − q_i)/(1 − q_i) ·
+φ(S)/φ(X),
 
-    E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i)
-         = p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,    W_v = Σ_{i ∈ S_v} p_i / (p(S) − q_i).
+    E(d) = Σ_v [p(S_v) − C_v φ(S_v)/φ(S)],    C_v = Σ_{i ∈ S_v} p_i (p(S_v) − q_i)⁺ / (p(S) − q_i) =
+         p(S_v) − (p(S) − p(S_v)) W_v where p(S_v) > θ, else 0,    W_v = Σ_{i ∈ S_v} p_i / (p(S) −
+         q_i).
 
-W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) − θ)) more: the column
-``heavy_objects``.
+W_v is p(S_v)/(p(S) − θ) and, for each object heavier than θ, p_i (p_i − θ) / ((p(S) − p_i)(p(S) −
+θ)) more: the column ``heavy_objects``.
 
-With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, too, by the factor g_ℓ(S)/g_ℓ(X), g_ℓ the number of
-objects of other classes.  The sums are taken class by class, and so is the column:
+With ``excluded`` in the disjunction 1 − f_i depends on the class ℓ of x_i, too, by the factor
+g_ℓ(S)/g_ℓ(X), g_ℓ the number of objects of other classes.  The sums are taken class by class, and
+so is the column:
 
-    E(d) = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],    C_vℓ = p_ℓ(S_v) − (p(S) − p(S_v)) W_vℓ where p(S_v) > θ, else 0.
+    E(d) = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],    C_vℓ = p_ℓ(S_v) − (p(S) −
+    p(S_v)) W_vℓ where p(S_v) > θ, else 0.
 """
 
 from __future__ import annotations
@@ -25,29 +30,45 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Problem, Tables, param
+from arboretum.api import (
+    Capability,
+    CapabilityError,
+    ConfigError,
+    DataError,
+    Node,
+    Problem,
+    Tables,
+    param,
+)
 from arboretum.kernels import known_impurity
 from arboretum_regularized import kernels
 from arboretum_regularized.coverages import COVERAGES
 from arboretum_regularized.guarantee import Guarantee, broken, guarantee_of
 
 CLASSES = (
-    Capability.classification, Capability.multiclass, Capability.weights, Capability.missing, Capability.multiway,
+    Capability.classification,
+    Capability.multiclass,
+    Capability.weights,
+    Capability.missing,
+    Capability.multiway,
     Capability.thresholds,
-)  # fmt: skip
+)
 PAPER = "Zhang & Gionis 2023"
 
 
 class Weighting(enum.IntEnum):
-    """How impurity or pairs of a branch are weighted, as printed or as in the authors' program; a kernel finds it in the last of
-    ``node.params``."""
+    """How impurity or pairs of a branch are weighted, as printed or as in the authors' program; a
+    kernel finds it in the last of ``node.params``.
+    """
 
     paper = 0
     authors = 1
 
 
 def form_of(impurity: Any) -> str | None:
-    """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None without a kernel."""
+    """How kernels sum it: "entropy", "gini", "mean" or "total" (any other with a kernel); None
+    without a kernel.
+    """
     kernel = getattr(impurity, "kernel", None)
     if kernel is None:
         return None
@@ -55,16 +76,22 @@ def form_of(impurity: Any) -> str | None:
 
 
 def paid(tables: Tables, name: str) -> np.ndarray:
-    """float64[tests]: prices that a score may divide by.  Raises DataError on a price that is not positive."""
+    """float64[tests]: prices that a score may divide by.  Raises DataError on a price that is
+    not positive.
+    """
     if tables.n_tests and not (tables.price > 0).all():
         price = float(tables.price[~(tables.price > 0)][0])
-        msg = f"criterion {name} divides by the price of a test, which must be > 0; got {price:g}: choose cost=unit, or raise it"
+        msg = (
+            f"criterion {name} divides by the price of a test, which must be > 0; got {price:g}: "
+            "choose cost=unit, or raise it"
+        )
         raise DataError(msg)
     return tables.price
 
 
 def reduction(tables: Tables, node: Node, form: Weighting, name: str) -> np.ndarray:
-    """D, float64[tests]: the impurity reduction, as a share of the root's weight times the impurity.
+    """D, float64[tests]: the impurity reduction, as a share of the root's weight times the
+    impurity.
 
     Raises CapabilityError for the authors' form with an impurity that is a total.
     """
@@ -74,11 +101,18 @@ def reduction(tables: Tables, node: Node, form: Weighting, name: str) -> np.ndar
         return (node.impurity - tables.impurity(tables.weights).sum(axis=-1)) / node.total_mass
     share = node.mass / node.total_mass
     after = (tables.mass * tables.impurity(tables.weights)).sum(axis=-1) / node.total_mass
-    return share * (node.impurity - after) if form is Weighting.authors else share * node.impurity - after
+    return (
+        share * (node.impurity - after)
+        if form is Weighting.authors
+        else share * node.impurity - after
+    )
 
 
 def _no_authors_form(name: str) -> str:
-    return f"criterion {name}: d_term=authors weighs means; choose an impurity that is a mean, or d_term=paper"
+    return (
+        f"criterion {name}: d_term=authors weighs means; choose an impurity that is a mean, or "
+        "d_term=paper"
+    )
 
 
 def _lam(default: float) -> Any:
@@ -86,21 +120,31 @@ def _lam(default: float) -> Any:
 
 
 _THETA = param(
-    0.0, "θ of the coverage probability; both must agree", ge=0.0, le=1.0, unit="share of the total weight", shared="theta"
+    0.0,
+    "θ of the coverage probability; both must agree",
+    ge=0.0,
+    le=1.0,
+    unit="share of the total weight",
+    shared="theta",
 )
-_D_TERM = param(Weighting.paper, "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)")
+_D_TERM = param(
+    Weighting.paper,
+    "impurity of an outcome weighted by its share of the node (paper) or of the root (authors)",
+)
 
 
 @attrs.frozen
 class Regularized:
     """Balance, coverage and impurity reduction over the price: Z = (B + E + λD) / c.
 
-    B = p(S) − p(S_v*), v* the outcome with the most objects (the first of several).   E = Σ_i p_i (f_i(S_v) − f_i(S)) /
-    (1 − f_i(S)) over the objects of S, f the disjunction of the run's coverages (0 without any).   D = p(S) (h(S) − h(S|d)).
-    λ = 0 is ASR; λ = inf means Z = D / c.  With an impurity I that is a total, D = (I(S) − Σ I(S_v)) / M, M the root's weight.
+    B = p(S) − p(S_v*), v* the outcome with the most objects (the first of several).   E = Σ_i p_i
+    (f_i(S_v) − f_i(S)) / (1 − f_i(S)) over the objects of S, f the disjunction of the run's
+    coverages (0 without any).   D = p(S) (h(S) − h(S|d)). λ = 0 is ASR; λ = inf means Z = D / c.
+    With an impurity I that is a total, D = (I(S) − Σ I(S_v)) / M, M the root's weight.
 
-    For any disjunction of the coverages ``probability``, ``pairs`` and ``excluded``, and none, with an impurity that has a
-    kernel, the score is compiled; any other family is scored by its definition, object by object.
+    For any disjunction of the coverages ``probability``, ``pairs`` and ``excluded``, and none, with
+    an impurity that has a kernel, the score is compiled; any other family is scored by its
+    definition, object by object.
     """
 
     kind: ClassVar[str] = "criterion"
@@ -119,20 +163,36 @@ class Regularized:
     column = staticmethod(kernels.heavy_objects)
 
     def kernel(self, impurity: Any, coverage: Sequence[Any] = ()) -> Callable | None:
-        """The kernel for this impurity and these coverages; None if one of them has no compiled form.
+        """The kernel for this impurity and these coverages; None if one of them has no compiled
+        form.
 
-        Raises ConfigError where θ here and in the coverage differ, CapabilityError for d_term=authors with a total.
+        Raises ConfigError where θ here and in the coverage differ, CapabilityError for
+        d_term=authors with a total.
         """
         for each in coverage:
             theta = getattr(each, "theta", self.theta) if each.name == "probability" else self.theta
             if theta != self.theta:
-                msg = f"criterion.theta is {self.theta:g} and coverage.probability.theta {theta:g}; set both by theta=VALUE"
+                msg = (
+                    f"criterion.theta is {self.theta:g} and coverage.probability.theta "
+                    f"{theta:g}; set both by theta=VALUE"
+                )
                 raise ConfigError(msg)
-        if self.d_term is Weighting.authors and getattr(impurity, "scale", "") == "total" and self.lam > 0:
+        if (
+            self.d_term is Weighting.authors
+            and getattr(impurity, "scale", "") == "total"
+            and self.lam > 0
+        ):
             raise CapabilityError(_no_authors_form(self.name))
-        form, names = form_of(impurity) if self.lam > 0.0 else "", frozenset(each.name for each in coverage if type(each) in COVERAGES)
+        form, names = (
+            form_of(impurity) if self.lam > 0.0 else "",
+            frozenset(each.name for each in coverage if type(each) in COVERAGES),
+        )
         if self.lam == math.inf:
-            return kernels.kernel_of("cost_benefit", form) if form and self.d_term is Weighting.paper else None
+            return (
+                kernels.kernel_of("cost_benefit", form)
+                if form and self.d_term is Weighting.paper
+                else None
+            )
         if form is None or len(names) < len(coverage):
             return None
         return kernels.kernel_of("regularized" if form else "submodular", form, names)
@@ -148,18 +208,28 @@ class Regularized:
         kept = np.take_along_axis(tables.mass, heaviest[:, None], axis=1)[:, 0]
         balance = (node.mass - kept) / node.total_mass
         gain = tables.gain
-        efficiency = np.zeros(tables.n_tests) if gain is None else gain.sum(axis=-1) / node.total_mass
-        gained = reduction(tables, node, self.d_term, self.name) if self.lam > 0 else np.zeros(tables.n_tests)
+        efficiency = (
+            np.zeros(tables.n_tests) if gain is None else gain.sum(axis=-1) / node.total_mass
+        )
+        gained = (
+            reduction(tables, node, self.d_term, self.name)
+            if self.lam > 0
+            else np.zeros(tables.n_tests)
+        )
         joined = gained if self.lam == math.inf else balance + efficiency + self.lam * gained
         return {"B": balance, "E": efficiency, "D": gained, "Z": joined / price}
 
     def notes(self, problem: Problem, tree: Any = None) -> tuple[str, ...]:
-        """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities are shares of weights, where
-        they are."""
+        """What Theorem 1 promises for this run, or why it promises nothing; and that probabilities
+        are shares of weights, where they are.
+        """
         promise, total = str(self._guarantee(problem)), float(problem.objects.weight.sum())
         if problem.objects.table.weights is None or abs(total - 1.0) <= 1e-9:
             return (promise,)
-        return (f"the weights of the training rows sum to {total:.6g}: probabilities are their shares", promise)
+        return (
+            f"the weights of the training rows sum to {total:.6g}: probabilities are their shares",
+            promise,
+        )
 
     def promises(self, problem: Problem) -> dict[str, float]:
         """Theorem 1's factor for the expected cost; empty where it says nothing of this run."""
@@ -167,8 +237,14 @@ class Regularized:
         return {} if found.reason else {"expected_cost": found.ratio}
 
     def _guarantee(self, problem: Problem) -> Guarantee:
-        found = guarantee_of(problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity)
-        return found if found.reason else attrs.evolve(found, reason=self._other_score() or broken(problem, self.lam))
+        found = guarantee_of(
+            problem.objects, problem.parts.coverage, self.theta, self.lam, problem.parts.impurity
+        )
+        return (
+            found
+            if found.reason
+            else attrs.evolve(found, reason=self._other_score() or broken(problem, self.lam))
+        )
 
     def _other_score(self) -> str:
         """Where the score is not the theorem's Z."""
@@ -180,12 +256,15 @@ class Regularized:
 
 @attrs.frozen
 class SubmodularRanking(Regularized):
-    """The criterion ``regularized`` with λ = 0: (B + E) / c, the greedy rule of adaptive submodular ranking (ASR)."""
+    """The criterion ``regularized`` with λ = 0: (B + E) / c, the greedy rule of adaptive
+    submodular ranking (ASR).
+    """
 
     name: ClassVar[str] = "regularized_asr"
     paper: ClassVar[str] = "Navidi, Kambadur & Nagarajan 2020"
 
-    # all three again: a field that is declared anew moves to the end, and kernels find them by their order
+    # all three again: a field that is declared anew moves to the end, and kernels find them by
+    # their order
     lam: float = _lam(0.0)
     theta: float = _THETA
     d_term: Weighting = _D_TERM
@@ -193,10 +272,12 @@ class SubmodularRanking(Regularized):
 
 @attrs.frozen
 class EC45(Regularized):
-    """The criterion ``regularized`` with λ = 100, the first value of the paper's tuning rule: for entropy (EC4.5).
+    """The criterion ``regularized`` with λ = 100, the first value of the paper's tuning rule: for
+    entropy (EC4.5).
 
-    Of the values in the paper's Figure 2, 100 is the least that loses no more than 0.01 of ROC AUC on average over its data
-    sets against the best value of each, at an expected cost below that of λ = 0.
+    Of the values in the paper's Figure 2, 100 is the least that loses no more than 0.01 of ROC AUC
+    on average over its data sets against the best value of each, at an expected cost below that of
+    λ = 0.
     """
 
     name: ClassVar[str] = "regularized_ec45"
@@ -217,7 +298,9 @@ class ECART(Regularized):
 
 @attrs.frozen
 class CostBenefit:
-    """Impurity reduction over the price: D / c, D = p(S) (h(S) − h(S|d)); the limit of ``regularized`` for large λ."""
+    """Impurity reduction over the price: D / c, D = p(S) (h(S) − h(S|d)); the limit of
+    ``regularized`` for large λ.
+    """
 
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "cost_benefit"
@@ -248,7 +331,8 @@ class CostBenefit:
 
 @attrs.frozen
 class Balance:
-    """The most even division: minus (max p(S_v) − min p(S_v)) over the outcomes that have objects (BAL).
+    """The most even division: minus (max p(S_v) − min p(S_v)) over the outcomes that have objects
+    (BAL).
 
     Looks at neither classes nor prices.
     """
@@ -266,7 +350,9 @@ class Balance:
         return self.terms(tables, node)["score"]
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Share of the heaviest and of the lightest outcome with objects; their difference, negative."""
+        """Share of the heaviest and of the lightest outcome with objects; their difference,
+        negative.
+        """
         mass = tables.mass / node.total_mass
         most, least = mass.max(axis=-1), np.where(mass > 0, mass, np.inf).min(axis=-1)
         return {"most": most, "least": least, "score": least - most}
@@ -274,7 +360,8 @@ class Balance:
 
 @attrs.frozen
 class ImpurePairs:
-    """Pairs of objects of different classes that a test tells apart: φ(S) − Σ φ(S_v) (IP); every object counts once.
+    """Pairs of objects of different classes that a test tells apart: φ(S) − Σ φ(S_v) (IP); every
+    object counts once.
 
     ``weighting=authors``: p(S) φ(S) − Σ p(S_v) φ(S_v), as the authors' program has it.
     """
@@ -287,7 +374,8 @@ class ImpurePairs:
 
     per_price: bool = param(True, "divide by the price of the test")
     weighting: Weighting = param(
-        Weighting.paper, "pairs of an outcome as they are (paper), or times its share of the weight (authors)"
+        Weighting.paper,
+        "pairs of an outcome as they are (paper), or times its share of the weight (authors)",
     )
 
     @property
@@ -305,7 +393,10 @@ class ImpurePairs:
         """Pairs before and after, and the score."""
         before, after = _pairs(tables.counts.sum(axis=1)), _pairs(tables.counts)
         if self.weighting is Weighting.authors:
-            before, after = before * (node.mass / node.total_mass), after * (tables.mass / node.total_mass)
+            before, after = (
+                before * (node.mass / node.total_mass),
+                after * (tables.mass / node.total_mass),
+            )
         told_apart = before - after.sum(axis=-1)
         score = told_apart / paid(tables, self.name) if self.per_price else told_apart
         return {"before": before, "after": after.sum(axis=-1), "score": score}
@@ -317,4 +408,7 @@ def _pairs(counts: np.ndarray) -> np.ndarray:
     return (n.sum(axis=-1) ** 2 - (n * n).sum(axis=-1)) / 2
 
 
-CRITERIA, BASELINES = [Regularized, SubmodularRanking, EC45, ECART, CostBenefit], [Balance, ImpurePairs]
+CRITERIA, BASELINES = (
+    [Regularized, SubmodularRanking, EC45, ECART, CostBenefit],
+    [Balance, ImpurePairs],
+)

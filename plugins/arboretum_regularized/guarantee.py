@@ -1,18 +1,23 @@
-"""Theorem 1: the greedy tree's expected cost C_A against the least possible one C*, and what it presupposes.
+"""Theorem 1: the greedy tree's expected cost C_A against the least possible one C*, and what it
+presupposes.
 
-C_A ≤ 20 γ C* with γ = 15 (1 + ln(1/Δ) + log2 n + λ ε_h): Δ is the least positive increment of any f_i by any test after any
-tests, n the number of objects, ε_h the largest h_ℓ(x)(S) of any object in any set (entropy: at most log2(1/p_min), gini: below
-1).  Δ and ε_h are bounded from the instance: Δ from below and ε_h from above, so that the theorem holds with them.
+C_A ≤ 20 γ C* with γ = 15 (1 + ln(1/Δ) + log2 n + λ ε_h): Δ is the least positive increment of any
+f_i by any test after any tests, n the number of objects, ε_h the largest h_ℓ(x)(S) of any object in
+any set (entropy: at most log2(1/p_min), gini: below 1).  Δ and ε_h are bounded from the instance: Δ
+from below and ε_h from above, so that the theorem holds with them.
 
-The theorem is about Algorithm 1 and about trees that ask until every object is covered (f_i = 1).  It speaks of a run only where
-coverage and leaf rule are one problem: of the sets of objects that a tree can reach, the leaf rule calls exactly those a leaf
-all of whose objects are covered.  For the coverages of this plugin that is decided here, from the instance:
+The theorem is about Algorithm 1 and about trees that ask until every object is covered (f_i = 1).
+It speaks of a run only where coverage and leaf rule are one problem: of the sets of objects that a
+tree can reach, the leaf rule calls exactly those a leaf all of whose objects are covered.  For the
+coverages of this plugin that is decided here, from the instance:
 
-* a set of one class is always a leaf, so it must be covered: by ``pairs`` or ``excluded``, or, with ``probability`` alone, because
-  it is one object or weighs at most θ;
-* a set of several classes is covered exactly where it weighs at most the coverage's θ (``probability``), and is a leaf exactly
-  where it weighs at most the rule's θ.  A number that no such set reaches is no number at all;
-* tests are functions of the object that tell objects of different classes apart, and the best one is always found.
+* a set of one class is always a leaf, so it must be covered: by ``pairs`` or ``excluded``, or, with
+  ``probability`` alone, because it is one object or weighs at most θ;
+* a set of several classes is covered exactly where it weighs at most the coverage's θ
+  (``probability``), and is a leaf exactly where it weighs at most the rule's θ.  A number that no
+  such set reaches is no number at all;
+* tests are functions of the object that tell objects of different classes apart, and the best one
+  is always found.
 """
 
 from __future__ import annotations
@@ -26,21 +31,34 @@ import numpy as np
 
 from arboretum.api import CapabilityError, Encoded, LeafRule, Problem
 from arboretum.kernels import known_impurity
-from arboretum_regularized.coverages import Covered, OthersExcluded, Probability, UnlikePairs, others_of, pairs_of
+from arboretum_regularized.coverages import (
+    Covered,
+    OthersExcluded,
+    Probability,
+    UnlikePairs,
+    others_of,
+    pairs_of,
+)
 
 LOST = 1e-12
 """A coverage that misses 1 by no more counts as 1 (the contract of coverages)."""
 TIES = 1e-12
-"""Scores that differ by no more than this times the node's impurity are ties to the search, whatever the price divides them by."""
+"""Scores that differ by no more than this times the node's impurity are ties to the search,
+whatever the price divides them by.
+"""
 SMALL = 0.01
-"""What rounding and ties may hide of a score: the theorem's bound is above what is needed by far more."""
+"""What rounding and ties may hide of a score: the theorem's bound is above what is needed by far
+more.
+"""
 
 
 @attrs.frozen
 class Guarantee:
     """What the theorem promises; NaN and a reason where it promises nothing that is known.
 
-    delta : lower bound of Δ.   eps_h : upper bound of ε_h (0 where λ = 0 leaves it out).   n : objects.
+    delta : lower bound of Δ.
+    eps_h : upper bound of ε_h (0 where λ = 0 leaves it out).
+    n : objects.
     p_min : probability of the lightest object.
     """
 
@@ -72,7 +90,9 @@ class Guarantee:
         )
 
 
-def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: float, impurity: Any) -> Guarantee:
+def guarantee_of(
+    objects: Encoded, coverage: Sequence[Any], theta: float, lam: float, impurity: Any
+) -> Guarantee:
     """The promise for a run with these coverages and this impurity."""
     n = objects.n_objects
     nothing = lambda reason: Guarantee(math.nan, math.nan, n, lam, reason)
@@ -83,12 +103,19 @@ def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: f
     if n < 2 or theta >= 1.0 or len(np.unique(objects.label)) < 2:
         return nothing("the root is a leaf")
     if alike := conflicting(objects):
-        return nothing(f"{alike} objects share all answers with one of another class; encoder.coalesce=sum makes them one")
+        return nothing(
+            f"{alike} objects share all answers with one of another class; "
+            "encoder.coalesce=sum makes them one"
+        )
     delta = 1.0
     for each in coverage:
         least = least_increment(each, objects, theta)
         if not least > LOST:
-            known = "is not known for this instance" if math.isnan(least) else f"may be {least:.1g}, which counts as none"
+            known = (
+                "is not known for this instance"
+                if math.isnan(least)
+                else f"may be {least:.1g}, which counts as none"
+            )
             return nothing(f"the least increment of coverage {each.name} {known}")
         delta *= least
     if not objects.weight.min() > 0.0:
@@ -96,15 +123,23 @@ def guarantee_of(objects: Encoded, coverage: Sequence[Any], theta: float, lam: f
     eps_h = largest_part(impurity, objects) if lam > 0 else 0.0
     if math.isnan(eps_h):
         name = getattr(impurity, "name", "none")
-        return nothing(f"impurity {name} is not known to be decomposable; entropy, gini and subclasses of Decomposable are")
-    found = Guarantee(delta, eps_h, n, lam, p_min=float(objects.weight.min() / objects.weight.sum()))
-    return found if math.isfinite(found.ratio) else nothing(f"its factor is not finite at lam={lam:g}")
+        return nothing(
+            f"impurity {name} is not known to be decomposable; entropy, gini and subclasses "
+            "of Decomposable are"
+        )
+    found = Guarantee(
+        delta, eps_h, n, lam, p_min=float(objects.weight.min() / objects.weight.sum())
+    )
+    return (
+        found if math.isfinite(found.ratio) else nothing(f"its factor is not finite at lam={lam:g}")
+    )
 
 
 def conflicting(objects: Encoded) -> int:
     """Objects that no test tells from an object of another class.
 
-    They are compared by a 64-bit hash: among a million, two different ones share it with a chance of 3e-8.
+    They are compared by a 64-bit hash: among a million, two different ones share it with a chance
+    of 3e-8.
     """
     mixed = np.zeros(objects.n_objects, np.uint64)
     raw = np.ascontiguousarray(objects.raw, np.float64) + 0.0  # −0 and 0 are one value
@@ -119,10 +154,12 @@ def conflicting(objects: Encoded) -> int:
 
 
 def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
-    """A lower bound of the positive values of 1 − f_i and of their differences, for one component; NaN if unknown.
+    """A lower bound of the positive values of 1 − f_i and of their differences, for one component;
+    NaN if unknown.
 
-    The product over the components bounds the increments of their disjunction: with a = 1 − f, b = 1 − g and a ≥ a', b ≥ b',
-    ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' < b, and b (a − a') where b' = b.
+    The product over the components bounds the increments of their disjunction: with a = 1 − f, b =
+    1 − g and a ≥ a', b ≥ b', ab − a'b' = a (b − b') + b' (a − a') is at least a (b − b') where b' <
+    b, and b (a − a') where b' = b.
     """
     if type(coverage) is UnlikePairs:
         return 1.0 / pairs_of(objects.label, objects.n_classes)
@@ -134,7 +171,9 @@ def least_increment(coverage: Any, objects: Encoded, theta: float) -> float:
 
 
 def _least_of_probability(weight: np.ndarray, theta: float) -> float:
-    """p(S) changes by p_min at least, and above θ it lies at least the distance to the next possible weight above."""
+    """p(S) changes by p_min at least, and above θ it lies at least the distance to the next
+    possible weight above.
+    """
     total = float(weight.sum())
     lightest = float(weight.min()) / total
     least = lightest
@@ -151,27 +190,39 @@ def _least_of_probability(weight: np.ndarray, theta: float) -> float:
 
 def _unit(weight: np.ndarray) -> float:
     """What all weights are multiples of, where they are whole numbers; else 0."""
-    return float(np.gcd.reduce(weight.astype(np.int64))) if (weight == np.rint(weight)).all() else 0.0
+    return (
+        float(np.gcd.reduce(weight.astype(np.int64))) if (weight == np.rint(weight)).all() else 0.0
+    )
 
 
 def largest_part(impurity: Any, objects: Encoded) -> float:
-    """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be decomposable.
+    """An upper bound of ε_h, in the impurity's unit; NaN for an impurity that is not known to be
+    decomposable.
 
     The share of a class with objects in a set is at least p_min.
     """
     lightest = float(objects.weight.min() / objects.weight.sum())
     if hasattr(impurity, "largest_part"):
         return float(impurity.largest_part(lightest, objects.n_classes))
-    form = known_impurity(getattr(impurity, "name", ""), impurity.value) if hasattr(impurity, "value") else None
+    form = (
+        known_impurity(getattr(impurity, "name", ""), impurity.value)
+        if hasattr(impurity, "value")
+        else None
+    )
     return {"entropy": -math.log2(lightest), "gini": 1.0 - lightest}.get(form, math.nan)
 
 
 def broken(problem: Problem, lam: float) -> str:
-    """What the theorem presupposes and this run does otherwise, with the way out; "" where it presupposes nothing else."""
+    """What the theorem presupposes and this run does otherwise, with the way out; "" where it
+    presupposes nothing else.
+    """
     method = problem.parts.method
     name = getattr(method, "name", "greedy")
     if not problem.prices.fixed:
-        return "a test has one price in the theorem, and here it depends on the path or the outcome; choose cost=table"
+        return (
+            "a test has one price in the theorem, and here it depends on the path or the "
+            "outcome; choose cost=table"
+        )
     if problem.prices.once_per_column:
         return "what a test costs depends on what was asked before; choose cost=unit or cost=table"
     if name != "greedy":
@@ -185,12 +236,21 @@ def broken(problem: Problem, lam: float) -> str:
 
 def _missing(objects: Any) -> str:
     """A test must give every object an outcome that does not depend on the node."""
-    coded = [feature.column for f, feature in enumerate(objects.features) if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any()]
-    raw = [objects.raw_features[f].column for f in np.flatnonzero(np.isnan(objects.raw).any(axis=0))]
+    coded = [
+        feature.column
+        for f, feature in enumerate(objects.features)
+        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any()
+    ]
+    raw = [
+        objects.raw_features[f].column for f in np.flatnonzero(np.isnan(objects.raw).any(axis=0))
+    ]
     if not coded and not raw:
         return ""
     way_out = "category" if coded else "drop_rows"
-    return f"column {[*coded, *raw][0]!r} has missing values, whose branch is chosen at each node; choose encoder.missing={way_out}"
+    return (
+        f"column {[*coded, *raw][0]!r} has missing values, whose branch is chosen at each node; "
+        f"choose encoder.missing={way_out}"
+    )
 
 
 def _other_leaves(problem: Problem) -> str:
@@ -201,18 +261,32 @@ def _other_leaves(problem: Problem) -> str:
         rule = attrs.evolve(parts, stopping=others).leaf_rule(counting_objects=True)
     except CapabilityError as error:
         return f"leaves are not those of the theorem: {error}"
-    total, mass, rows = float(objects.weight.sum()), _lightest(objects, objects.weight), _lightest(objects, objects.count)
+    total, mass, rows = (
+        float(objects.weight.sum()),
+        _lightest(objects, objects.weight),
+        _lightest(objects, objects.count),
+    )
     if rule.delta is not None:
-        return f"nodes of an impurity of at most {rule.delta:g} are leaves, but not covered; leave stopping impurity out"
+        return (
+            f"nodes of an impurity of at most {rule.delta:g} are leaves, but not covered; leave "
+            "stopping impurity out"
+        )
     if rule.min_split > rows or rule.min_objects > 2:
         what = f"{rule.min_split} rows" if rule.min_split > rows else f"{rule.min_objects} objects"
-        return f"nodes of fewer than {what} are leaves, but not covered; choose stopping=[mass] or [pure]"
+        return (
+            f"nodes of fewer than {what} are leaves, but not covered; choose stopping=[mass] or "
+            "[pure]"
+        )
     theta = max((each.theta for each in parts.coverage if type(each) is Probability), default=0.0)
-    covered, leaf = (_heaviest(LeafRule(theta=share).levels(total)[0], objects.weight, mass) for share in (theta, rule.theta))
+    covered, leaf = (
+        _heaviest(LeafRule(theta=share).levels(total)[0], objects.weight, mass)
+        for share in (theta, rule.theta)
+    )
     if leaf > covered:
         what = f"covered at theta={theta:g} only" if covered else "not covered"
         return (
-            f"nodes of at most {rule.theta:g} of the weight are leaves, but {what}; set both by theta=VALUE, with "
+            f"nodes of at most {rule.theta:g} of the weight are leaves, but {what}; set both "
+            "by theta=VALUE, with "
             "coverage=[probability,pairs]"
         )
     if covered > leaf and len(others) == len(parts.stopping):
@@ -220,7 +294,10 @@ def _other_leaves(problem: Problem) -> str:
     if not any(type(each) in (UnlikePairs, OthersExcluded) for each in parts.coverage):
         weight, size = np.bincount(objects.label, objects.weight), np.bincount(objects.label)
         if ((size > 1) & (weight > LeafRule(theta=theta).levels(total)[0])).any():
-            return "nodes of one class are leaves, but not covered; choose coverage=[probability,pairs]"
+            return (
+                "nodes of one class are leaves, but not covered; choose "
+                "coverage=[probability,pairs]"
+            )
     return ""
 
 
@@ -232,21 +309,31 @@ def _lightest(objects: Any, amount: np.ndarray) -> float:
 
 
 def _heaviest(level: float, weight: np.ndarray, mass: float) -> float:
-    """The same level for all θ that the same sets of several classes stay below.   mass : of the lightest such set."""
+    """The same level for all θ that the same sets of several classes stay below.
+
+    mass : of the lightest such set.
+    """
     unit = _unit(weight)
     return 0.0 if level < mass else level // unit * unit if unit else level
 
 
 def _hidden(problem: Problem, lam: float) -> str:
-    """B + E of a test that divides a node is at least p_min: ties, and the rounding of λD and of sums, must stay far below."""
+    """B + E of a test that divides a node is at least p_min: ties, and the rounding of λD and of
+    sums, must stay far below.
+    """
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     total, lightest = float(objects.weight.sum()), float(objects.weight.min())
-    level = float(impurity.value(np.full(objects.n_classes, total / objects.n_classes))) if hasattr(impurity, "value") else 0.0
+    level = (
+        float(impurity.value(np.full(objects.n_classes, total / objects.n_classes)))
+        if hasattr(impurity, "value")
+        else 0.0
+    )
     dearest = float(np.concatenate([prices.tests, prices.raw]).max(initial=0.0))
     lost = TIES * level * (dearest + lam) + objects.n_objects * np.finfo(np.float64).eps
     if lost <= SMALL * lightest / total:
         return ""
     return (
-        f"rounding and ties may hide balance and coverage of a test (lam={lam:g}, price at most {dearest:g}, p_min = "
+        f"rounding and ties may hide balance and coverage of a test (lam={lam:g}, price at "
+        f"most {dearest:g}, p_min = "
         f"{lightest / total:.3g}); choose a smaller lam, or a larger unit of prices"
     )

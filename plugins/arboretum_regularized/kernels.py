@@ -1,8 +1,10 @@
-"""Scalar kernels; compiled at first use.  ``reference.py`` has their slow, obvious twins.  Importing this module loads no numba.
+"""Scalar kernels; compiled at first use.  ``reference.py`` has their slow, obvious twins.
+Importing this module loads no numba.
 
-Those of Z, of Z without impurity (λ = 0) and of D / c have one source.  The names in capitals are constants of a kernel: which
-terms, which impurity, which coverages.  Weights are those of the run, not shares: with M the weight at the root, p(S) is
-m(S) / M.  ``node.params`` holds λ, θ and the form of D (0 paper, 1 authors).
+Those of Z, of Z without impurity (λ = 0) and of D / c have one source.  The names in capitals are
+constants of a kernel: which terms, which impurity, which coverages.  Weights are those of the run,
+not shares: with M the weight at the root, p(S) is m(S) / M.  ``node.params`` holds λ, θ and the
+form of D (0 paper, 1 authors).
 """
 
 from __future__ import annotations
@@ -43,14 +45,19 @@ def tsallis(weights):
 
 @lru_cache(maxsize=None)
 def tsallis_of(order: float) -> Callable:
-    return baked(tsallis, f"tsallis_{float(order).hex().replace('.', '_').replace('+', '').replace('-', 'm')}", LESS=order - 1.0)
+    return baked(
+        tsallis,
+        f"tsallis_{float(order).hex().replace('.', '_').replace('+', '').replace('-', 'm')}",
+        LESS=order - 1.0,
+    )
 
 
 @column_kernel
 def heavy_objects(weight, label, node):
     """What an object adds to W_v = Σ_{i ∈ S_v} p_i / (p(S) − max(p_i, θ)) beyond p_i / (p(S) − θ).
 
-    p (p − θ) / ((p(S) − p) (p(S) − θ)) for an object heavier than θ, and 0 for the others, so that they cost nothing.
+    p (p − θ) / ((p(S) − p) (p(S) − θ)) for an object heavier than θ, and 0 for the others, so that
+    they cost nothing.
     """
     theta = node.params[1] * node.total_mass
     room = node.mass - theta
@@ -83,8 +90,10 @@ def total_after(weights, impurity_of):
 
 
 AFTER = {"entropy": entropy_after, "gini": gini_after, "mean": mean_after, "total": total_after}
-"""Form of the impurity → Σ_v of it; mean and total stand for any impurity of that scale that has a kernel.  Entropy and Gini's
-index are written out, which spares a call through a pointer per outcome."""
+"""Form of the impurity → Σ_v of it; mean and total stand for any impurity of that scale that has a
+kernel.  Entropy and Gini's index are written out, which spares a call through a pointer per
+outcome.
+"""
 
 
 @kernel_part
@@ -132,8 +141,9 @@ def balance_term(weights, counts, node):
 
 @kernel_part
 def efficiency_term(weights, counts, extra, node, by_probability, by_pairs, by_others):
-    """E with a disjunction of f^p, f^φ and "objects of other classes excluded": Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)],
-    see :mod:`arboretum_regularized.criteria`; the classes of an outcome are one where others are not counted.
+    """E with a disjunction of f^p, f^φ and "objects of other classes excluded": Σ_v Σ_ℓ [p_ℓ(S_v) −
+    C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], see :mod:`arboretum_regularized.criteria`; the classes of an
+    outcome are one where others are not counted.
 
     ``extra[:, ℓ]`` holds what heavy objects (of class ℓ) add to W_vℓ.
     """
@@ -174,14 +184,18 @@ impurity_after = entropy_after
 
 
 def score(weights, counts, price, extra, node):
-    """Z = (B + E + λD) / c, (B + E) / c or D / c; the authors' D weighs h(S_v) by p(S_v) where the paper weighs it by p(S_v) / p(S)."""
+    """Z = (B + E + λD) / c, (B + E) / c or D / c; the authors' D weighs h(S_v) by p(S_v) where
+    the paper weighs it by p(S_v) / p(S).
+    """
     found = 0.0
     if BALANCED:
         found = balance_term(weights, counts, node)
     if BY_PROBABILITY or BY_PAIRS or BY_OTHERS:
         found += efficiency_term(weights, counts, extra, node, BY_PROBABILITY, BY_PAIRS, BY_OTHERS)
     if IMPURE:
-        after = impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
+        after = (
+            impurity_after(weights) if WRITTEN_OUT else impurity_after(weights, node.impurity_of)
+        )
         if TOTAL:
             gain = (node.impurity - after) / node.total_mass
         elif BALANCED and node.params[2] > 0.0:
@@ -194,22 +208,34 @@ def score(weights, counts, price, extra, node):
 
 @lru_cache(maxsize=None)
 def kernel_of(family: str, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
-    """The kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or "cost_benefit" (D / c).
+    """The kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or
+    "cost_benefit" (D / c).
 
-    impurity : a key of :data:`AFTER`; "" for the family without.   coverages : those of the disjunction, of :data:`COVERAGES`.
+    impurity : a key of :data:`AFTER`; "" for the family without.
+    coverages : those of the disjunction, of :data:`COVERAGES`.
     """
     kernel = baked(
-        score, "_".join((family, *filter(None, [impurity]), *(each for each in COVERAGES if each in coverages))),
-        BALANCED=family != "cost_benefit", BY_PROBABILITY="probability" in coverages, BY_PAIRS="pairs" in coverages,
-        BY_OTHERS="excluded" in coverages, IMPURE=bool(impurity), WRITTEN_OUT=impurity in ("entropy", "gini"),
-        TOTAL=impurity == "total", impurity_after=AFTER.get(impurity),
-    )  # fmt: skip
+        score,
+        "_".join(
+            (family, *filter(None, [impurity]), *(each for each in COVERAGES if each in coverages))
+        ),
+        BALANCED=family != "cost_benefit",
+        BY_PROBABILITY="probability" in coverages,
+        BY_PAIRS="pairs" in coverages,
+        BY_OTHERS="excluded" in coverages,
+        IMPURE=bool(impurity),
+        WRITTEN_OUT=impurity in ("entropy", "gini"),
+        TOTAL=impurity == "total",
+        impurity_after=AFTER.get(impurity),
+    )
     return criterion_kernel(kernel, column_by_class={"excluded", "probability"} <= coverages)
 
 
 @criterion_kernel
 def balance(weights, counts, price, extra, node):
-    """Minus the difference of the heaviest and the lightest outcome that has objects, as a share of the root's weight."""
+    """Minus the difference of the heaviest and the lightest outcome that has objects, as a share
+    of the root's weight.
+    """
     most = 0.0
     least = np.inf
     for o in range(weights.shape[0]):
@@ -224,7 +250,9 @@ def balance(weights, counts, price, extra, node):
 
 @criterion_kernel
 def impure_pairs(weights, counts, price, extra, node):
-    """φ(S) − Σ_v φ(S_v), or with the branch's share of the weight before each φ; over the price if ``params[0]``."""
+    """φ(S) − Σ_v φ(S_v), or with the branch's share of the weight before each φ; over the price
+    if ``params[0]``.
+    """
     found = unlike_pairs_together(counts)
     if node.params[1] > 0.0:
         found *= node.mass / node.total_mass

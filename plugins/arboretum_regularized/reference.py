@@ -1,6 +1,7 @@
 """The slow, obvious twins of the kernels: plain Python, exact sums (``math.fsum``).
 
-They read contingency tables, as the kernels do.  What the terms mean, object by object, is in ``literal.py``.
+They read contingency tables, as the kernels do.  What the terms mean, object by object, is in
+``literal.py``.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ def balance_term(weights, counts, node) -> float:
 
 
 def efficiency_term(names, weights, counts, extra, node) -> float:
-    """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight; without ``excluded`` an outcome's
-    classes are one.   names : of the coverages.
+    """Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)], in shares of the root's weight;
+    without ``excluded`` an outcome's classes are one.
+
+    names : of the coverages.
     """
     share, theta = node.mass / node.total_mass, node.params[1]
     whole, by_probability = [int(n) for n in np.sum(counts, axis=0)], "probability" in names
@@ -56,7 +59,11 @@ def efficiency_term(names, weights, counts, extra, node) -> float:
         for k, w in enumerate(row) if "excluded" in names else [(0, math.fsum(row))]:
             left = w / node.total_mass
             if by_probability:
-                left = left - (share - p) * (left / (share - theta) + extra[v][k]) if p > theta else 0.0
+                left = (
+                    left - (share - p) * (left / (share - theta) + extra[v][k])
+                    if p > theta
+                    else 0.0
+                )
             if "pairs" in names:
                 left *= pairs(counts[v]) / pairs(whole)
             if "excluded" in names:
@@ -66,22 +73,34 @@ def efficiency_term(names, weights, counts, extra, node) -> float:
 
 
 def discrimination_term(weights, node, impurity, scale="mean") -> float:
-    """p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the fraction."""
+    """p(S) (h(S) − Σ_v p(S_v)/p(S) h(S_v)); the authors' form has p(S_v) in place of the
+    fraction.
+    """
     if scale == "total":
         return (node.impurity - math.fsum(impurity(row) for row in weights)) / node.total_mass
     below = node.total_mass if node.params[2] else node.mass
-    return node.mass / node.total_mass * (node.impurity - math.fsum(math.fsum(row) / below * impurity(row) for row in weights))
+    return (
+        node.mass
+        / node.total_mass
+        * (node.impurity - math.fsum(math.fsum(row) / below * impurity(row) for row in weights))
+    )
 
 
 def score_of(name, weights, counts, price, extra, node) -> float:
-    """The twin of the kernel of that name in :func:`~arboretum_regularized.kernels.kernel_of`: family, impurity, coverages."""
+    """The twin of the kernel of that name in :func:`~arboretum_regularized.kernels.kernel_of`:
+    family, impurity, coverages.
+    """
     words = set(name.split("_"))
     impurity = entropy if "entropy" in words else gini if "gini" in words else node.impurity_of
     scale = "total" if "total" in words else "mean"
     if "benefit" in words:
-        return discrimination_term(weights, node._replace(params=np.zeros(3)), impurity, scale) / price
+        return (
+            discrimination_term(weights, node._replace(params=np.zeros(3)), impurity, scale) / price
+        )
     found = balance_term(weights, counts, node)
-    found += efficiency_term(words & {"probability", "pairs", "excluded"}, weights, counts, extra, node)
+    found += efficiency_term(
+        words & {"probability", "pairs", "excluded"}, weights, counts, extra, node
+    )
     if "regularized" in words:
         found += node.params[0] * discrimination_term(weights, node, impurity, scale)
     return found / price
@@ -93,7 +112,13 @@ def balance(weights, counts, price, extra, node) -> float:
 
 
 def impure_pairs(weights, counts, price, extra, node) -> float:
-    weigh = (lambda rows: math.fsum(np.ravel(rows)) / node.total_mass) if node.params[1] else lambda rows: 1.0
+    weigh = (
+        (lambda rows: math.fsum(np.ravel(rows)) / node.total_mass)
+        if node.params[1]
+        else lambda rows: 1.0
+    )
     before = weigh(weights) * pairs(np.sum(counts, axis=0))
-    told_apart = before - math.fsum(weigh(row) * pairs(n) for row, n in zip(weights, counts, strict=True))
+    told_apart = before - math.fsum(
+        weigh(row) * pairs(n) for row, n in zip(weights, counts, strict=True)
+    )
     return told_apart / price if node.params[0] else told_apart

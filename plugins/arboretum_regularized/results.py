@@ -1,4 +1,6 @@
-"""What the paper reports, as data: Table 1, the means of five runs with unit prices, its protocol; and our results in the same order."""
+"""What the paper reports, as data: Table 1, the means of five runs with unit prices, its
+protocol; and our results in the same order.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,31 @@ GROWN = ("C4.5", "CART", "EC4.5", "ECART", "ASR", "IP", "BAL")
 """The algorithms that grow a tree, in the order of the paper's tables."""
 PRUNED = tuple(f"p{name}" for name in IMPURITY)
 ALGORITHMS = (*GROWN, *PRUNED)
-"""Eleven per price setting; with random prices the plain ones are the cost-benefit ones, under the names of :func:`called`."""
+"""Eleven per price setting; with random prices the plain ones are the cost-benefit ones, under
+the names of :func:`called`.
+"""
 UNIT, RANDOM = "unit", "random"
 PRICES = (UNIT, RANDOM)
 AUTHORS, PAPER = "authors", "paper"
 VARIANTS = (AUTHORS, PAPER)
 """How the score is read: as the authors' program has it, or as the paper prints it."""
-PROVEN = {"monk1": PRICES, "monk2": PRICES, "monk3": PRICES, "iris": PRICES, "breast-w": PRICES, "house-votes": (UNIT,)}
+PROVEN = {
+    "monk1": PRICES,
+    "monk2": PRICES,
+    "monk3": PRICES,
+    "iris": PRICES,
+    "breast-w": PRICES,
+    "house-votes": (UNIT,),
+}
 """Table → price settings in which the least expected cost is proven within some seconds."""
 MEASURES = ("roc_auc", "expected_cost")
 """The measures of which numbers are published."""
 
 
 def called(algorithm: str, prices: str) -> str:
-    """The name of an algorithm under a price setting: with random prices C4.5 is CC4.5, pCART is pCCART."""
+    """The name of an algorithm under a price setting: with random prices C4.5 is CC4.5, pCART is
+    pCCART.
+    """
     if prices == UNIT or algorithm.removeprefix("p") not in BASES:
         return algorithm
     base = algorithm.removeprefix("p")
@@ -41,12 +54,16 @@ def called(algorithm: str, prices: str) -> str:
 
 @attrs.frozen(eq=False)
 class Published:
-    """datasets : name → (rows, tests, classes), Table 1.   adjusted : name → fields of the data set component.
+    """datasets : name → (rows, tests, classes), Table 1.
 
-    results : (data set, algorithm, measure) → mean of five runs with unit prices.   seconds : (data set, algorithm) → running
-    time of the authors' program.   to_cc45 : algorithm → mean ratio of its seconds to those of CC4.5.   sweep : (data set, λ, measure) → mean of EC4.5 with unit prices and that λ; validation AUC.
-    captions : (data set, preset) → test AUC and expected height of the tree drawn.   theta, lambdas, alphas, runs : of the
-    protocol.
+    adjusted : name → fields of the data set component.
+
+    results : (data set, algorithm, measure) → mean of five runs with unit prices.
+    seconds : (data set, algorithm) → running time of the authors' program.
+    to_cc45 : algorithm → mean ratio of its seconds to those of CC4.5.
+    sweep : (data set, λ, measure) → mean of EC4.5 with unit prices and that λ; validation AUC.
+    captions : (data set, preset) → test AUC and expected height of the tree drawn.
+    theta, lambdas, alphas, runs : of the protocol.
     """
 
     datasets: Mapping[str, tuple[int, int, int]]
@@ -79,7 +96,10 @@ def published() -> Published:
         if value is not None
     }
     return Published(
-        datasets={name: (row["rows"], row["tests"], row["classes"]) for name, row in data["datasets"].items()},
+        datasets={
+            name: (row["rows"], row["tests"], row["classes"])
+            for name, row in data["datasets"].items()
+        },
         adjusted=data["adjusted"],
         results={place: value for place, value in numbers.items() if place[2] in MEASURES},
         seconds={place[:2]: value for place, value in numbers.items() if place[2] == "seconds"},
@@ -90,7 +110,11 @@ def published() -> Published:
             for measure, values in zip(MEASURES, rows, strict=True)
             for lam, value in zip(data["lambda_figure_2"], values, strict=True)
         },
-        captions={(name, preset): tuple(values) for name, rows in data["captions"].items() for preset, values in rows.items()},
+        captions={
+            (name, preset): tuple(values)
+            for name, rows in data["captions"].items()
+            for preset, values in rows.items()
+        },
         theta=data["theta"],
         lambdas=tuple(map(float, data["lambdas"])),
         alphas=tuple(map(float, data["alphas"])),
@@ -163,15 +187,24 @@ class Results(Observed):
         return tuple(part for part in PARTS if part in known)
 
     def scores(self, part: Part, measure: str, algorithms: Sequence[str]) -> Scores:
-        """Means per data set, with their standard errors; seconds without the pruned trees' cutting."""
+        """Means per data set, with their standard errors; seconds without the pruned trees'
+        cutting.
+        """
         names, (words, higher) = self.datasets(part), WORDS[measure]
-        means, errors = ([[f(part, name, a, measure) for a in algorithms] for name in names] for f in (self.mean, self.error))
-        return Scores(words, [called(a, part.prices) for a in algorithms], names, means, higher, errors)
+        means, errors = (
+            [[f(part, name, a, measure) for a in algorithms] for name in names]
+            for f in (self.mean, self.error)
+        )
+        return Scores(
+            words, [called(a, part.prices) for a in algorithms], names, means, higher, errors
+        )
 
 
 @lru_cache(maxsize=1)
 def as_published() -> Results:
-    """The published means (unit prices), and the seconds of the authors' program, as if they were results."""
+    """The published means (unit prices), and the seconds of the authors' program, as if they
+    were results.
+    """
     paper, found = published(), {}
     seconds = {(*place, "seconds"): value for place, value in paper.seconds.items()}
     for (dataset, algorithm, measure), value in {**paper.results, **seconds}.items():

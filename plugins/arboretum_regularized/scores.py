@@ -1,4 +1,6 @@
-"""Results of a study as data: methods × data sets, perhaps means of repeats, and what statistics say about them."""
+"""Results of a study as data: methods × data sets, perhaps means of repeats, and what statistics
+say about them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def _numbers(values: Any) -> np.ndarray:
 class Scores:
     """What every method reached on every data set, by one measure.
 
-    measure : its name with its unit, as pictures show it.   methods, datasets : names, each once, in the order shown.
+    measure : its name with its unit, as pictures show it.
+    methods, datasets : names, each once, in the order shown.
     values : float64[datasets, methods], means over the repeats; NaN where a method has no result.
     higher_is_better : True for accuracies, False for errors, costs, sizes and times.
     errors : float64[datasets, methods] standard errors of ``values`` (NaN: unknown), or None.
@@ -31,38 +34,58 @@ class Scores:
     datasets: Sequence[str] = attrs.field(converter=tuple)
     values: np.ndarray = attrs.field(converter=_numbers)
     higher_is_better: bool = True
-    errors: np.ndarray | None = attrs.field(default=None, converter=attrs.converters.optional(_numbers))
+    errors: np.ndarray | None = attrs.field(
+        default=None, converter=attrs.converters.optional(_numbers)
+    )
 
     def __attrs_post_init__(self) -> None:
         shape = (len(self.datasets), len(self.methods))
         for what, names in (("method", self.methods), ("data set", self.datasets)):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
-                raise DataError(f"the {what} {twice[0]!r} occurs twice; give each {what} one name and the mean of its repeats")
+                raise DataError(
+                    f"the {what} {twice[0]!r} occurs twice; give each {what} one name and "
+                    "the mean of its repeats"
+                )
             if not names:
                 raise DataError(f"scores need at least one {what}")
         for what, array in (("values", self.values), ("errors", self.errors)):
             if array is None:
                 continue
             if array.shape != shape:
-                raise DataError(f"{what} of shape {array.shape} do not fit {shape[0]} data sets × {shape[1]} methods, in this order")
+                raise DataError(
+                    f"{what} of shape {array.shape} do not fit {shape[0]} data sets × "
+                    f"{shape[1]} methods, in this order"
+                )
             if np.isinf(array).any():
                 d, m = np.argwhere(np.isinf(array))[0]
-                raise DataError(f"{what} of {self.methods[m]!r} on {self.datasets[d]!r} are infinite; a method without a result has NaN")
+                raise DataError(
+                    f"{what} of {self.methods[m]!r} on {self.datasets[d]!r} are infinite; a "
+                    "method without a result has NaN"
+                )
             array.setflags(write=False)
 
     @staticmethod
     def of_repeats(
-        measure: str, methods: Sequence[str], datasets: Sequence[str], values: np.ndarray, *, higher_is_better: bool = True
+        measure: str,
+        methods: Sequence[str],
+        datasets: Sequence[str],
+        values: np.ndarray,
+        *,
+        higher_is_better: bool = True,
     ) -> Scores:
         """Means and standard errors over repeats.
 
-        values : float64[datasets, methods, repeats]; a NaN is a repeat that is missing and is left out of mean and error.
-        The standard error is s/√r with s by r − 1; NaN where r < 2.  Raises DataError as the class does.
+        values : float64[datasets, methods, repeats]; a NaN is a repeat that is missing and is left
+            out of mean and error. The standard error is s/√r with s by r − 1; NaN where r < 2.
+            Raises DataError as the class does.
         """
         values = np.asarray(values, dtype=np.float64)
         if values.ndim != 3:
-            raise DataError(f"repeats are values of shape [datasets, methods, repeats], not of shape {values.shape}")
+            raise DataError(
+                "repeats are values of shape [datasets, methods, repeats], not of shape "
+                f"{values.shape}"
+            )
         known = ~np.isnan(values)
         r = known.sum(axis=2)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -72,8 +95,12 @@ class Scores:
         return Scores(measure, methods, datasets, mean, higher_is_better, error)
 
     @staticmethod
-    def of_rows(measure: str, rows: Iterable[tuple[str, str, float]], *, higher_is_better: bool = True) -> Scores:
-        """From (data set, method, value) of single runs, in any order; names in the order in which they are first met."""
+    def of_rows(
+        measure: str, rows: Iterable[tuple[str, str, float]], *, higher_is_better: bool = True
+    ) -> Scores:
+        """From (data set, method, value) of single runs, in any order; names in the order in
+        which they are first met.
+        """
         found: dict[tuple[str, str], list[float]] = {}
         for dataset, method, value in rows:
             found.setdefault((dataset, method), []).append(float(value))
@@ -82,7 +109,9 @@ class Scores:
         values = np.full((len(datasets), len(methods), repeats), np.nan)
         for (dataset, method), runs in found.items():
             values[datasets.index(dataset), methods.index(method), : len(runs)] = runs
-        return Scores.of_repeats(measure, methods, datasets, values, higher_is_better=higher_is_better)
+        return Scores.of_repeats(
+            measure, methods, datasets, values, higher_is_better=higher_is_better
+        )
 
     def method(self, name: str) -> int:
         """The number of a method.  Raises DataError with the closest name."""
@@ -91,7 +120,9 @@ class Scores:
         return self.methods.index(name)
 
     def without_gaps(self) -> Scores:
-        """The data sets on which every method has a result.  Raises DataError when there is none."""
+        """The data sets on which every method has a result.  Raises DataError when there is
+        none.
+        """
         whole = ~np.isnan(self.values).any(axis=1)
         datasets = [name for name, kept in zip(self.datasets, whole, strict=True) if kept]
         errors = None if self.errors is None else self.errors[whole]
@@ -107,8 +138,9 @@ class Scores:
 class Friedman:
     """Friedman's test of "all methods are alike", with Iman and Davenport's F of the same ranks.
 
-    chi_square : of k − 1 degrees of freedom, with its probability ``p``.   f : of (k − 1, (k − 1)(N − 1)) degrees of
-    freedom, with ``f_p``; infinite where all data sets agree on the order.
+    chi_square : of k − 1 degrees of freedom, with its probability ``p``.
+    f : of (k − 1, (k − 1)(N − 1)) degrees of freedom, with ``f_p``; infinite where all data sets
+        agree on the order.
     """
 
     chi_square: float
@@ -123,9 +155,12 @@ class Friedman:
 class Pairwise:
     """Every method against every other.
 
-    test : as named in tables and pictures.   p : float64[k, k], adjusted for all pairs, symmetric, 1 on the diagonal.
-    different : bool[k, k].   ranks : float64[k], average ranks.   critical_difference : of average ranks, None where the
-    test has none.   notes : sentences on what limits the test here.
+    test : as named in tables and pictures.
+    p : float64[k, k], adjusted for all pairs, symmetric, 1 on the diagonal.
+    different : bool[k, k].
+    ranks : float64[k], average ranks.
+    critical_difference : of average ranks, None where the test has none.
+    notes : sentences on what limits the test here.
     """
 
     test: str
@@ -138,12 +173,15 @@ class Pairwise:
     notes: Sequence[str] = ()
 
     def groups(self) -> list[tuple[int, ...]]:
-        """The largest sets of two or more methods of which no two differ, each by rank, best first."""
+        """The largest sets of two or more methods of which no two differ, each by rank, best
+        first.
+        """
         order = np.argsort(self.ranks, kind="stable").tolist()
         place = {method: i for i, method in enumerate(order)}
         alike = {i: {j for j in order if j != i and not self.different[i, j]} for i in order}
 
-        def cliques(clique: set[int], candidates: set[int], done: set[int]) -> Iterator[set[int]]:  # Bron and Kerbosch with a pivot
+        # Bron and Kerbosch with a pivot
+        def cliques(clique: set[int], candidates: set[int], done: set[int]) -> Iterator[set[int]]:
             if not candidates | done:
                 yield clique
             pivot = max(candidates | done, key=lambda i: len(alike[i] & candidates), default=-1)
@@ -151,13 +189,20 @@ class Pairwise:
                 yield from cliques(clique | {i}, candidates & alike[i], done & alike[i])
                 candidates, done = candidates - {i}, done | {i}
 
-        groups = [sorted(place[i] for i in clique) for clique in cliques(set(), set(order), set()) if len(clique) > 1]
+        groups = [
+            sorted(place[i] for i in clique)
+            for clique in cliques(set(), set(order), set())
+            if len(clique) > 1
+        ]
         return [tuple(order[at] for at in group) for group in sorted(groups)]
 
 
 @attrs.frozen(eq=False)
 class AgainstControl:
-    """Every method against one.   control : its number.   p : float64[k], adjusted for k − 1 comparisons, 1 for the control.
+    """Every method against one.
+
+    control : its number.
+    p : float64[k], adjusted for k − 1 comparisons, 1 for the control.
 
     The others as in :class:`Pairwise`; different : bool[k].
     """
@@ -177,15 +222,26 @@ class AgainstControl:
 class Observed:
     """What was noted of repeated runs, and the means of it.
 
-    found : place, e.g. (setting, data set, algorithm) → per run, measure → number, None or absent where it has none.
+    found : place, e.g. (setting, data set, algorithm) → per run, measure → number, None or absent
+        where it has none.
     """
 
     found: Mapping[tuple[Hashable, ...], Sequence[Mapping[str, Any]]]
 
     def values(self, *at: Any) -> np.ndarray:
-        """float64[runs]: what each run gave; those without a value left out.   at : a place, then a measure."""
+        """float64[runs]: what each run gave; those without a value left out.
+
+        at : a place, then a measure.
+        """
         *place, measure = at
-        return np.array([one[measure] for one in self.found.get(tuple(place), ()) if one.get(measure) is not None], np.float64)
+        return np.array(
+            [
+                one[measure]
+                for one in self.found.get(tuple(place), ())
+                if one.get(measure) is not None
+            ],
+            np.float64,
+        )
 
     def mean(self, *at: Any) -> float:
         """The mean over runs; NaN without any."""

@@ -1,4 +1,5 @@
-"""Which methods differ?  Ranks, Friedman's test; Nemenyi's, Bonferroni and Dunn's, and Wilcoxon's with Holm's correction.
+"""Which methods differ?  Ranks, Friedman's test; Nemenyi's, Bonferroni and Dunn's, and Wilcoxon's
+with Holm's correction.
 
 Source: Demšar 2006, Statistical comparisons of classifiers over multiple data sets, section 3.2.
 """
@@ -16,7 +17,9 @@ LEAST = 2  # methods and data sets below which nothing can be compared
 
 
 def ranks(scores: Scores) -> np.ndarray:
-    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks, methods without a result (NaN) the last."""
+    """float64[datasets, methods]: 1 is best; equal values share the mean of their ranks, methods
+    without a result (NaN) the last.
+    """
     from scipy.stats import rankdata
 
     toward = -scores.values if scores.higher_is_better else scores.values
@@ -36,17 +39,22 @@ def gap_notes(scores: Scores) -> tuple[str, ...]:
 
 
 def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
-    """Test whether the average ranks differ by more than chance (Friedman 1937; Iman and Davenport 1980).
+    """Test whether the average ranks differ by more than chance (Friedman 1937; Iman and Davenport
+    1980).
 
-    χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and F = (N−1)χ² / (N(k−1) − χ²), which is less
-    conservative.   correct_ties : divide χ² by 1 − Σ(t³−t)/(Nk(k²−1)) over ties of t values (scipy); False gives the plain form that Demšar
-    (2006) and many papers print.   Raises DataError for fewer than three methods or two data sets.
+    χ² = 12N/(k(k+1)) · (Σ R² − k(k+1)²/4) for N data sets and k methods of average ranks R, and F =
+    (N−1)χ² / (N(k−1) − χ²), which is less conservative.   correct_ties : divide χ² by 1 −
+    Σ(t³−t)/(Nk(k²−1)) over ties of t values (scipy); False gives the plain form that Demšar (2006)
+    and many papers print.   Raises DataError for fewer than three methods or two data sets.
     """
     from scipy.stats import chi2, f, friedmanchisquare
 
     n, k = scores.values.shape
     if k < 3:
-        raise DataError(f"Friedman's test compares three or more methods, not {k}; two are compared by wilcoxon_holm")
+        raise DataError(
+            f"Friedman's test compares three or more methods, not {k}; two are compared by "
+            "wilcoxon_holm"
+        )
     if n < 2:
         raise DataError(f"Friedman's test needs two or more data sets, not {n}")
     placed = ranks(scores)
@@ -55,7 +63,8 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
     if correct_ties:
         chi_square = float(friedmanchisquare(*placed.T).statistic)
     else:
-        squares = ((placed.mean(axis=0) - (k + 1) / 2) ** 2).sum()  # = Σ R² − k(k+1)²/4, without its cancellation
+        # = Σ R² − k(k+1)²/4, without its cancellation
+        squares = ((placed.mean(axis=0) - (k + 1) / 2) ** 2).sum()
         chi_square = float(12 * n / (k * (k + 1)) * squares)
     rest = n * (k - 1) - chi_square
     ratio = (n - 1) * chi_square / rest if rest > 1e-12 * n * k else math.inf
@@ -64,7 +73,9 @@ def friedman(scores: Scores, *, correct_ties: bool = True) -> Friedman:
 
 
 def q_nemenyi(k: int, alpha: float = ALPHA) -> float:
-    """Quantile of the studentized range of k methods with infinitely many degrees of freedom, divided by √2."""
+    """Quantile of the studentized range of k methods with infinitely many degrees of freedom,
+    divided by √2.
+    """
     from scipy.stats import studentized_range
 
     _check(k, alpha)
@@ -85,14 +96,18 @@ def critical_difference(q: float, k: int, n: int) -> float:
     Raises DataError unless k ≥ 2 and n ≥ 1.
     """
     if k < LEAST or n < 1:
-        raise DataError(f"a critical difference needs k ≥ 2 methods and N ≥ 1 data sets, not k={k}, N={n}")
+        raise DataError(
+            f"a critical difference needs k ≥ 2 methods and N ≥ 1 data sets, not k={k}, N={n}"
+        )
     return q * math.sqrt(k * (k + 1) / (6 * n))
 
 
 def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
-    """All pairs by average ranks: different where they are further apart than the critical difference.
+    """All pairs by average ranks: different where they are further apart than the critical
+    difference.
 
-    p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or data sets, or alpha outside (0, 1).
+    p by scikit-posthocs, of the same statistic.  Raises DataError for fewer than two methods or
+    data sets, or alpha outside (0, 1).
     """
     from scikit_posthocs import posthoc_nemenyi_friedman
 
@@ -101,13 +116,16 @@ def nemenyi(scores: Scores, alpha: float = ALPHA) -> Pairwise:
     limit = critical_difference(q_nemenyi(k, alpha), k, n)
     p = np.minimum(posthoc_nemenyi_friedman(ranks(scores)).to_numpy(), 1.0)
     different = np.abs(average[:, None] - average[None, :]) > limit
-    return Pairwise("Nemenyi", scores.methods, average, p, different, alpha, limit, gap_notes(scores))
+    return Pairwise(
+        "Nemenyi", scores.methods, average, p, different, alpha, limit, gap_notes(scores)
+    )
 
 
 def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> AgainstControl:
     """Every method against ``control`` by average ranks.
 
-    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as :func:`nemenyi`, and for an unknown control.
+    p = min(1, (k−1) · 2·(1 − Φ(|R − R_control| / √(k(k+1)/(6N)))).  Raises DataError as
+    :func:`nemenyi`, and for an unknown control.
     """
     from scipy.stats import norm
 
@@ -119,16 +137,20 @@ def bonferroni_dunn(scores: Scores, control: str, alpha: float = ALPHA) -> Again
     p = np.minimum((k - 1) * 2 * norm.sf(apart / critical_difference(1.0, k, n)), 1.0)
     p[place] = 1.0
     different, notes = apart > limit, gap_notes(scores)
-    return AgainstControl("Bonferroni–Dunn", scores.methods, place, average, p, different, alpha, limit, notes)
+    return AgainstControl(
+        "Bonferroni–Dunn", scores.methods, place, average, p, different, alpha, limit, notes
+    )
 
 
 def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
-    """All pairs by Wilcoxon's signed-rank test of the values themselves, p adjusted by Holm's step-down procedure.
+    """All pairs by Wilcoxon's signed-rank test of the values themselves, p adjusted by Holm's
+    step-down procedure.
 
-    Unlike the tests of average ranks, what other methods reach does not matter for a pair (Benavoli, Corani and Mangili 2016).  Two-sided;
-    exact for up to 50 differences without ties; pairs of equal values are left out (Wilcoxon's rule); of each pair, data sets on which one
-    has no result are left out, and a note says so.   Raises DataError where a pair shares so few data sets that its least possible p,
-    2^(1−N), is above ``alpha``: six are needed for 0.05.
+    Unlike the tests of average ranks, what other methods reach does not matter for a pair
+    (Benavoli, Corani and Mangili 2016).  Two-sided; exact for up to 50 differences without ties;
+    pairs of equal values are left out (Wilcoxon's rule); of each pair, data sets on which one has
+    no result are left out, and a note says so.   Raises DataError where a pair shares so few data
+    sets that its least possible p, 2^(1−N), is above ``alpha``: six are needed for 0.05.
     """
     from scipy.stats import wilcoxon
 
@@ -140,24 +162,49 @@ def wilcoxon_holm(scores: Scores, alpha: float = ALPHA) -> Pairwise:
         difference = difference[~np.isnan(difference)]
         if len(difference) < least:
             both = f"{scores.methods[i]!r} and {scores.methods[j]!r}"
-            share = f"they share {len(difference)} data sets, and {least} are the least; add data sets, or use nemenyi"
-            raise DataError(f"Wilcoxon's test cannot find {both} different at alpha={alpha:g}: {share}")
-        raw[at] = wilcoxon(difference).pvalue if difference.any() else 1.0  # scipy has no answer where all values agree
+            share = (
+                f"they share {len(difference)} data sets, and {least} are the least; add data "
+                "sets, or use nemenyi"
+            )
+            raise DataError(
+                f"Wilcoxon's test cannot find {both} different at alpha={alpha:g}: {share}"
+            )
+        # scipy has no answer where all values agree
+        raw[at] = wilcoxon(difference).pvalue if difference.any() else 1.0
     p, different = np.ones((k, k)), np.zeros((k, k), dtype=bool)
     for (i, j), value in zip(pairs, holm(raw), strict=True):
         p[i, j] = p[j, i] = value
         different[i, j] = different[j, i] = value <= alpha
     notes, possible = [], 2.0 ** (1 - len(scores.datasets))
     if len(pairs) * possible > alpha:
-        asked = f"Holm's procedure over {len(pairs)} pairs asks for {alpha / len(pairs):.2g} at first"
-        notes.append(f"With {n} data sets the least possible p is {possible:.2g}, and {asked}: no pair can be found different.")
+        asked = (
+            f"Holm's procedure over {len(pairs)} pairs asks for {alpha / len(pairs):.2g} at first"
+        )
+        notes.append(
+            f"With {n} data sets the least possible p is {possible:.2g}, and {asked}: no "
+            "pair can be found different."
+        )
     if scores.gaps:
-        notes.append("Of each pair, data sets on which one of the two has no result are left out; ranks put it last there.")
-    return Pairwise("Wilcoxon–Holm", scores.methods, average_ranks(scores), p, different, alpha, None, tuple(notes))
+        notes.append(
+            "Of each pair, data sets on which one of the two has no result are left out; "
+            "ranks put it last there."
+        )
+    return Pairwise(
+        "Wilcoxon–Holm",
+        scores.methods,
+        average_ranks(scores),
+        p,
+        different,
+        alpha,
+        None,
+        tuple(notes),
+    )
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Adjust probabilities of m tests (float64[m]) by Holm 1979: the i-th smallest times m − i + 1, made monotone, at most 1."""
+    """Adjust probabilities of m tests (float64[m]) by Holm 1979: the i-th smallest times m − i +
+    1, made monotone, at most 1.
+    """
     order = np.argsort(p, kind="stable")
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     adjusted = np.empty(len(p))
@@ -177,4 +224,6 @@ def _check(k: int, alpha: float) -> None:
     if k < LEAST:
         raise DataError(f"a comparison needs two or more methods, not {k}")
     if not 0.0 < alpha < 1.0:
-        raise DataError(f"alpha={alpha} is no level of significance: choose one in (0, 1), such as 0.05")
+        raise DataError(
+            f"alpha={alpha} is no level of significance: choose one in (0, 1), such as 0.05"
+        )

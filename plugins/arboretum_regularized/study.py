@@ -1,4 +1,6 @@
-"""One piece of the study: the eleven algorithms on one split of one data set, with one price setting and one reading."""
+"""One piece of the study: the eleven algorithms on one split of one data set, with one price
+setting and one reading.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,27 @@ from arboretum_regularized.results import AUTHORS, BASES, GROWN, IMPURITY, RANDO
 from arboretum_regularized.tuning import Descending
 
 TOO_SLOW = {("bioresponse", "BAL")}
-"""What has no published result either: with the authors' rule BAL asks some thousand useless tests on every path."""
-PRESETS = {"C4.5": "cc45", "CART": "ccart", "EC4.5": "ec45", "ECART": "ecart", "ASR": "asr", "IP": "ip", "BAL": "bal"}
+"""What has no published result either: with the authors' rule BAL asks some thousand useless
+tests on every path.
+"""
+PRESETS = {
+    "C4.5": "cc45",
+    "CART": "ccart",
+    "EC4.5": "ec45",
+    "ECART": "ecart",
+    "ASR": "asr",
+    "IP": "ip",
+    "BAL": "bal",
+}
 PLAIN = {"C4.5": "c45_ig", "CART": "cart_gg"}
 ORDERS = 2
 """Other orders of the columns in which BAL is grown, on the first split: what ties make of it."""
 
 
 def preset(algorithm: str, prices: str) -> str:
-    """The preset of method; with random prices C4.5 and CART are the cost-benefit ones, "plain C4.5" is still C4.5."""
+    """The preset of method; with random prices C4.5 and CART are the cost-benefit ones, "plain
+    C4.5" is still C4.5.
+    """
     if prices == UNIT or algorithm.startswith("plain "):
         return (PRESETS | PLAIN)[algorithm.removeprefix("plain ")]
     return PRESETS[algorithm]
@@ -33,7 +47,9 @@ def preset(algorithm: str, prices: str) -> str:
 
 @lru_cache(maxsize=256)
 def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
-    """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are asked for."""
+    """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are
+    asked for.
+    """
     values: dict[str, Any] = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if variant == AUTHORS:
         values |= {"method.allow_constant": True, "stopping": ["mass", "few_objects"]}
@@ -59,11 +75,15 @@ class Piece:
 
     @staticmethod
     def of(house: House, key: Mapping[str, Any], seed: int) -> Piece:
-        """Read, split, encode and price; most of it is kept from the piece before.  Raises DataError."""
+        """Read, split, encode and price; most of it is kept from the piece before.  Raises
+        DataError.
+        """
         run = seed + key["seed"]
         split = lesson(house, key["dataset"], run)
         price = price_list(house, split.objects, key["prices"], run)
-        return Piece(house, split, price, key["prices"], key["variant"], run, key["seed"], key["times"])
+        return Piece(
+            house, split, price, key["prices"], key["variant"], run, key["seed"], key["times"]
+        )
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
         """Grow and verify a tree; (it, seconds of processor time to grow it)."""
@@ -107,33 +127,62 @@ class Piece:
         """Whether means of this part are published."""
         return (self.prices, self.variant) == (UNIT, AUTHORS)
 
-    def sweep(self, algorithm: str, trees: Mapping[float | None, Measured]) -> list[list[float | None]]:
-        """Figure 2: λ, validation AUC, test AUC, expected cost and nodes of each λ; those at hand are not grown again."""
-        found = {lam: trees[lam] if lam in trees else self.grow(algorithm, lam)[0] for lam in published().sweep_lambdas}
+    def sweep(
+        self, algorithm: str, trees: Mapping[float | None, Measured]
+    ) -> list[list[float | None]]:
+        """Figure 2: λ, validation AUC, test AUC, expected cost and nodes of each λ; those at
+        hand are not grown again.
+        """
+        found = {
+            lam: trees[lam] if lam in trees else self.grow(algorithm, lam)[0]
+            for lam in published().sweep_lambdas
+        }
         return [[lam, *self.numbers(one), one.tree.n_nodes] for lam, one in found.items()]
 
     def orders(self, algorithm: str) -> list[list[float | None]]:
-        """The numbers of the algorithm with the columns in other orders: of tests that score alike the first is asked."""
+        """The numbers of the algorithm with the columns in other orders: of tests that score
+        alike the first is asked.
+        """
         made, objects = [], self.lesson.objects
         for number in range(ORDERS):
             order = np.random.default_rng([self.seed, number]).permutation(len(objects.features))
-            features, codes = tuple(objects.features[f] for f in order), np.asfortranarray(objects.codes[:, order])
-            mixed = attrs.evolve(self.lesson, objects=attrs.evolve(objects, features=features, codes=codes))
-            made.append(self.numbers(attrs.evolve(self, lesson=mixed, clock=False).grow(algorithm)[0]))
+            features, codes = (
+                tuple(objects.features[f] for f in order),
+                np.asfortranarray(objects.codes[:, order]),
+            )
+            mixed = attrs.evolve(
+                self.lesson, objects=attrs.evolve(objects, features=features, codes=codes)
+            )
+            made.append(
+                self.numbers(attrs.evolve(self, lesson=mixed, clock=False).grow(algorithm)[0])
+            )
         return made
 
     def pruned(self, trees: Mapping[float | None, Measured]) -> dict[str, Any]:
-        """The first of these trees cut back; of the others, those of other values of λ, what they give."""
+        """The first of these trees cut back; of the others, those of other values of λ, what
+        they give.
+        """
         cuts = {lam: self.cut(found) for lam, found in trees.items()}
         cut, alpha, tried = next(iter(cuts.values()))
-        beside = {"lams": [[lam, *self.numbers(other)] for lam, (other, _, _) in cuts.items()]} if len(cuts) > 1 else {}
+        beside = (
+            {"lams": [[lam, *self.numbers(other)] for lam, (other, _, _) in cuts.items()]}
+            if len(cuts) > 1
+            else {}
+        )
         return self.noted(cut, None) | {"alpha": alpha, "tried": tried} | beside
 
     def cut(self, found: Measured) -> tuple[Measured, float, list[list[float | None]]]:
-        """The tree cut back by the α that ranks validation rows best, the smallest of equal ones; α; numbers of each α."""
+        """The tree cut back by the α that ranks validation rows best, the smallest of equal
+        ones; α; numbers of each α.
+        """
         chosen, best, auc = None, math.nan, -math.inf
         direction = "top_down" if self.variant == AUTHORS else "bottom_up"
-        cuts, tried = self.house.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(found.tree), []
+        cuts, tried = (
+            self.house.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(
+                found.tree
+            ),
+            [],
+        )
         for alpha in published().alphas:
             nodes = cuts(alpha)
             nearest_kept = found.tree.nearest_kept(nodes)
@@ -144,7 +193,11 @@ class Piece:
             score = self.auc(now, self.lesson.valid)
             if chosen is None or score > auc:
                 chosen, best, auc = nodes, alpha, score
-        return Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found, best, tried
+        return (
+            Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found,
+            best,
+            tried,
+        )
 
     def auc(self, found: Measured, tally: np.ndarray) -> float:
         """Area under the ROC curve, over the classes that the reading counts."""
@@ -166,7 +219,8 @@ class Piece:
 def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """All algorithms on one split.
 
-    key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the key's.
+    key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the
+        key's.
     """
     piece = Piece.of(house, key, seed)
     found: dict[str, Any] = {}

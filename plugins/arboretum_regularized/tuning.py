@@ -1,6 +1,7 @@
 """Tuning of one field on validation rows: the paper's descending rule, and the best of a list.
 
-Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation rows show one class; R² for numbers).
+Values are compared by ROC AUC (macro one-vs-rest; accuracy where the validation rows show one
+class; R² for numbers).
 """
 
 from __future__ import annotations
@@ -44,21 +45,35 @@ class _Tuner:
 
 @attrs.frozen
 class Descending(_Tuner):
-    """Go down the listed values until the validation ROC AUC drops by more than a step, and keep the value before."""
+    """Go down the listed values until the validation ROC AUC drops by more than a step, and keep
+    the value before.
+    """
 
     name: ClassVar[str] = "descending"
     paper: ClassVar[str] = "Zhang & Gionis 2023, section 6"
     example: ClassVar[str] = "method=ec45 theta=0.02"
 
     field: str = param("criterion.lam", "what is tuned, as on the command line")
-    values: tuple[Any, ...] = param(LAMBDAS, "tried in this order; the paper goes from large to small", converter=tuple)
-    drop: float = param(0.01, "a value whose score is lower by more than this ends the search", ge=0.0)
-    against: str = param("best", "what the score is compared with: the best so far, or the one before", choices=("best", "previous"))
-    relative: bool = param(False, "whether drop is a share of what it is compared with, not a difference")
+    values: tuple[Any, ...] = param(
+        LAMBDAS, "tried in this order; the paper goes from large to small", converter=tuple
+    )
+    drop: float = param(
+        0.01, "a value whose score is lower by more than this ends the search", ge=0.0
+    )
+    against: str = param(
+        "best",
+        "what the score is compared with: the best so far, or the one before",
+        choices=("best", "previous"),
+    )
+    relative: bool = param(
+        False, "whether drop is a share of what it is compared with, not a difference"
+    )
 
     @property
     def slack(self) -> float:
-        """How far below the best that was tried the kept tree's score may be (scores of at most 1)."""
+        """How far below the best that was tried the kept tree's score may be (scores of at most
+        1).
+        """
         return self.drop if self.against == "best" else self.drop * (len(self.values) - 1)
 
     def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
@@ -81,7 +96,9 @@ class Descending(_Tuner):
         return Selection(kept[0], score.measure, tried, score.notes), kept[1]
 
     def drops(self, found: float, reference: float) -> bool:
-        """Whether a score is lower than the one it is compared with by more than ``drop``; NaN, a tree that is missing, is."""
+        """Whether a score is lower than the one it is compared with by more than ``drop``; NaN,
+        a tree that is missing, is.
+        """
         if math.isnan(found):
             return True
         allowed = self.drop * abs(reference) if self.relative else self.drop
@@ -91,7 +108,9 @@ class Descending(_Tuner):
 
 @attrs.frozen
 class Grid(_Tuner):
-    """Try every listed value and keep the one with the best validation ROC AUC, the first of equals."""
+    """Try every listed value and keep the one with the best validation ROC AUC, the first of
+    equals.
+    """
 
     name: ClassVar[str] = "grid"
     paper: ClassVar[str] = ""
@@ -101,7 +120,9 @@ class Grid(_Tuner):
     values: tuple[Any, ...] = param(LAMBDAS, "tried in this order", converter=tuple)
 
     def tune(self, fit: Fit, valid: Table) -> tuple[Selection, Solution]:
-        """The first of the values with the best score; a value that a budget left without a tree is never kept for another."""
+        """The first of the values with the best score; a value that a budget left without a tree
+        is never kept for another.
+        """
         score = ValidationScore.on(valid)
         tried: list[Trial] = []
         best: tuple[float, dict[str, Any], Solution] | None = None

@@ -1,4 +1,6 @@
-"""What sets of leaves lose, at least and exactly; and the most that dividing a leaf gains, whatever the other leaves are."""
+"""What sets of leaves lose, at least and exactly; and the most that dividing a leaf gains,
+whatever the other leaves are.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,27 @@ import numpy as np
 
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
-from arboretum_rivals.kernels_leaves import GREATEST_FN, GREATEST_FP, LAM, SMALLEST_FN, SMALLEST_FP, THETA, UNIT
+from arboretum_rivals.kernels_leaves import (
+    GREATEST_FN,
+    GREATEST_FP,
+    LAM,
+    SMALLEST_FN,
+    SMALLEST_FP,
+    THETA,
+    UNIT,
+)
 
-FIXED, LOOKAHEAD, EQUIVALENT, SPLITTING, PROGRESS, PERMUTED, SUPPORT, SUBTREES = (1 << k for k in range(8))
+FIXED, LOOKAHEAD, EQUIVALENT, SPLITTING, PROGRESS, PERMUTED, SUPPORT, SUBTREES = (
+    1 << k for k in range(8)
+)
 """Bounds in use, as bits."""
 LEAF, LEVEL, SPLIT = np.int64((1 << 32) - 1), np.int64(1 << 32), np.int64(1 << 60)
 """Parts of the number that a leaf of a set is."""
 
 Room = namedtuple("Room", "rise run front union item sorted")
-"""Segments of a curve (int64, positives and negatives), the least FN by FP, groups in the leaves to be divided, entries of a set."""
+"""Segments of a curve (int64, positives and negatives), the least FN by FP, groups in the leaves
+to be divided, entries of a set.
+"""
 
 
 @jit(inner=True, borrow=True)
@@ -41,7 +55,9 @@ def area_loss(room, k, numbers):
 
 @jit(inner=True, borrow=True)
 def hull_loss(data, room, k):
-    """No labels of the k segments, however cut, lose less: the loss at the (FP, FN) of the curve, FN rounded up."""
+    """No labels of the k segments, however cut, lose less: the loss at the (FP, FN) of the
+    curve, FN rounded up.
+    """
     x, y = np.int64(0), np.int64(data.loss.shape[1] - 1)
     least = data.loss[x, y]
     for i in range(k):
@@ -56,7 +72,9 @@ def hull_loss(data, room, k):
 
 @jit(inner=True, borrow=True)
 def labelled_loss(data, room, k):
-    """The loss of k leaves with the labels that are best, whichever they are: of all labels those of least FN for each FP."""
+    """The loss of k leaves with the labels that are best, whichever they are: of all labels
+    those of least FN for each FP.
+    """
     front, end, none = room.front, np.int64(0), np.int64(1 << 60)
     front[0] = 0
     for i in range(k):
@@ -75,7 +93,8 @@ def labelled_loss(data, room, k):
 
 @jit(inner=True, borrow=True)
 def bound_loss(data, leaves, room, size, numbers, used):
-    """A lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1, 2.2, B.1; with EQUIVALENT, B.9 and C.3).
+    """A lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1, 2.2,
+    B.1; with EQUIVALENT, B.9 and C.3).
 
     What is to be divided counts as if pure, or as its groups; without FIXED so do the other leaves.
     """
@@ -100,7 +119,9 @@ def bound_loss(data, leaves, room, size, numbers, used):
             w += 1
         if w < words:
             u = 64 * w + lowest(room.union[w])
-            if at >= size or data.p[u] >= leaves.share[room.item[at] & LEAF] * (data.p[u] + data.n[u]):
+            if at >= size or data.p[u] >= leaves.share[room.item[at] & LEAF] * (
+                data.p[u] + data.n[u]
+            ):
                 room.rise[k], room.run[k] = data.p[u], data.n[u]
                 room.union[w] &= room.union[w] - np.uint64(1)
                 k += 1
@@ -119,7 +140,9 @@ def bound_loss(data, leaves, room, size, numbers, used):
 
 @jit(inner=True, borrow=True)
 def value_of(data, leaves, room, size, numbers, most):
-    """R(d) of the leaves in ``room.item``; where that is not below ``most``, maybe only a bound that is not either."""
+    """R(d) of the leaves in ``room.item``; where that is not below ``most``, maybe only a bound
+    that is not either.
+    """
     for i in range(size):
         leaf = room.item[i] & LEAF
         room.rise[i], room.run[i] = leaves.p[leaf], leaves.n[leaf]
@@ -132,9 +155,11 @@ def value_of(data, leaves, room, size, numbers, most):
 
 @jit(inner=True, borrow=True)
 def gain_of(data, leaves, room, others, numbers, p, n, p_a, n_a):
-    """The most that any tree gains by a leaf's division into a part of p_a, n_a with the greater share and the rest.
+    """The most that any tree gains by a leaf's division into a part of p_a, n_a with the greater
+    share and the rest.
 
-    Its other leaves are ``others`` entries of ``room.sorted``, or what those that must be divided become.
+    Its other leaves are ``others`` entries of ``room.sorted``, or what those that must be divided
+    become.
     """
     p_b, n_b = p - p_a, n - n_a
     if data.loss.shape[0]:  # the parts are labelled + and −, the leaf is either
@@ -145,19 +170,27 @@ def gain_of(data, leaves, room, others, numbers, p, n, p_a, n_a):
     pairs, aside = 0.5 * (p_a * n_b - p_b * n_a), p_a - n_a * p / n
     for i in range(others):
         k = room.sorted[i] & LEAF
-        # pairs with one part come into order, most of them for a leaf with the share of the whole; what is to be divided may become one
+        # pairs with one part come into order, most of them for a leaf with the share of the whole;
+        # what is to be divided may become one
         if room.sorted[i] & SPLIT:
             pairs += aside * min(np.float64(leaves.n[k]), leaves.p[k] * n / p)
         else:
-            pairs += max(0.0, min(p_a * leaves.n[k] - n_a * leaves.p[k], leaves.p[k] * n_b - leaves.n[k] * p_b))
+            pairs += max(
+                0.0,
+                min(p_a * leaves.n[k] - n_a * leaves.p[k], leaves.p[k] * n_b - leaves.n[k] * p_b),
+            )
     return pairs / (np.float64(data.p.sum()) * np.float64(data.n.sum()) * numbers[UNIT])
 
 
 @jit(inner=True, borrow=True)
 def worth_of(data, numbers, p, n, divided):
-    """The most that a tree loses when a leaf is cut off and its rows join its sibling's leaves; ``divided``: for all leaves of a subtree, summed."""
+    """The most that a tree loses when a leaf is cut off and its rows join its sibling's leaves;
+    ``divided``: for all leaves of a subtree, summed.
+    """
     if data.loss.shape[0]:
         plus, minus = p * numbers[GREATEST_FN], n * numbers[GREATEST_FP]
         return plus + minus if divided else max(plus, minus)
     whole_p, whole_n = np.float64(data.p.sum()), np.float64(data.n.sum())
-    return (p * whole_n + n * whole_p - (0.0 if divided else p * n)) / (whole_p * whole_n * numbers[UNIT])
+    return (p * whole_n + n * whole_p - (0.0 if divided else p * n)) / (
+        whole_p * whole_n * numbers[UNIT]
+    )

@@ -1,4 +1,6 @@
-"""GOSDT as its authors print it: algorithms 1 to 5 over a dependency graph of sets of rows, with a queue of sets whose turn comes."""
+"""GOSDT as its authors print it: algorithms 1 to 5 over a dependency graph of sets of rows, with
+a queue of sets whose turn comes.
+"""
 
 from __future__ import annotations
 
@@ -12,32 +14,51 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
 KNOWN, EXPANDED, QUEUED, PUSHED, ITERATIONS, UPDATES, N_STATE = range(7)
-"""What stands in ``state``: sets in the graph, those whose children are, sets in the queue, sets pushed so far, sets popped, and updates."""
+"""What stands in ``state``: sets in the graph, those whose children are, sets in the queue, sets
+pushed so far, sets popped, and updates.
+"""
 LEAF_COST, RULE, HIGH, SEED = range(4)
-"""What stands in ``asked``: λ, the scheduling rule, whether updates go upward with high priority, the seed of the rule ``random``."""
+"""What stands in ``asked``: λ, the scheduling rule, whether updates go upward with high
+priority, the seed of the rule ``random``.
+"""
 NONE, ROOT = np.int64(-1), np.int64(0)
 
 Data = namedtuple("Data", "mask bits cost least words")
-"""The rows.   mask : int64[rows, tests], −1 for outcome 1, else 0.   bits : uint64[tests, words], the rows with outcome 1.
-cost : int64[rows, labels].   least : int64[rows], that of the best label.   words : uint64[rows, 2], random."""
+"""The rows.
 
-Graph = namedtuple("Graph", "slots rows lower upper leaf share start above place key turn queue child higher owner")
-"""Of each set by its number: its rows as bits and their bounds (``leaf`` is Algorithm 3's), its share of the weight or that times its
-impurity (as the rule asks), the first of its ``child`` entries (−1: none yet), the last entry that names it (−1: none), its place in
-the queue (−1: none) and there its key and its turn.
+mask : int64[rows, tests], −1 for outcome 1, else 0.
+bits : uint64[tests, words], the rows with outcome 1. cost : int64[rows, labels].
+least : int64[rows], that of the best label.
+words : uint64[rows, 2], random.
+"""
 
-slots : hash table of supports.   queue : binary heap of numbers.   child, higher : int64[2 · tests · expanded sets]; of each test the sets of
-outcome 0 and 1 (−1: the test does not divide), and the entry before that names the same set.   owner : the set whose entries those are.
+Graph = namedtuple(
+    "Graph", "slots rows lower upper leaf share start above place key turn queue child higher owner"
+)
+"""Of each set by its number: its rows as bits and their bounds (``leaf`` is Algorithm 3's), its
+share of the weight or that times its impurity (as the rule asks), the first of its ``child``
+entries (−1: none yet), the last entry that names it (−1: none), its place in the queue (−1: none)
+and there its key and its turn.
+
+slots : hash table of supports.
+queue : binary heap of numbers.
+child, higher : int64[2 · tests · expanded sets]; of each test the sets of outcome 0 and 1 (−1: the
+    test does not divide), and the entry before that names the same set.
+owner : the set whose entries those are.
 """
 
 Sums = namedtuple("Sums", "cost least one two size own")
-"""Room per test, over the rows with outcome 1: costs by label (int64[labels, tests]), least costs, the random words, how many; and costs of a set."""
+"""Room per test, over the rows with outcome 1: costs by label (int64[labels, tests]), least
+costs, the random words, how many; and costs of a set.
+"""
 
 
 @jit(inner=True, borrow=True)
 def earlier(graph, a, b):
     """Whether set a comes before set b."""
-    return graph.key[a] < graph.key[b] or (graph.key[a] == graph.key[b] and graph.turn[a] < graph.turn[b])
+    return graph.key[a] < graph.key[b] or (
+        graph.key[a] == graph.key[b] and graph.turn[a] < graph.turn[b]
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -104,7 +125,9 @@ def push(graph, state, asked, n, high):
 def share_of(own, whole, rule):
     """A set's share of the weight, for ENTROPY and GINI times its impurity.
 
-    own : what each label costs.   whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j / (K − 1) − own_k.
+    own : what each label costs.
+    whole : of all rows, Σ over labels.   Of the weight of class k label k saves: w_k = Σ_j own_j /
+        (K − 1) − own_k.
     """
     total, impurity = np.float64(own.sum()), 0.0
     if total <= 0.0:
@@ -118,7 +141,9 @@ def share_of(own, whole, rule):
 
 @jit(inner=True, borrow=True)
 def create(graph, n, own, least, whole, asked):
-    """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is not divided)."""
+    """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is
+    not divided).
+    """
     best = own[0]
     for k in range(1, own.shape[0]):
         best = min(best, own[k])
@@ -132,8 +157,16 @@ def create(graph, n, own, least, whole, asked):
 
 @jit(inner=True, borrow=True)
 def add_rows(data, rows, sums):
-    """Sum over the rows of a set, for every test those with outcome 1; and its own costs.  Returns (least, one, two, size) of the set."""
-    n_tests, least, one, two, size = data.mask.shape[1], np.int64(0), np.uint64(0), np.uint64(0), np.int64(0)
+    """Sum over the rows of a set, for every test those with outcome 1; and its own costs.
+    Returns (least, one, two, size) of the set.
+    """
+    n_tests, least, one, two, size = (
+        data.mask.shape[1],
+        np.int64(0),
+        np.uint64(0),
+        np.uint64(0),
+        np.int64(0),
+    )
     for f in range(n_tests):
         sums.least[f] = sums.size[f] = 0
         sums.one[f] = sums.two[f] = np.uint64(0)
@@ -160,7 +193,9 @@ def add_rows(data, rows, sums):
 
 @jit(inner=True, borrow=True)
 def expand(data, graph, sums, state, asked, p, whole):
-    """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among their parents."""
+    """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among
+    their parents.
+    """
     n_tests, n_labels = data.mask.shape[1], data.cost.shape[1]
     least, one, two, size = add_rows(data, graph.rows[p], sums)
     graph.start[p] = 2 * n_tests * state[EXPANDED]
@@ -173,7 +208,12 @@ def expand(data, graph, sums, state, asked, p, whole):
             if sums.size[f] == 0 or sums.size[f] == size:
                 continue
             new = state[KNOWN]
-            n = find_or_enter(graph.slots, sums.one[f] if side else one - sums.one[f], sums.two[f] if side else two - sums.two[f], new)
+            n = find_or_enter(
+                graph.slots,
+                sums.one[f] if side else one - sums.one[f],
+                sums.two[f] if side else two - sums.two[f],
+                new,
+            )
             if n == new:
                 state[KNOWN] += 1
                 flip = np.uint64(0) if side else ~np.uint64(0)
@@ -181,7 +221,14 @@ def expand(data, graph, sums, state, asked, p, whole):
                     graph.rows[n, w] = graph.rows[p, w] & (data.bits[f, w] ^ flip)
                 for k in range(n_labels):
                     sums.cost[k, f] = sums.cost[k, f] if side else sums.own[k] - sums.cost[k, f]
-                create(graph, n, sums.cost[:, f], sums.least[f] if side else least - sums.least[f], whole, asked)
+                create(
+                    graph,
+                    n,
+                    sums.cost[:, f],
+                    sums.least[f] if side else least - sums.least[f],
+                    whole,
+                    asked,
+                )
                 if not side:
                     for k in range(n_labels):
                         sums.cost[k, f] = sums.own[k] - sums.cost[k, f]
@@ -201,12 +248,20 @@ def begin(data, graph, sums, state, asked):
 @jit(borrow=True)
 def search(data, graph, sums, state, asked, work):
     """Algorithm 1.   work : sets to pop."""
-    until, entries, whole = state[ITERATIONS] + work, 2 * data.mask.shape[1], np.float64(data.cost.sum())
+    until, entries, whole = (
+        state[ITERATIONS] + work,
+        2 * data.mask.shape[1],
+        np.float64(data.cost.sum()),
+    )
     while graph.lower[ROOT] != graph.upper[ROOT] and state[QUEUED] > 0:
         if state[ITERATIONS] >= until:
             return PAUSED
         blocks = state[EXPANDED] + 1
-        if state[KNOWN] + entries > graph.lower.shape[0] or blocks * entries > graph.child.shape[0] or blocks > graph.owner.shape[0]:
+        if (
+            state[KNOWN] + entries > graph.lower.shape[0]
+            or blocks * entries > graph.child.shape[0]
+            or blocks > graph.owner.shape[0]
+        ):
             return NEED_ROOM
         p = pop(graph, state)
         state[ITERATIONS] += 1

@@ -1,7 +1,9 @@
-"""Leaves that sets of leaves are made of: each set of rows once, with what its subtrees save at most, by a sum over their leaves.
+"""Leaves that sets of leaves are made of: each set of rows once, with what its subtrees save at
+most, by a sum over their leaves.
 
-Of a tree R(d) ≥ const + Σ_leaves (λ − g), where a leaf of p positives and n negatives saves g(p, n) = Σ_j ω_j max(p − w_j n, 0):
-tangents of a ROC curve, or a line below a loss of (FP, FN), where min(a n, b p) = b p − b max(p − a/b n, 0).
+Of a tree R(d) ≥ const + Σ_leaves (λ − g), where a leaf of p positives and n negatives saves g(p, n)
+= Σ_j ω_j max(p − w_j n, 0): tangents of a ROC curve, or a line below a loss of (FP, FN), where
+min(a n, b p) = b p − b max(p − a/b n, 0).
 """
 
 from __future__ import annotations
@@ -14,25 +16,53 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
-LEAVES, STATES, ITEMS, QUEUED, TURN, EXPANDED, WORK, UNTIL, POPPED, BEST_STATE, DIVIDED, N_STATE = range(12)
-"""What stands in ``state``: numbers of leaves, sets of leaves, their entries, sets in the queue, pushes, leaves that were divided; what was
-done and where to pause; sets popped; the best set; sets whose children were looked at."""
-BEST, MOST, CONST, LAM, GREATEST_FP, GREATEST_FN, SMALLEST_FP, SMALLEST_FN, THETA, UNIT, N_NUMBERS = range(11)
-"""What stands in ``numbers``: R^c; the most that Σ (λ − g) may be for a better tree; const; λ; the greatest and the smallest that one false
-positive, one false negative more adds to the loss; up to where area counts, and what it is divided by."""
+LEAVES, STATES, ITEMS, QUEUED, TURN, EXPANDED, WORK, UNTIL, POPPED, BEST_STATE, DIVIDED, N_STATE = (
+    range(12)
+)
+"""What stands in ``state``: numbers of leaves, sets of leaves, their entries, sets in the queue,
+pushes, leaves that were divided; what was done and where to pause; sets popped; the best set; sets
+whose children were looked at.
+"""
+(
+    BEST,
+    MOST,
+    CONST,
+    LAM,
+    GREATEST_FP,
+    GREATEST_FN,
+    SMALLEST_FP,
+    SMALLEST_FN,
+    THETA,
+    UNIT,
+    N_NUMBERS,
+) = range(11)
+"""What stands in ``numbers``: R^c; the most that Σ (λ − g) may be for a better tree; const; λ; the
+greatest and the smallest that one false positive, one false negative more adds to the loss; up to
+where area counts, and what it is divided by.
+"""
 NONE, SURE = np.int64(-1), np.int64(1 << 30)
 
 Data = namedtuple("Data", "mask bits p n rows words loss pieces ladder")
-"""Groups of rows by falling share of positives.   mask : int64[groups, tests], −1 for outcome 1, else 0.   bits : uint64[tests, words] of
-groups.   p, n, rows : int64[groups].   words : uint64[groups, 2], random.   loss : float64[N⁻ + 1, N⁺ + 1] by FP and FN; without entries: areas
-count.   pieces : float64[k, 2], (ω_j, w_j).   ladder : float64[2, k], ascending values and the most that a tree below has as Σ (λ − g)."""
+"""Groups of rows by falling share of positives.
+
+mask : int64[groups, tests], −1 for outcome 1, else 0.
+bits : uint64[tests, words] of groups.
+p, n, rows : int64[groups].
+words : uint64[groups, 2], random.
+loss : float64[N⁻ + 1, N⁺ + 1] by FP and FN; without entries: areas count.
+pieces : float64[k, 2], (ω_j, w_j).
+ladder : float64[2, k], ascending values and the most that a tree below has as Σ (λ − g).
+"""
 
 Leaves = namedtuple("Leaves", "slots rows p n count share all start least split level child")
-"""Of each leaf by its number: rows as bits, positives, negatives, training rows, share of positives; ``all``: Σ g of its groups; the first
-of its ``child`` entries (−1: none yet); lower bounds of Σ (λ − g) over its subtrees, of any and of those that divide it, and how many levels they
+"""Of each leaf by its number: rows as bits, positives, negatives, training rows, share of
+positives; ``all``: Σ g of its groups; the first of its ``child`` entries (−1: none yet); lower
+bounds of Σ (λ − g) over its subtrees, of any and of those that divide it, and how many levels they
 look ahead.
 
-slots : hash table of rows.   child : int64[2 · tests · divided leaves], leaves of outcome 0 and 1, −1 where a test does not divide.
+slots : hash table of rows.
+child : int64[2 · tests · divided leaves], leaves of outcome 0 and 1, −1 where a test does not
+    divide.
 """
 
 Sums = namedtuple("Sums", "p n count all one two stack cursor")
@@ -50,17 +80,24 @@ def saving(data, p, n):
 
 @jit(inner=True, borrow=True)
 def settle(data, leaves, numbers, leaf):
-    """What is known of a leaf by its own: a division pays two leaves and saves at most what its groups do."""
+    """What is known of a leaf by its own: a division pays two leaves and saves at most what its
+    groups do.
+    """
     lam, own = numbers[LAM], saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
     leaves.split[leaf] = 2.0 * lam - leaves.all[leaf]
     leaves.least[leaf] = min(lam - own, leaves.split[leaf])
-    leaves.level[leaf] = SURE if leaves.p[leaf] == 0 or leaves.n[leaf] == 0 or lam - own <= leaves.split[leaf] else 0
+    leaves.level[leaf] = (
+        SURE if leaves.p[leaf] == 0 or leaves.n[leaf] == 0 or lam - own <= leaves.split[leaf] else 0
+    )
 
 
 @jit(inner=True, borrow=True)
 def room_for_leaves(data, leaves, state):
     entries = 2 * data.mask.shape[1]
-    return state[LEAVES] + entries <= leaves.p.shape[0] and (state[EXPANDED] + 1) * entries <= leaves.child.shape[0]
+    return (
+        state[LEAVES] + entries <= leaves.p.shape[0]
+        and (state[EXPANDED] + 1) * entries <= leaves.child.shape[0]
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -75,7 +112,14 @@ def divide(data, leaves, sums, state, numbers, asked_least, leaf):
     for u in range(data.p.shape[0]):
         if not leaves.rows[leaf, u >> 6] >> np.uint64(u & 63) & np.uint64(1):
             continue
-        mask, p, n, rows, first, second = data.mask[u], data.p[u], data.n[u], data.rows[u], data.words[u, 0], data.words[u, 1]
+        mask, p, n, rows, first, second = (
+            data.mask[u],
+            data.p[u],
+            data.n[u],
+            data.rows[u],
+            data.words[u, 0],
+            data.words[u, 1],
+        )
         g = saving(data, np.float64(p), np.float64(n))
         one, two = one + first, two + second
         for f in range(n_tests):
@@ -94,7 +138,12 @@ def divide(data, leaves, sums, state, numbers, asked_least, leaf):
             if not fits:
                 continue
             new = state[LEAVES]
-            c = find_or_enter(leaves.slots, sums.one[f] if side else one - sums.one[f], sums.two[f] if side else two - sums.two[f], new)
+            c = find_or_enter(
+                leaves.slots,
+                sums.one[f] if side else one - sums.one[f],
+                sums.two[f] if side else two - sums.two[f],
+                new,
+            )
             leaves.child[start + 2 * f + side] = c
             if c == new:
                 state[LEAVES] += 1
@@ -125,7 +174,9 @@ def divided(data, leaves, sums, state, numbers, least, leaf):
 
 @jit(inner=True, borrow=True)
 def look_ahead(data, leaves, sums, state, numbers, least, leaf, levels):
-    """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not: what was found is kept."""
+    """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not:
+    what was found is kept.
+    """
     top, entries = np.int64(0), 2 * data.mask.shape[1]
     sums.stack[0], sums.cursor[0] = leaf, 0
     while top >= 0:
@@ -154,7 +205,10 @@ def look_ahead(data, leaves, sums, state, numbers, least, leaf, levels):
                 best = min(best, leaves.least[zero] + leaves.least[other])
                 level = min(level, leaves.level[zero] + 1, leaves.level[other] + 1)
         leaves.split[x] = max(leaves.split[x], best)
-        leaves.least[x] = min(numbers[LAM] - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])), leaves.split[x])
+        leaves.least[x] = min(
+            numbers[LAM] - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])),
+            leaves.split[x],
+        )
         leaves.level[x] = SURE if level >= SURE // 2 else max(want, level)
         top -= 1
     return FINISHED

@@ -1,7 +1,9 @@
-"""Branch and bound over sets of leaves, some of them to be divided: PyGOSDT's search, a leaf at a time.
+"""Branch and bound over sets of leaves, some of them to be divided: PyGOSDT's search, a leaf at a
+time.
 
-A leaf of a set is one number: that of the leaf, its depth (where depth is limited) and whether it must be divided.  Leaves of a set stand
-by falling share of positives.  Every tree that refines a set divides each leaf that must be, and none of the others.
+A leaf of a set is one number: that of the leaf, its depth (where depth is limited) and whether it
+must be divided.  Leaves of a set stand by falling share of positives.  Every tree that refines a
+set divides each leaf that must be, and none of the others.
 """
 
 from __future__ import annotations
@@ -14,35 +16,83 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_rivals.kernels_curves import (
-    EQUIVALENT, FIXED, LEAF, LEVEL, LOOKAHEAD, PERMUTED, PROGRESS, SPLIT, SPLITTING, SUBTREES, SUPPORT,
-    bound_loss, gain_of, value_of, worth_of,
-)  # fmt: skip
+    EQUIVALENT,
+    FIXED,
+    LEAF,
+    LEVEL,
+    LOOKAHEAD,
+    PERMUTED,
+    PROGRESS,
+    SPLIT,
+    SPLITTING,
+    SUBTREES,
+    SUPPORT,
+    bound_loss,
+    gain_of,
+    value_of,
+    worth_of,
+)
 from arboretum_rivals.kernels_leaves import (
-    BEST, BEST_STATE, CONST, DIVIDED, ITEMS, LAM, MOST, NONE, POPPED, QUEUED, STATES, THETA, TURN, UNIT, UNTIL, WORK,
-    divided, look_ahead, saving,
-)  # fmt: skip
+    BEST,
+    BEST_STATE,
+    CONST,
+    DIVIDED,
+    ITEMS,
+    LAM,
+    MOST,
+    NONE,
+    POPPED,
+    QUEUED,
+    STATES,
+    THETA,
+    TURN,
+    UNIT,
+    UNTIL,
+    WORK,
+    divided,
+    look_ahead,
+    saving,
+)
 
 LEAST_ROWS, DEPTH, MOST_LEAVES, RULE, SEED, AHEAD, USED, N_ASKED = range(8)
-"""What stands in ``asked``: training rows of a leaf, tests on a path (0: any number), leaves, which set comes next, a seed, levels to look
-ahead, and the bounds in use, as bits."""
+"""What stands in ``asked``: training rows of a leaf, tests on a path (0: any number), leaves, which
+set comes next, a seed, levels to look ahead, and the bounds in use, as bits.
+"""
 CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
 NO_BETTER = 1e-12
-"""Values are sums of some dozens of numbers up to about 1, each rounded to 2⁻⁵³: trees that are better by less are not told apart."""
+"""Values are sums of some dozens of numbers up to about 1, each rounded to 2⁻⁵³: trees that are
+better by less are not told apart.
+"""
 
 Sets = namedtuple("Sets", "slots item bound key turn queue parent via test start size")
-"""Of each set of leaves: the first of its entries in ``item`` and how many; no tree below it is better than ``bound``; its place in the order
-of the queue, by key, then turn; the set it was made of, the leaf divided and the test.   slots : hash table of sets.   queue : binary heap."""
+"""Of each set of leaves: the first of its entries in ``item`` and how many; no tree below it is
+better than ``bound``; its place in the order of the queue, by key, then turn; the set it was made
+of, the leaf divided and the test.
+
+slots : hash table of sets.
+queue : binary heap.
+"""
 
 
 @jit(inner=True, borrow=True)
 def may_split(data, leaves, room, others, numbers, asked, leaf, depth):
-    """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with rows for two, it could gain λ (B.6, C.2)."""
+    """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with
+    rows for two, it could gain λ (B.6, C.2).
+    """
     p, n = leaves.p[leaf], leaves.n[leaf]
-    if p == 0 or n == 0 or leaves.count[leaf] < 2 * asked[LEAST_ROWS] or (asked[DEPTH] > 0 and depth >= asked[DEPTH]):
+    if (
+        p == 0
+        or n == 0
+        or leaves.count[leaf] < 2 * asked[LEAST_ROWS]
+        or (asked[DEPTH] > 0 and depth >= asked[DEPTH])
+    ):
         return False
     if asked[USED] & SUPPORT and worth_of(data, numbers, p, n, True) <= 2.0 * numbers[LAM]:
         return False
-    return not asked[USED] & SPLITTING or gain_of(data, leaves, room, others, numbers, p, n, p, np.int64(0)) > numbers[LAM]
+    return (
+        not asked[USED] & SPLITTING
+        or gain_of(data, leaves, room, others, numbers, p, n, p, np.int64(0)) > numbers[LAM]
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -73,7 +123,9 @@ def key_of(leaves, room, size, bound, value, state, asked):
     if rule == OBJECTIVE:
         return value
     if rule == RANDOM:
-        word = (np.uint64(asked[SEED]) + np.uint64(state[TURN]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        word = (np.uint64(asked[SEED]) + np.uint64(state[TURN]) + np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
         return np.float64(mixed(word) >> np.uint64(11))
     if rule == FIFO:
         return 0.0
@@ -155,14 +207,18 @@ def known_before(sets, room, size, state):
 
 @jit(inner=True, borrow=True)
 def subtrees_bound(data, leaves, room, size, numbers):
-    """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is known of its leaves' subtrees."""
+    """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is
+    known of its leaves' subtrees.
+    """
     total = 0.0
     for i in range(size):
         leaf = room.item[i] & LEAF
         if room.item[i] & SPLIT:
             total += leaves.split[leaf]
         else:
-            total += numbers[LAM] - saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
+            total += numbers[LAM] - saving(
+                data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf])
+            )
     if data.ladder.shape[1] == 0:
         return total, numbers[CONST] + total
     low, high = 0, data.ladder.shape[1]
@@ -177,9 +233,12 @@ def subtrees_bound(data, leaves, room, size, numbers):
 
 @jit(inner=True, borrow=True)
 def consider(data, leaves, sets, room, state, numbers, asked, made, size, splits, value, above):
-    """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the queue unless they are too high.
+    """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the
+    queue unless they are too high.
 
-    made : (set, leaf, test) that it comes from.   value : R of its leaves.   above : bound of the set it comes from.
+    made : (set, leaf, test) that it comes from.
+    value : R of its leaves.
+    above : bound of the set it comes from.
     """
     used, most = asked[USED], numbers[BEST] - NO_BETTER
     bound = above
@@ -201,7 +260,9 @@ def consider(data, leaves, sets, room, state, numbers, asked, made, size, splits
 
 @jit(inner=True, borrow=True)
 def others(leaves, sets, room, s, leaf):
-    """The entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of them must be divided."""
+    """The entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
+    them must be divided.
+    """
     k, splits = np.int64(0), np.int64(0)
     for i in range(sets.start[s], sets.start[s] + sets.size[s]):
         if sets.item[i] != leaf:
@@ -236,8 +297,24 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
         with_children(leaves, room, size, zero, other)
         value = value_of(data, leaves, room, size + 1, numbers, numbers[BEST] - NO_BETTER)
         if value < numbers[BEST] - NO_BETTER:
-            improve(numbers, state, record(sets, room, state, (s, x, f), size + 1, value), value, data.ladder)
-        gain = gain_of(data, leaves, room, size - 1, numbers, leaves.p[x], leaves.n[x], leaves.p[a], leaves.n[a])
+            improve(
+                numbers,
+                state,
+                record(sets, room, state, (s, x, f), size + 1, value),
+                value,
+                data.ladder,
+            )
+        gain = gain_of(
+            data,
+            leaves,
+            room,
+            size - 1,
+            numbers,
+            leaves.p[x],
+            leaves.n[x],
+            leaves.p[a],
+            leaves.n[a],
+        )
         room.sorted[size - 1] = other
         first_able = may_split(data, leaves, room, size, numbers, asked, a, depth)
         room.sorted[size - 1] = zero
@@ -245,16 +322,42 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
         for ways in range(4):
             first, second = ways & 1, ways >> 1
             more = splits + first + second
-            if more == 0 or (first and not first_able) or (second and not second_able) or size + 1 + more > asked[MOST_LEAVES]:
+            if (
+                more == 0
+                or (first and not first_able)
+                or (second and not second_able)
+                or size + 1 + more > asked[MOST_LEAVES]
+            ):
                 continue
             if used & PROGRESS and ways == 0 and gain <= numbers[LAM]:
                 continue
-            if used & SUPPORT and not first and worth_of(data, numbers, leaves.p[a], leaves.n[a], False) <= numbers[LAM]:
+            if (
+                used & SUPPORT
+                and not first
+                and worth_of(data, numbers, leaves.p[a], leaves.n[a], False) <= numbers[LAM]
+            ):
                 continue
-            if used & SUPPORT and not second and worth_of(data, numbers, leaves.p[b], leaves.n[b], False) <= numbers[LAM]:
+            if (
+                used & SUPPORT
+                and not second
+                and worth_of(data, numbers, leaves.p[b], leaves.n[b], False) <= numbers[LAM]
+            ):
                 continue
             with_children(leaves, room, size, zero + first * SPLIT, other + second * SPLIT)
-            consider(data, leaves, sets, room, state, numbers, asked, (s, x, f), size + 1, more, value, sets.bound[s])
+            consider(
+                data,
+                leaves,
+                sets,
+                room,
+                state,
+                numbers,
+                asked,
+                (s, x, f),
+                size + 1,
+                more,
+                value,
+                sets.bound[s],
+            )
 
 
 @jit(inner=True, borrow=True)
@@ -271,16 +374,36 @@ def chosen(leaves, sets, s):
 @jit(inner=True, borrow=True)
 def room_for_sets(data, sets, state, size):
     new = 4 * data.mask.shape[1]
-    return state[STATES] + new <= sets.key.shape[0] and state[ITEMS] + new * (size + 1) <= sets.item.shape[0]
+    return (
+        state[STATES] + new <= sets.key.shape[0]
+        and state[ITEMS] + new * (size + 1) <= sets.item.shape[0]
+    )
 
 
 @jit(borrow=True)
 def begin(data, leaves, sets, room, state, numbers, asked):
-    """The set of one leaf that must be divided enters the queue, where trees of more than a leaf can be better."""
+    """The set of one leaf that must be divided enters the queue, where trees of more than a leaf
+    can be better.
+    """
     room.item[0] = SPLIT
-    if asked[MOST_LEAVES] > 1 and may_split(data, leaves, room, np.int64(0), numbers, asked, np.int64(0), np.int64(0)):
+    if asked[MOST_LEAVES] > 1 and may_split(
+        data, leaves, room, np.int64(0), numbers, asked, np.int64(0), np.int64(0)
+    ):
         least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - numbers[THETA] / numbers[UNIT]
-        consider(data, leaves, sets, room, state, numbers, asked, (NONE, NONE, NONE), np.int64(1), np.int64(1), numbers[BEST], least)
+        consider(
+            data,
+            leaves,
+            sets,
+            room,
+            state,
+            numbers,
+            asked,
+            (NONE, NONE, NONE),
+            np.int64(1),
+            np.int64(1),
+            numbers[BEST],
+            least,
+        )
 
 
 @jit(borrow=True)
@@ -304,7 +427,16 @@ def search(data, leaves, sets, sums, room, state, numbers, asked):
         start = leaves.start[leaf & LEAF]
         for at in range(start, start + 2 * n_tests if lookahead else start):
             if leaves.child[at] >= 0:
-                ended = look_ahead(data, leaves, sums, state, numbers, asked[LEAST_ROWS], leaves.child[at], lookahead)
+                ended = look_ahead(
+                    data,
+                    leaves,
+                    sums,
+                    state,
+                    numbers,
+                    asked[LEAST_ROWS],
+                    leaves.child[at],
+                    lookahead,
+                )
                 if ended != FINISHED:
                     return ended
         pop(sets, state)

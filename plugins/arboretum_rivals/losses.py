@@ -1,4 +1,6 @@
-"""Losses of two classes as a search over sets of leaves reads them, by (FP, FN) or by an area; and sums over leaves that are below them."""
+"""Losses of two classes as a search over sets of leaves reads them, by (FP, FN) or by an area;
+and sums over leaves that are below them.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +23,34 @@ RUNGS = 128
 
 
 def class_weights(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
-    """Of :func:`~arboretum_rivals.binary.read`: each object costs its weight where the answer is the other class."""
+    """Of :func:`~arboretum_rivals.binary.read`: each object costs its weight where the answer is
+    the other class.
+    """
     objects = problem.objects
     if objects.n_classes != 2:
-        raise CapabilityError(f"solver {solver} knows two classes, and there are {objects.n_classes}; use solver=gosdt, or gosdt_reference")
+        raise CapabilityError(
+            f"solver {solver} knows two classes, and there are {objects.n_classes}; use "
+            "solver=gosdt, or gosdt_reference"
+        )
     kinds, member = np.unique(objects.weight, return_inverse=True)
     unit = unit_of([decimal(one) for one in kinds])
     whole = [decimal(one) / unit for one in kinds]
     if sum(whole) * objects.n_objects >= 1 << 31:
-        raise CapabilityError(f"weights do not fit into 31 bits for solver {solver}; give them fewer digits")
+        raise CapabilityError(
+            f"weights do not fit into 31 bits for solver {solver}; give them fewer digits"
+        )
     weight = np.array([int(one) for one in whole], np.int64)[member.reshape(-1)]
     return np.stack([weight * objects.label, weight * (1 - objects.label)], axis=1), 0, unit
 
 
 @attrs.frozen(eq=False)
 class Loss:
-    """table : float64[N⁻ + 1, N⁺ + 1], the loss by FP and FN in whole units of weight; without entries: 1 − area.   theta, unit : up to which
-    rate of false positives area counts, and what it is divided by.   p, n : int64[groups], positives and negatives.   lam : λ.
+    """table : float64[N⁻ + 1, N⁺ + 1], the loss by FP and FN in whole units of weight; without
+    entries: 1 − area.
+
+    theta, unit : up to which rate of false positives area counts, and what it is divided by.
+    p, n : int64[groups], positives and negatives.
+    lam : λ.
     """
 
     table: np.ndarray
@@ -49,12 +62,21 @@ class Loss:
 
     @property
     def steps(self) -> tuple[float, float, float, float]:
-        """The greatest and the smallest that one FP more, one FN more adds: FP, FN, FP, FN; zeros for an area."""
-        most, least, few = [-np.inf] * 2, [np.inf] * 2, max(1, AT_ONCE // max(1, self.table.shape[1]))
+        """The greatest and the smallest that one FP more, one FN more adds: FP, FN, FP, FN;
+        zeros for an area.
+        """
+        most, least, few = (
+            [-np.inf] * 2,
+            [np.inf] * 2,
+            max(1, AT_ONCE // max(1, self.table.shape[1])),
+        )
         for start in range(0, len(self.table), few):
             for axis in (0, 1):
                 found = np.diff(self.table[start : start + few + 1], axis=axis)
-                most[axis], least[axis] = found.max(initial=most[axis]), found.min(initial=least[axis])
+                most[axis], least[axis] = (
+                    found.max(initial=most[axis]),
+                    found.min(initial=least[axis]),
+                )
         return tuple(float(one) if np.isfinite(one) else 0.0 for one in (*most, *least))
 
     @property
@@ -69,7 +91,9 @@ class Loss:
         return float(self.table[0, 0]) if self.table.size else 1.0 - self.theta / self.unit
 
     def labels(self, leaves: np.ndarray) -> np.ndarray:
-        """bool[leaves]: the best answers of leaves of so many (negatives, positives), as ``kernels_curves.labelled_loss`` finds them."""
+        """bool[leaves]: the best answers of leaves of so many (negatives, positives), as
+        ``kernels_curves.labelled_loss`` finds them.
+        """
         fronts = [np.where(np.arange(len(self.table)), np.iinfo(np.int64).max // 2, 0)]
         for n, p in leaves.tolist():
             yes = np.concatenate([np.full(n, fronts[-1].max()), fronts[-1][: len(fronts[-1]) - n]])
@@ -82,7 +106,8 @@ class Loss:
         return np.array(answers[::-1])
 
     def beside(self, leaves: np.ndarray, reach: float = 0.1) -> tuple[np.ndarray, float]:
-        """(pieces, const) of a sum over leaves that is never above R, and about R near a tree with these leaves.
+        """(pieces, const) of a sum over leaves that is never above R, and about R near a tree with
+        these leaves.
 
         leaves : int64[leaves, 2], negatives and positives.
         """
@@ -94,7 +119,11 @@ class Loss:
             x, y = max(0, min(x, negatives - right)), max(0, min(y, positives - up))
             a = (self.table[min(x + right, negatives), y] - self.table[x, y]) / right
             b = (self.table[x, min(y + up, positives)] - self.table[x, y]) / up
-            return (np.array([[b, a / b]]), b * positives + self.least) if b > 0 else (np.zeros((1, 2)), self.least)
+            return (
+                (np.array([[b, a / b]]), b * positives + self.least)
+                if b > 0
+                else (np.zeros((1, 2)), self.least)
+            )
         order = np.argsort(-leaves[:, 1] / leaves.sum(axis=1), kind="stable")
         n, p = leaves[order].T
         end = np.minimum(np.cumsum(n) / negatives, self.theta)
@@ -104,28 +133,41 @@ class Loss:
         const = 1.0 - float((slope * negatives / positives * width * middle).sum()) / self.unit
         return np.column_stack([width / (positives * self.unit), slope]), const
 
-    def most(self, pieces: np.ndarray, values: np.ndarray, leaves: int, step: int = 1) -> np.ndarray:
-        """float64[values]: the most that Σ_leaves (λ − g) may be for a tree of a lower value, of so many leaves at most; by a table.
+    def most(
+        self, pieces: np.ndarray, values: np.ndarray, leaves: int, step: int = 1
+    ) -> np.ndarray:
+        """float64[values]: the most that Σ_leaves (λ − g) may be for a tree of a lower value, of so
+        many leaves at most; by a table.
 
         step : of FP that are taken together, which makes it more.
         """
         (b, w), lam = pieces[0], self.lam
-        number = np.arange(1, 1 + (min(leaves, max(1, int((values.max() - self.least) / lam))) if lam else 1))
+        number = np.arange(
+            1, 1 + (min(leaves, max(1, int((values.max() - self.least) / lam))) if lam else 1)
+        )
         room = values[:, None] - lam * number
         cost = np.full(room.shape, -np.inf)
         for x in range(0, len(self.table), step):
             fn = np.searchsorted(self.table[x], room) - 1
-            np.maximum(cost, np.where(fn >= 0, b * w * (x + step - 1) + b * fn + lam * number, -np.inf), out=cost)
+            np.maximum(
+                cost,
+                np.where(fn >= 0, b * w * (x + step - 1) + b * fn + lam * number, -np.inf),
+                out=cost,
+            )
         return cost.max(axis=1) - b * (self.table.shape[1] - 1)
 
     def ladder(self, pieces: np.ndarray, value: float, leaves: int) -> np.ndarray:
         """``kernels_leaves.Data.ladder``: rungs up to a value."""
         values = np.linspace(self.least, value, RUNGS)
-        return np.stack([values, self.most(pieces, values, leaves, 1 + len(self.table) // RUNGS) + STEP])
+        return np.stack(
+            [values, self.most(pieces, values, leaves, 1 + len(self.table) // RUNGS) + STEP]
+        )
 
 
 def loss_of(found: Binary, solver: str) -> Loss:
-    """The objective of a problem.  Raises CapabilityError for one without errors or a curve, not monotone, or of too much weight."""
+    """The objective of a problem.  Raises CapabilityError for one without errors or a curve, not
+    monotone, or of too much weight.
+    """
     objective, problem = found.problem.parts.objective, found.problem
     shape, (p, n) = shape_of(objective), found.cost.T
     if hasattr(objective, "classes_of"):
@@ -135,20 +177,33 @@ def loss_of(found: Binary, solver: str) -> Loss:
         return Loss(none, *objective.until(), p, n, objective.lam)
     positives, negatives, unit = int(p.sum()), int(n.sum()), float(found.unit)
     if (positives + 1) * (negatives + 1) > ENTRIES:
-        kept, other = f"solver {solver} keeps the loss of every (FP, FN), here {positives:,} · {negatives:,}", "gosdt" if shape is Shape.additive else "fronts"
-        raise CapabilityError(f"{kept}; use method={other}, or weights of fewer digits or fewer rows")
+        kept, other = (
+            f"solver {solver} keeps the loss of every (FP, FN), here {positives:,} · {negatives:,}",
+            "gosdt" if shape is Shape.additive else "fronts",
+        )
+        raise CapabilityError(
+            f"{kept}; use method={other}, or weights of fewer digits or fewer rows"
+        )
     fp, fn = np.arange(negatives + 1), np.arange(positives + 1)
     if shape is Shape.confusion:
         table = monotone_losses(objective, fp * unit, fn * unit, positives * unit, negatives * unit)
     elif hasattr(objective, "factors"):
-        factor, errors = objective.factors([negatives * found.unit, positives * found.unit]), objective.errors(2)
+        factor, errors = (
+            objective.factors([negatives * found.unit, positives * found.unit]),
+            objective.errors(2),
+        )
         per = [float(factor[y] * (errors[y][1 - y] - errors[y][y]) * found.unit) for y in (0, 1)]
         right = factor[0] * errors[0][0] * negatives + factor[1] * errors[1][1] * positives
         table = per[0] * fp[:, None] + per[1] * fn
         table += float(right * found.unit)
         if min(per) < 0:
-            raise CapabilityError(f"solver {solver} needs errors to cost no less than right answers; check objective.costs, or use solver=gosdt")
+            raise CapabilityError(
+                f"solver {solver} needs errors to cost no less than right answers; check "
+                "objective.costs, or use solver=gosdt"
+            )
     else:
         way_out = "use objective=accuracy, f_score or auc"
-        raise CapabilityError(f"solver {solver} minimises weighted errors, a loss of (FP, FN) or an area; {way_out}")
+        raise CapabilityError(
+            f"solver {solver} minimises weighted errors, a loss of (FP, FN) or an area; {way_out}"
+        )
     return Loss(table, 1.0, 1.0, p, n, objective.lam)

@@ -1,7 +1,8 @@
 """Sets of weighted rows as bits, so that sums of weights are counts of ones.
 
-Every lane (a class, say) and binary digit has words of its own: a row of weight 5 in a lane has a bit in its words of digit 0 and in those
-of digit 2.  A set is uint64[words] over all of them; Σ over digits 2^digit · ones is its weight in the lane.
+Every lane (a class, say) and binary digit has words of its own: a row of weight 5 in a lane has a
+bit in its words of digit 0 and in those of digit 2.  A set is uint64[words] over all of them; Σ
+over digits 2^digit · ones is its weight in the lane.
 """
 
 from __future__ import annotations
@@ -14,12 +15,19 @@ from arboretum.kernels.bits import popcount
 from arboretum.kernels.jit import jit
 
 Planes = namedtuple("Planes", "full bits lane shift start")
-"""full : uint64[words], the set of all rows.   bits : uint64[tests, words], those with outcome 1.   lane, shift : int64[blocks], the lane and
-the digit of each block of words.   start : int64[blocks + 1], its first word."""
+"""full : uint64[words], the set of all rows.
+
+bits : uint64[tests, words], those with outcome 1.
+lane, shift : int64[blocks], the lane and the digit of each block of words.
+start : int64[blocks + 1], its first word.
+"""
 
 
 def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
-    """outcome : bool[tests, rows].   weights : int64[rows, lanes], ≥ 0; a row without any is in no set."""
+    """outcome : bool[tests, rows].
+
+    weights : int64[rows, lanes], ≥ 0; a row without any is in no set.
+    """
     places, full, lane, shift, words = [], [], [], [], []
     for c in range(weights.shape[1]):
         for digit in range(int(weights[:, c].max(initial=0)).bit_length()):
@@ -32,12 +40,21 @@ def planes_of(outcome: np.ndarray, weights: np.ndarray) -> Planes:
                 lane.append(c)
                 shift.append(digit)
                 words.append(len(held) // 64)
-    place, held = (np.concatenate([*found, np.zeros(0, kind)]).astype(kind) for found, kind in ((places, np.int64), (full, bool)))
+    place, held = (
+        np.concatenate([*found, np.zeros(0, kind)]).astype(kind)
+        for found, kind in ((places, np.int64), (full, bool))
+    )
     bits = np.empty((len(outcome), len(held) // 8), np.uint8)
     for row, into in zip(outcome, bits, strict=True):
         into[:] = np.packbits(row[place] & held, bitorder="little")
     whole = np.packbits(held, bitorder="little").view(np.uint64)
-    return Planes(whole, bits.view(np.uint64), np.array(lane, np.int64), np.array(shift, np.int64), np.cumsum([0, *words]))
+    return Planes(
+        whole,
+        bits.view(np.uint64),
+        np.array(lane, np.int64),
+        np.array(shift, np.int64),
+        np.cumsum([0, *words]),
+    )
 
 
 @jit(inline=True, borrow=True)

@@ -1,4 +1,6 @@
-"""The printed algorithms once more, in plain Python on sets of rows as integers: the slow truth of this plugin's kernels."""
+"""The printed algorithms once more, in plain Python on sets of rows as integers: the slow truth
+of this plugin's kernels.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,12 @@ from typing import Any
 
 
 class Vertex:
-    """A subproblem.   lower, upper : its bounds.   base : Algorithm 3's, what its leaf costs.   parents : supports whose split it comes from."""
+    """A subproblem.
+
+    lower, upper : its bounds.
+    base : Algorithm 3's, what its leaf costs.
+    parents : supports whose split it comes from.
+    """
 
     def __init__(self, lower: int, upper: int) -> None:
         self.lower, self.upper, self.base, self.parents = lower, upper, upper, []
@@ -18,11 +25,21 @@ class Vertex:
 class PrintedGosdt:
     """Algorithms 1 to 6 on groups of rows.
 
-    tests : of each the groups with outcome 1, as the bits of an integer.   cost[u][k] : of group u where its leaf says k.   leaf : λ.
-    key : (vertex, support, pushes so far) → place in the queue, the least first.   high : whether parents go to its head.
+    tests : of each the groups with outcome 1, as the bits of an integer.   cost[u][k] : of group u
+        where its leaf says k.
+    leaf : λ.
+    key : (vertex, support, pushes so far) → place in the queue, the least first.
+    high : whether parents go to its head.
     """
 
-    def __init__(self, tests: Sequence[int], cost: Sequence[Sequence[int]], leaf: int, key: Callable[[Vertex, int, int], float], high: bool = True):
+    def __init__(
+        self,
+        tests: Sequence[int],
+        cost: Sequence[Sequence[int]],
+        leaf: int,
+        key: Callable[[Vertex, int, int], float],
+        high: bool = True,
+    ):
         self.tests, self.cost, self.leaf, self.key, self.high = tests, cost, leaf, key, high
         self.root, self.graph, self.queue, self.waiting = (1 << len(cost)) - 1, {}, [], {}
         self.pushes = self.iterations = 0
@@ -77,7 +94,10 @@ class PrintedGosdt:
 
     def upper(self, support: int) -> tuple[int, int]:
         """Algorithm 3: what a leaf costs, and its label."""
-        return min((sum(self.cost[u][k] for u in self.groups(support)) + self.leaf, k) for k in range(len(self.cost[0])))
+        return min(
+            (sum(self.cost[u][k] for u in self.groups(support)) + self.leaf, k)
+            for k in range(len(self.cost[0]))
+        )
 
     def splits(self, support: int) -> Iterator[tuple[int, int]]:
         """Algorithm 5."""
@@ -90,11 +110,18 @@ class PrintedGosdt:
         (base, label), best, test = self.upper(support), math.inf, -1
         for t, one in enumerate(self.tests):
             parts = support & ~one, support & one
-            if all(part in self.graph for part in parts) and sum(self.graph[part].upper for part in parts) < best:
+            if (
+                all(part in self.graph for part in parts)
+                and sum(self.graph[part].upper for part in parts) < best
+            ):
                 best, test = sum(self.graph[part].upper for part in parts), t
         if base <= best:
             return label
-        return test, self.extract(support & ~self.tests[test]), self.extract(support & self.tests[test])
+        return (
+            test,
+            self.extract(support & ~self.tests[test]),
+            self.extract(support & self.tests[test]),
+        )
 
     def push(self, support: int, high: bool = False) -> None:
         """A support that waits already keeps its place, unless the new key is earlier."""

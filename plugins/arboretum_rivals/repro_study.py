@@ -1,4 +1,6 @@
-"""What the chapters of the reproduction share: the paper's numbers, tables as the authors encode them, and timed runs that are replayed."""
+"""What the chapters of the reproduction share: the paper's numbers, tables as the authors encode
+them, and timed runs that are replayed.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,35 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, ConfigError, Context, Family, House, Problem, Solution, Status, Table, Tree, VerificationError
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    ConfigError,
+    Context,
+    Family,
+    House,
+    Problem,
+    Solution,
+    Status,
+    Table,
+    Tree,
+    VerificationError,
+)
 
 MEMORY = 1_000_000_000
 """Bytes that a run may take."""
 CALLED = {
-    "gosdt_reference": "GOSDT as printed", "gosdt": "GOSDT, certified", "pygosdt": "PyGOSDT", "osdt": "OSDT", "dl85": "DL8.5",
-    "dl8": "DL8", "binoct": "BinOCT", "cart": "CART", "optimal_subtree": "optimal subtree of CART", "rank": "rank, with a bound of ours",
-}  # fmt: skip
+    "gosdt_reference": "GOSDT as printed",
+    "gosdt": "GOSDT, certified",
+    "pygosdt": "PyGOSDT",
+    "osdt": "OSDT",
+    "dl85": "DL8.5",
+    "dl8": "DL8",
+    "binoct": "BinOCT",
+    "cart": "CART",
+    "optimal_subtree": "optimal subtree of CART",
+    "rank": "rank, with a bound of ours",
+}
 """Method → its name in figures."""
 COLOURS = {name: number for number, name in enumerate(CALLED)}
 PENALISED = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt")
@@ -32,7 +55,9 @@ OURS = ("gosdt", "rank")
 
 @lru_cache(maxsize=1)
 def published() -> Mapping[str, Any]:
-    """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth`` and depths 1 and 3 of Figure 1: proven elsewhere."""
+    """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth``
+    and depths 1 and 3 of Figure 1: proven elsewhere.
+    """
     return json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
@@ -40,7 +65,10 @@ def choices_of(method: str) -> dict[str, str]:
     """What a run chooses for it."""
     solver = "rank" if method == "pygosdt" else method
     exact = {"method": "exact", "solver": solver, "objective": "accuracy", "stopping": "standard"}
-    return {"cart": {"method": "cart"}, "optimal_subtree": {"method": "cart", "pruner": "optimal_subtree"}}.get(method, exact)
+    return {
+        "cart": {"method": "cart"},
+        "optimal_subtree": {"method": "cart", "pruner": "optimal_subtree"},
+    }.get(method, exact)
 
 
 def there(house: House, method: str) -> bool:
@@ -60,24 +88,33 @@ def loaded(house: House, dataset: str) -> Table:
 
 @lru_cache(maxsize=4)
 def released(house: House, dataset: str) -> Table:
-    """A data set of categories as in the authors' files: a column of two values per category, the last category of each attribute left out."""
+    """A data set of categories as in the authors' files: a column of two values per category,
+    the last category of each attribute left out.
+    """
     return binary(loaded(house, dataset))
 
 
 def binary(table: Table) -> Table:
-    """The same with a column of two values per category but the last; columns of two values that are "0" and "1" stay as they are."""
+    """The same with a column of two values per category but the last; columns of two values that
+    are "0" and "1" stay as they are.
+    """
     columns = []
     for column in table.columns:
         if column.categories == ("0", "1"):
             columns.append(column)
         else:
-            columns += [_bit(f"{column.name} is {value}", column.values == k) for k, value in enumerate(column.categories[:-1])]
+            columns += [
+                _bit(f"{column.name} is {value}", column.values == k)
+                for k, value in enumerate(column.categories[:-1])
+            ]
     return attrs.evolve(table, columns=tuple(columns))
 
 
 def of_bits(table: Table, bits: np.ndarray, names: Sequence[str]) -> Table:
     """A table with the same classes.   bits : bool[columns, rows]."""
-    return attrs.evolve(table, columns=tuple(_bit(name, one) for name, one in zip(names, bits, strict=True)))
+    return attrs.evolve(
+        table, columns=tuple(_bit(name, one) for name, one in zip(names, bits, strict=True))
+    )
 
 
 def _bit(name: str, holds: np.ndarray) -> Column:
@@ -88,7 +125,9 @@ def _bit(name: str, holds: np.ndarray) -> Column:
 def bits_of(house: House, dataset: str) -> tuple[np.ndarray, list[str]]:
     """All tests of a data set, by column, then threshold: bool[tests, rows] and what each asks."""
     table = loaded(house, dataset)
-    objects = house.component("encoder", "midpoints").encode(table, table, raw_thresholds=False, seed=0)
+    objects = house.component("encoder", "midpoints").encode(
+        table, table, raw_thresholds=False, seed=0
+    )
     bits, names = [], []
     for f, feature in enumerate(objects.features):
         code = objects.codes[objects.object_of_row, f].astype(np.int64)
@@ -99,17 +138,23 @@ def bits_of(house: House, dataset: str) -> tuple[np.ndarray, list[str]]:
 
 
 def fold_of(table: Table, fold: int, folds: int = 5) -> tuple[Table, Table]:
-    """Rows that teach and rows that test: contiguous stretches, the first ones a row longer where they are not equal."""
+    """Rows that teach and rows that test: contiguous stretches, the first ones a row longer
+    where they are not equal.
+    """
     parts = np.array_split(np.arange(table.n_rows), folds)
-    return table.take(np.concatenate([part for k, part in enumerate(parts) if k != fold])), table.take(parts[fold])
+    return table.take(
+        np.concatenate([part for k, part in enumerate(parts) if k != fold])
+    ), table.take(parts[fold])
 
 
 @attrs.frozen(eq=False)
 class Run:
     """What a method found on a table.
 
-    errors : rows of its training table that the tree has wrong, replayed.   work : sets, itemsets or iterations that it looked at.
-    value, bound : of the objective; NaN for greedy methods.   curve : (seconds, bound, value).
+    errors : rows of its training table that the tree has wrong, replayed.
+    work : sets, itemsets or iterations that it looked at.
+    value, bound : of the objective; NaN for greedy methods.
+    curve : (seconds, bound, value).
     """
 
     tree: Tree
@@ -125,22 +170,35 @@ class Run:
 
 
 def run(
-    house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, seconds: float = 20.0,
-    encoder: Mapping[str, Any] | None = None, **choices: Any,
-) -> Run:  # fmt: skip
-    """One run on all rows of a table, its kernels loaded before the clock starts; its tree and its value are found again by replaying it.
+    house: House,
+    table: Table,
+    method: str,
+    values: Mapping[str, Any] | None = None,
+    seconds: float = 20.0,
+    encoder: Mapping[str, Any] | None = None,
+    **choices: Any,
+) -> Run:
+    """One run on all rows of a table, its kernels loaded before the clock starts; its tree and its
+    value are found again by replaying it.
 
-    encoder : its fields.   Raises VerificationError where the tree says something else than its rows do.
+    encoder : its fields.   Raises VerificationError where the tree says something else than its
+        rows do.
     """
-    fields = {f"encoder.{name}": value for name, value in (encoder or {}).items()} | AS_PRINTED.get(method, {})
-    parts = house.parts({**choices_of(method), "encoder": "tests", **choices}, {**fields, **(values or {})})
+    fields = {f"encoder.{name}": value for name, value in (encoder or {}).items()} | AS_PRINTED.get(
+        method, {}
+    )
+    parts = house.parts(
+        {**choices_of(method), "encoder": "tests", **choices}, {**fields, **(values or {})}
+    )
     objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)
     problem, heard = Problem(objects, parts.cost.price_list(objects, 0), parts), []
     if hasattr(parts.method, "warm_up"):
         parts.method.warm_up(problem, Context(deadline=time.monotonic() + 60.0))
     start = time.perf_counter()
     context = Context(
-        deadline=time.monotonic() + seconds, memory_bytes=MEMORY, proven=lambda low, up: heard.append((time.perf_counter() - start, low, up))
+        deadline=time.monotonic() + seconds,
+        memory_bytes=MEMORY,
+        proven=lambda low, up: heard.append((time.perf_counter() - start, low, up)),
     )
     solution = parts.method.fit(problem, context)
     spent = time.perf_counter() - start
@@ -152,14 +210,48 @@ def run(
     return _replayed(solution, tree, problem, table, (spent, heard))
 
 
-def _replayed(solution: Solution, tree: Tree, problem: Problem, table: Table, clock: tuple[float, list[tuple[float, float, float]]]) -> Run:
-    errors, objective = int((tree.predict(table) != table.target.codes).sum()), problem.parts.objective
+def _replayed(
+    solution: Solution,
+    tree: Tree,
+    problem: Problem,
+    table: Table,
+    clock: tuple[float, list[tuple[float, float, float]]],
+) -> Run:
+    errors, objective = (
+        int((tree.predict(table) != table.target.codes).sum()),
+        problem.parts.objective,
+    )
     if objective is None or problem.parts.solver is None:
-        return Run(tree, errors, tree.n_leaves, clock[0], True, solution.subproblems, float("nan"), float("nan"), {}, ())
+        return Run(
+            tree,
+            errors,
+            tree.n_leaves,
+            clock[0],
+            True,
+            solution.subproblems,
+            float("nan"),
+            float("nan"),
+            {},
+            (),
+        )
     value = float(objective.value(tree, problem))
     plain = objective.name == "accuracy" and table.weights is None
     told = errors / table.n_rows + objective.lam * tree.n_leaves
     if abs(value - solution.value) > 1e-9 or (plain and abs(value - told) > 1e-9):
-        raise VerificationError(f"verification failed: the value is {solution.value:g}, of the tree {value:g}, by its rows {told:g}")
+        raise VerificationError(
+            f"verification failed: the value is {solution.value:g}, of the tree {value:g}, "
+            f"by its rows {told:g}"
+        )
     finished = solution.status is Status.optimal
-    return Run(tree, errors, tree.n_leaves, clock[0], finished, solution.subproblems, value, solution.lower_bound, solution.details, clock[1])
+    return Run(
+        tree,
+        errors,
+        tree.n_leaves,
+        clock[0],
+        finished,
+        solution.subproblems,
+        value,
+        solution.lower_bound,
+        solution.details,
+        clock[1],
+    )

@@ -1,4 +1,6 @@
-"""Optimal trees of monk1, monk2 and tic-tac-toe beside those of BinOCT and DL8.5 (Figures 19 to 21), and a dependency graph (Figure 10)."""
+"""Optimal trees of monk1, monk2 and tic-tac-toe beside those of BinOCT and DL8.5 (Figures 19 to
+21), and a dependency graph (Figure 10).
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ from arboretum_rivals.repro_study import CALLED, binary, loaded, published, rele
 DATA = {"monk1": 3, "monk2": 3, "tic-tac-toe": 4}
 """Data set → depth of the trees of BinOCT and DL8.5."""
 OURS = {
-    "monk1": {"objective.lam": 0.025}, "monk2": {"objective.lam": 0.015},
+    "monk1": {"objective.lam": 0.025},
+    "monk2": {"objective.lam": 0.015},
     "tic-tac-toe": {"objective.lam": 0.0001, "stopping.standard.max_leaves": 16},
-}  # fmt: skip
+}
 """What gives GOSDT as many leaves as the figures have: 8, 7 and 16."""
 LEAVES = {"monk1": 8, "monk2": 7, "tic-tac-toe": 16}
 FIGURES = {"monk1": 19, "monk2": 20, "tic-tac-toe": 21}
@@ -28,14 +31,21 @@ GRAPH = {"dataset": "play-tennis", "lam": 0.1}
 
 def pieces(paper: Any) -> list[Piece]:
     own = [
-        Piece({"chapter": "trees", "dataset": name, "method": method, "seconds": paper.seconds}, 3.0 if method != "binoct" else 20.0)
-        for name in DATA if paper.wants(name) for method in METHODS
-    ]  # fmt: skip
+        Piece(
+            {"chapter": "trees", "dataset": name, "method": method, "seconds": paper.seconds},
+            3.0 if method != "binoct" else 20.0,
+        )
+        for name in DATA
+        if paper.wants(name)
+        for method in METHODS
+    ]
     return [Piece({"chapter": "trees", "figure": 10}, 0.5), *own]
 
 
 def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
-    """The tree as SVG, its leaves and errors; on a monk problem its rules, and how many rows of the whole domain it has wrong."""
+    """The tree as SVG, its leaves and errors; on a monk problem its rules, and how many rows of
+    the whole domain it has wrong.
+    """
     if "figure" in key:
         return _graph(house)
     name, method = key["dataset"], key["method"]
@@ -45,17 +55,33 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     held = {"stopping.standard.max_depth": DATA[name], "objective.lam": 0.0}
     found = run(house, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
     title = f"{CALLED[method]}: {name}, {found.errors} of {table.n_rows} rows wrong"
-    told = {"errors": found.errors, "rows": table.n_rows, "leaves": found.leaves, "proven": found.finished, "svg": found.tree.to_svg(title=title)}
+    told = {
+        "errors": found.errors,
+        "rows": table.n_rows,
+        "leaves": found.leaves,
+        "proven": found.finished,
+        "svg": found.tree.to_svg(title=title),
+    }
     if name.startswith("monk"):
         told |= _against_concept(found.tree, loaded(house, f"{name}-full"))
     return told
 
 
 def _against_concept(tree: Tree, whole: Table) -> dict[str, Any]:
-    """rules : the leaves that say 1;  wrong : rows of the domain, as their values, that differ from the concept."""
+    """rules : the leaves that say 1;  wrong : rows of the domain, as their values, that differ
+    from the concept.
+    """
     said = tree.predict(binary(whole))
-    rows = [[column.categories[column.values[i]] for column in whole.columns] for i in (said != whole.target.codes).nonzero()[0]]
-    return {"domain": whole.n_rows, "wrong": rows, "rules": rules(tree, whole), "columns": [column.name for column in whole.columns]}
+    rows = [
+        [column.categories[column.values[i]] for column in whole.columns]
+        for i in (said != whole.target.codes).nonzero()[0]
+    ]
+    return {
+        "domain": whole.n_rows,
+        "wrong": rows,
+        "rules": rules(tree, whole),
+        "columns": [column.name for column in whole.columns],
+    }
 
 
 def rules(tree: Tree, whole: Table) -> list[str]:
@@ -70,8 +96,15 @@ def rules(tree: Tree, whole: Table) -> list[str]:
             attribute, _, value = asked.partition(" is ")
             holds = tree.rule(node).outcome_of({asked: "yes"}) == branch
             allowed[attribute] = [one for one in allowed[attribute] if (one == value) is holds]
-        limits = {column.name: allowed[column.name] for column in whole.columns if len(allowed[column.name]) < len(column.categories)}
-        found.append(" and ".join(f"{name} = {' or '.join(values)}" for name, values in limits.items()) or "always")
+        limits = {
+            column.name: allowed[column.name]
+            for column in whole.columns
+            if len(allowed[column.name]) < len(column.categories)
+        }
+        found.append(
+            " and ".join(f"{name} = {' or '.join(values)}" for name, values in limits.items())
+            or "always"
+        )
     return found
 
 
@@ -79,8 +112,17 @@ def _graph(house: House) -> dict[str, Any]:
     table = loaded(house, GRAPH["dataset"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.svg")
-        found = run(house, table, "gosdt_reference", {"objective.lam": GRAPH["lam"], "solver.graph": str(path)})
-        return {"svg": path.read_text(encoding="utf-8"), "sets": found.details["sets"], "iterations": found.details["iterations"]}
+        found = run(
+            house,
+            table,
+            "gosdt_reference",
+            {"objective.lam": GRAPH["lam"], "solver.graph": str(path)},
+        )
+        return {
+            "svg": path.read_text(encoding="utf-8"),
+            "sets": found.details["sets"],
+            "iterations": found.details["iterations"],
+        }
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
@@ -91,29 +133,84 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
             found.setdefault(key["dataset"], {})[key["method"]] = result
     parts = [_judged(name, found[name]) for name in DATA if found.get(name)]
     if graph:
-        told = f"Figure 10: the dependency graph of {GRAPH['dataset']} with λ = {GRAPH['lam']:g} has {graph[0]['sets']} sets after {graph[0]['iterations']} iterations."
-        parts.append(Judgement.of_chapter("Figure 10", GRAPH, {"sets": float(graph[0]["sets"])}, pictures={"figure_10": graph[0]["svg"]}, notes=[told]))
+        told = (
+            f"Figure 10: the dependency graph of {GRAPH['dataset']} with λ = {GRAPH['lam']:g} "
+            f"has {graph[0]['sets']} sets after {graph[0]['iterations']} iterations."
+        )
+        parts.append(
+            Judgement.of_chapter(
+                "Figure 10",
+                GRAPH,
+                {"sets": float(graph[0]["sets"])},
+                pictures={"figure_10": graph[0]["svg"]},
+                notes=[told],
+            )
+        )
     return Judgement.joined(parts)
 
 
 def _judged(name: str, own: Mapping[str, Any]) -> Judgement:
     figure, cells, claims = f"Figure {FIGURES[name]}", [], []
     correct = {method: one["rows"] - one["errors"] for method, one in own.items()}
-    told = "; ".join(f"{CALLED[m]}: {correct[m]} of {one['rows']} with {one['leaves']} leaves{'' if one['proven'] else ' (not proven)'}" for m, one in own.items())
+    told = "; ".join(
+        f"{CALLED[m]}: {correct[m]} of {one['rows']} with {one['leaves']} "
+        f"leaves{'' if one['proven'] else ' (not proven)'}"
+        for m, one in own.items()
+    )
     if "gosdt" in own:
-        cells.append(Cell.judged(figure, name, "leaves of GOSDT", LEAVES[name], own["gosdt"]["leaves"], 0.0))
+        cells.append(
+            Cell.judged(figure, name, "leaves of GOSDT", LEAVES[name], own["gosdt"]["leaves"], 0.0)
+        )
     if "dl85" in own and name == "monk1":
-        cells.append(Cell.judged(figure, name, "correct by the best tree of depth 3", published()["monk1_correct_by_depth"][2], correct["dl85"], 0.0, recomputed=True))
-    claims += {"monk1": _monk1, "monk2": _monk2, "tic-tac-toe": _tic_tac_toe}[name](own, correct, told)
-    rows = [[name, CALLED[m], one["leaves"], correct[m], one["rows"], len(one["wrong"]) if "wrong" in one else ""] for m, one in own.items()]
-    tables = {f"trees_{name}.csv": csv_text([["dataset", "method", "leaves", "correct", "rows", "wrong_in_the_domain"], *rows])}
+        cells.append(
+            Cell.judged(
+                figure,
+                name,
+                "correct by the best tree of depth 3",
+                published()["monk1_correct_by_depth"][2],
+                correct["dl85"],
+                0.0,
+                recomputed=True,
+            )
+        )
+    claims += {"monk1": _monk1, "monk2": _monk2, "tic-tac-toe": _tic_tac_toe}[name](
+        own, correct, told
+    )
+    rows = [
+        [
+            name,
+            CALLED[m],
+            one["leaves"],
+            correct[m],
+            one["rows"],
+            len(one["wrong"]) if "wrong" in one else "",
+        ]
+        for m, one in own.items()
+    ]
+    tables = {
+        f"trees_{name}.csv": csv_text(
+            [["dataset", "method", "leaves", "correct", "rows", "wrong_in_the_domain"], *rows]
+        )
+    }
     for method, one in own.items():
         if "rules" in one:
-            lines = [["rule_for_1", *one["columns"]], *([rule, *[""] * len(one["columns"])] for rule in one["rules"]), *(["wrong", *row] for row in one["wrong"])]
+            lines = [
+                ["rule_for_1", *one["columns"]],
+                *([rule, *[""] * len(one["columns"])] for rule in one["rules"]),
+                *(["wrong", *row] for row in one["wrong"]),
+            ]
             tables[f"rules_{name}_{method}.csv"] = csv_text(lines)
     metrics = {f"correct/{m}": float(value) for m, value in correct.items()}
     pictures = {f"figure_{FIGURES[name]}_{m}": one["svg"] for m, one in own.items()}
-    return Judgement.of_chapter(f"{figure}, {name}", {"dataset": name}, metrics, cells=cells, claims=claims, tables=tables, pictures=pictures)
+    return Judgement.of_chapter(
+        f"{figure}, {name}",
+        {"dataset": name},
+        metrics,
+        cells=cells,
+        claims=claims,
+        tables=tables,
+        pictures=pictures,
+    )
 
 
 def _monk1(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> list[Claim]:
@@ -122,22 +219,39 @@ def _monk1(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> lis
         one = own["gosdt"]
         claims.append(
             Claim.judged(
-                "Figure 19: GOSDT's tree of monk1 has 8 leaves, no error, and is the concept a1 = a2 or a5 = 1 on all 432 rows of the domain",
-                (one["leaves"], one["errors"], len(one["wrong"])) == (8, 0, 0), f"{one['errors']} errors, {len(one['wrong'])} of {one['domain']} wrong; {'; '.join(one['rules'])}",
+                "Figure 19: GOSDT's tree of monk1 has 8 leaves, no error, and is the concept "
+                "a1 = a2 or a5 = 1 on all 432 rows of the domain",
+                (one["leaves"], one["errors"], len(one["wrong"])) == (8, 0, 0),
+                f"{one['errors']} errors, {len(one['wrong'])} of {one['domain']} wrong; "
+                f"{'; '.join(one['rules'])}",
             )
-        )  # fmt: skip
+        )
     if "gosdt" in own and "binoct" in own:
         gain = (correct["gosdt"] - correct["binoct"]) / own["gosdt"]["rows"]
-        best = f"; an optimal tree of depth 3 has {correct['dl85']} right, so that 20 % is out of reach of it" if "dl85" in own else ""
-        claims.append(Claim.judged("I.9: GOSDT is 20 % more accurate than BinOCT on monk1, both with 8 leaves", round(100 * gain) >= 20, f"{gain:.1%} more; {told}{best}"))
+        best = (
+            f"; an optimal tree of depth 3 has {correct['dl85']} right, so that 20 % is out "
+            "of reach of it"
+            if "dl85" in own
+            else ""
+        )
+        claims.append(
+            Claim.judged(
+                "I.9: GOSDT is 20 % more accurate than BinOCT on monk1, both with 8 leaves",
+                round(100 * gain) >= 20,
+                f"{gain:.1%} more; {told}{best}",
+            )
+        )
         wrong = own["binoct"]["wrong"]
         shown = ", ".join("".join(row) for row in wrong[:12])
         claims.append(
             Claim.judged(
-                "I.9: BinOCT's model of monk1 is like the concept, with a few mismatches", 0 < len(wrong) <= FEW * own["binoct"]["domain"],
-                f"{len(wrong)} of {own['binoct']['domain']} rows differ (few: at most {FEW:.0%}), such as (a1 … a6) {shown}; rules: {'; '.join(own['binoct']['rules'])}",
+                "I.9: BinOCT's model of monk1 is like the concept, with a few mismatches",
+                0 < len(wrong) <= FEW * own["binoct"]["domain"],
+                f"{len(wrong)} of {own['binoct']['domain']} rows differ (few: at most "
+                f"{FEW:.0%}), such as (a1 … a6) {shown}; rules: "
+                f"{'; '.join(own['binoct']['rules'])}",
             )
-        )  # fmt: skip
+        )
     return claims
 
 
@@ -148,7 +262,13 @@ def _monk2(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> lis
     points = (correct["gosdt"] - correct["dl85"]) / own["gosdt"]["rows"]
     same = own["gosdt"]["leaves"] == own["dl85"]["leaves"] == LEAVES["monk2"]
     sentence = "I.9: GOSDT is 3 % more accurate than DL8.5 on monk2, both with 7 leaves"
-    return [Claim.judged(sentence, same and round(100 * gain) == 3, f"{gain:.1%} more rows right, {points:.1%} of all rows; {told}")]
+    return [
+        Claim.judged(
+            sentence,
+            same and round(100 * gain) == 3,
+            f"{gain:.1%} more rows right, {points:.1%} of all rows; {told}",
+        )
+    ]
 
 
 def _tic_tac_toe(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> list[Claim]:

@@ -1,4 +1,6 @@
-"""What the sentences about the house are checked on: source files, read as syntax trees and never imported."""
+"""What the sentences about the house are checked on: source files, read as syntax trees and
+never imported.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @attrs.frozen
 class Import:
-    """One import statement: what is imported where, and whether at module level (so at import) or later."""
+    """One import statement: what is imported where, and whether at module level (so at import)
+    or later.
+    """
 
     target: str
     line: int
@@ -36,12 +40,14 @@ class Module:
 
     @property
     def package(self) -> str:
-        """"arboretum" for the framework, the plugin's name for a plugin."""
+        """ "arboretum" for the framework, the plugin's name for a plugin."""
         return self.name.split(".")[0]
 
     @property
     def room(self) -> str:
-        """Folder or file directly under ``arboretum``: "engine", "errors", …; "" for the package itself."""
+        """Folder or file directly under ``arboretum``: "engine", "errors", …; "" for the package
+        itself.
+        """
         return self.name.split(".")[1] if "." in self.name else ""
 
     @cached_property
@@ -96,14 +102,20 @@ class House:
     def plugins(self) -> tuple[Module, ...]:
         """Modules of the first-party plugins, their tests excepted."""
         folders = sorted(path.parent.name for path in (self.root / "plugins").glob("*/__init__.py"))
-        return tuple(module for folder in folders for module in self._modules(self.root / "plugins", folder))
+        return tuple(
+            module for folder in folders for module in self._modules(self.root / "plugins", folder)
+        )
 
     @property
     def modules(self) -> tuple[Module, ...]:
         return self.framework + self.plugins
 
     def _modules(self, source: Path, package: str) -> tuple[Module, ...]:
-        paths = [p for p in sorted((source / package).rglob("*.py")) if "tests" not in p.relative_to(source).parts]
+        paths = [
+            p
+            for p in sorted((source / package).rglob("*.py"))
+            if "tests" not in p.relative_to(source).parts
+        ]
         return tuple(Module(path, self._name(path.relative_to(source))) for path in paths)
 
     @staticmethod
@@ -115,7 +127,13 @@ class House:
     def tracked(self) -> tuple[Path, ...]:
         """Every file that git tracks; skips the test where there is no git checkout."""
         try:
-            listed = subprocess.run(["git", "ls-files", "-z"], cwd=self.root, capture_output=True, check=True, timeout=60)
+            listed = subprocess.run(
+                ["git", "ls-files", "-z"],
+                cwd=self.root,
+                capture_output=True,
+                check=True,
+                timeout=60,
+            )
         except (OSError, subprocess.CalledProcessError):
             pytest.skip("not a git checkout: the tracked files are unknown")
         names = listed.stdout.decode().split("\0")

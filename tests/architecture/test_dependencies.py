@@ -9,7 +9,8 @@ EVERYONE_MAY = {"errors"}
 MAY_IMPORT = {
     "errors": set(),
     "lab": set(),
-    "model": {""},  # of the package its lazy names: Tree.to_text and its siblings ask it for what draws
+    # of the package its lazy names: Tree.to_text and its siblings ask it for what draws
+    "model": {""},
     "kernels": set(),
     "measure": {"model"},
     "report": {"model"},
@@ -20,11 +21,24 @@ MAY_IMPORT = {
     "proof": {"plugin", "interfaces", "model", "kernels"},
     "runs": {"plugin", "engine", "interfaces", "model"},
     "config": {"lab", "runs", "plugin", "engine", "interfaces", "model", "measure"},
-    "cli": {"lab", "config", "runs", "proof", "plugin", "engine", "interfaces", "model", "report", "measure"},
+    "cli": {
+        "lab",
+        "config",
+        "runs",
+        "proof",
+        "plugin",
+        "engine",
+        "interfaces",
+        "model",
+        "report",
+        "measure",
+    },
     "sklearn": {"plugin", "engine", "interfaces", "model"},
     "testing": {"api", "plugin", "engine", "interfaces", "model", "kernels"},
 }
-"""Room → rooms it may import; a new room needs a line here, so that its place is decided and not drifted into."""
+"""Room → rooms it may import; a new room needs a line here, so that its place is decided and not
+drifted into.
+"""
 
 OUTSIDE = {
     "hydra": {"config", "cli"},
@@ -38,12 +52,31 @@ OUTSIDE = {
 """Third-party package → rooms and plugins that may import it at all."""
 
 OUTSIDE_WAIVERS = {
-    ("framework/arboretum/engine/search/kernel_check.py", "numba"): "its count of allocations, to find a kernel that takes memory",
-    ("framework/arboretum/engine/search/compiled_criterion.py", "numba"): "its error class, to say in one line why a kernel does not compile",
+    (
+        "framework/arboretum/engine/search/kernel_check.py",
+        "numba",
+    ): "its count of allocations, to find a kernel that takes memory",
+    (
+        "framework/arboretum/engine/search/compiled_criterion.py",
+        "numba",
+    ): "its error class, to say in one line why a kernel does not compile",
 }
 """(file, package) → reason; only for imports inside functions."""
 
-HEAVY = ("numba", "mlflow", "sklearn", "pandas", "scipy", "scikit_posthocs", "matplotlib", "pyarrow", "hydra", "omegaconf", "optuna", "playwright")
+HEAVY = (
+    "numba",
+    "mlflow",
+    "sklearn",
+    "pandas",
+    "scipy",
+    "scikit_posthocs",
+    "matplotlib",
+    "pyarrow",
+    "hydra",
+    "omegaconf",
+    "optuna",
+    "playwright",
+)
 FOR_PLUGINS = ("arboretum.api", "arboretum.kernels", "arboretum.testing")
 
 
@@ -52,12 +85,15 @@ def test_every_room_of_the_framework_imports_only_what_lies_below_it(house):
     for module in house.framework:
         if not module.room:
             continue
-        assert module.room in MAY_IMPORT, f"{module.where}: the room {module.room!r} has no line in MAY_IMPORT"
+        assert module.room in MAY_IMPORT, (
+            f"{module.where}: the room {module.room!r} has no line in MAY_IMPORT"
+        )
         allowed = MAY_IMPORT[module.room] | EVERYONE_MAY | {module.room}
         for found in module.imports:
             top, _, rest = found.target.partition(".")
             room = rest.split(".")[0]
-            # the package itself is a place only for its version: "from arboretum import __version__"
+            # the package itself is a place only for its version: "from arboretum import
+            # __version__"
             if top == "arboretum" and room not in allowed | {"__version__"}:
                 wrong.append(f"{module.where}:{found.line} imports {found.target}")
     assert not wrong, "\n".join(wrong)
@@ -112,19 +148,32 @@ def test_each_third_party_package_has_its_room(house):
 
 
 def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
-    found = {module.where for module in house.modules for one in module.imports if one.target.startswith("hydra._internal")}
-    assert found == {"framework/arboretum/config/inside.py"}, "what a new Hydra moves is mended there"
+    found = {
+        module.where
+        for module in house.modules
+        for one in module.imports
+        if one.target.startswith("hydra._internal")
+    }
+    assert found == {"framework/arboretum/config/inside.py"}, (
+        "what a new Hydra moves is mended there"
+    )
 
 
 LOADED_LATE = {
-    "numba": lambda m: m.room == "kernels" or m.path.name == "kernels.py" or m.path.stem.endswith("lanes"),
+    "numba": lambda m: (
+        m.room == "kernels" or m.path.name == "kernels.py" or m.path.stem.endswith("lanes")
+    ),
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
     "omegaconf": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",
-    "mlflow": lambda m: m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py", "page.py"),
+    "mlflow": lambda m: (
+        m.package == "arboretum_mlflow" and m.path.name in ("writer.py", "schema.py", "page.py")
+    ),
     "hypothesis": lambda m: m.room == "testing",
 }
-"""Package → modules that need it throughout, and are themselves imported only when they are needed (test_start holds it)."""
+"""Package → modules that need it throughout, and are themselves imported only when they are
+needed (test_start holds it).
+"""
 
 
 def test_heavy_packages_are_imported_inside_functions_or_by_modules_that_are_loaded_late(house):
@@ -149,7 +198,9 @@ def test_what_is_for_testing_is_the_only_room_that_imports_pytest_or_hypothesis(
 
 
 def _imports_of(house) -> dict[str, set[str]]:
-    """Module → modules of the house that it imports, at whatever time; what is imported for type checking only left out."""
+    """Module → modules of the house that it imports, at whatever time; what is imported for type
+    checking only left out.
+    """
     names = {module.name for module in house.modules}
     found: dict[str, set[str]] = {}
     for module in house.modules:

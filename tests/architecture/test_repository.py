@@ -6,8 +6,29 @@ import re
 import tomllib
 
 # written in pieces, so that this file does not hold what it forbids
-MACHINE_PATHS = re.compile("|".join((r"(?<![\w.-])/" + r"work/", r"(?<![\w.-])/" + r"root/", r"(?<![\w.-])/" + r"Users/\w", r"(?<![\w.-])/" + r"home/\w", r"(?<![\w.-])/" + r"opt/\w", r"\.\./" + "shared")))
-REGISTRIES = re.compile("|".join(("pypi" + r"\.org", "python" + "hosted", "ana" + r"conda\.org", r"--(extra-)?index" + "-url", "--find" + "-links")))
+MACHINE_PATHS = re.compile(
+    "|".join(
+        (
+            r"(?<![\w.-])/" + r"work/",
+            r"(?<![\w.-])/" + r"root/",
+            r"(?<![\w.-])/" + r"Users/\w",
+            r"(?<![\w.-])/" + r"home/\w",
+            r"(?<![\w.-])/" + r"opt/\w",
+            r"\.\./" + "shared",
+        )
+    )
+)
+REGISTRIES = re.compile(
+    "|".join(
+        (
+            "pypi" + r"\.org",
+            "python" + "hosted",
+            "ana" + r"conda\.org",
+            r"--(extra-)?index" + "-url",
+            "--find" + "-links",
+        )
+    )
+)
 
 
 def _offences(house, pattern: re.Pattern[str]) -> list[str]:
@@ -59,8 +80,14 @@ def _names(house) -> set[str]:
 
 def test_the_lock_file_pins_one_version_and_a_hash_of_everything(house):
     pins = _pins(house)
-    assert [line for line in pins if not re.match(r"[A-Za-z0-9_.-]+==[^\s;]+(\s*;.*)?$", line)] == []
-    assert [line for line, hashes in pins.items() if not all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", h) for h in hashes) or not hashes] == []
+    assert [
+        line for line in pins if not re.match(r"[A-Za-z0-9_.-]+==[^\s;]+(\s*;.*)?$", line)
+    ] == []
+    assert [
+        line
+        for line, hashes in pins.items()
+        if not all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", h) for h in hashes) or not hashes
+    ] == []
     assert len(_names(house)) == len(pins), "one set of pins serves every version of Python"
 
 

@@ -11,9 +11,26 @@ import pytest
 
 pytestmark = pytest.mark.caches
 
-HEAVY = ("numba", "mlflow", "sklearn", "hydra", "omegaconf", "pandas", "scipy", "matplotlib", "optuna", "sqlite3", "ssl")
-"""What a start does without: `arboretum plugins` is to answer in half a second, and modules are counted, not seconds."""
-LIGHT_MODULES = "arboretum, arboretum.api, arboretum.interfaces.hooks, arboretum.testing, arboretum.plugin.discovery"
+HEAVY = (
+    "numba",
+    "mlflow",
+    "sklearn",
+    "hydra",
+    "omegaconf",
+    "pandas",
+    "scipy",
+    "matplotlib",
+    "optuna",
+    "sqlite3",
+    "ssl",
+)
+"""What a start does without: `arboretum plugins` is to answer in half a second, and modules are
+counted, not seconds.
+"""
+LIGHT_MODULES = (
+    "arboretum, arboretum.api, arboretum.interfaces.hooks, arboretum.testing, "
+    "arboretum.plugin.discovery"
+)
 
 
 def _python(code: str, *, path: Path | None = None) -> str:
@@ -21,14 +38,21 @@ def _python(code: str, *, path: Path | None = None) -> str:
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def _loaded_after(code: str) -> list[str]:
-    return _python(f"{code}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])").split()
+    return _python(
+        f"{code}\nimport sys\nprint(*[m for m in {HEAVY!r} if m in sys.modules])"
+    ).split()
 
 
 def test_importing_the_package_and_the_api_loads_nothing_heavy():
@@ -36,19 +60,26 @@ def test_importing_the_package_and_the_api_loads_nothing_heavy():
 
 
 def test_discovering_every_plugin_loads_nothing_heavy_and_compiles_nothing():
-    code = "from arboretum.plugin.discovery import load_registry\nr = load_registry()\nassert not r.failures, r.failures"
+    code = (
+        "from arboretum.plugin.discovery import load_registry\nr = load_registry()\nassert not "
+        "r.failures, r.failures"
+    )
     assert _loaded_after(code) == []
 
 
 def test_the_verbs_that_only_tell_load_nothing_heavy():
     for arguments in (["plugins"], ["explain", "criterion.reduction"], ["--version"]):
         code = f"import contextlib, io\nfrom arboretum.cli.main import main\n"
-        code += f"with contextlib.redirect_stdout(io.StringIO()):\n    assert main({arguments!r}) == 0"
+        code += (
+            f"with contextlib.redirect_stdout(io.StringIO()):\n    assert main({arguments!r}) == 0"
+        )
         assert _loaded_after(code) == [], arguments
 
 
 def test_importing_any_kernel_module_compiles_nothing(house):
-    """Marking is all that a decorator does at import: no dispatcher holds a signature afterwards."""
+    """Marking is all that a decorator does at import: no dispatcher holds a signature
+    afterwards.
+    """
     names = [m.name for m in house.modules if m.room == "kernels" or "kernel" in m.path.stem]
     code = f"""
 import importlib, numba

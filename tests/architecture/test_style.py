@@ -11,7 +11,9 @@ MODULE_LINES = 700
 CONTRACT_LINES = 260
 FUNCTION_TOKENS = 750
 KERNEL_TOKENS = 1200
-"""Names, numbers, operators and strings, commas apart: what a reader reads, however wide the lines are."""
+"""Names, numbers, operators and strings, commas apart: what a reader reads, however wide the
+lines are.
+"""
 COUNTED = {tokenize.NAME, tokenize.NUMBER, tokenize.OP, tokenize.STRING}
 
 LONG_MODULES: dict[str, str] = {}
@@ -22,8 +24,12 @@ MOST_PARAMETERS = 12
 
 STATE = "the state of a search, an array a line, read from top to bottom"
 LONG_FUNCTIONS: dict[str, str] = {
-    "framework/arboretum/engine/search/shares.py:_competing": "from the tables of rows with a value to scores, each step from the one before",
-    "framework/arboretum/kernels/subtree.py:grow_subtree": "the loop of the engine in one kernel, in its order",
+    "framework/arboretum/engine/search/shares.py:_competing": (
+        "from the tables of rows with a value to scores, each step from the one before"
+    ),
+    "framework/arboretum/kernels/subtree.py:grow_subtree": (
+        "the loop of the engine in one kernel, in its order"
+    ),
     "plugins/arboretum_gosdt/intervals.py:_allocate": STATE,
     "plugins/arboretum_gosdt/regression.py:__init__": STATE,
     "plugins/arboretum_gosdt/sparse.py:__init__": STATE,
@@ -33,18 +39,51 @@ LONG_FUNCTIONS: dict[str, str] = {
 """"file:function" → why it is one piece although it is longer than the limit."""
 
 PRIVATE = {
-    ("framework/arboretum/cli/completion.py", "_query"): "Hydra's completion hands its words to its own shells' scripts alone",
-    ("framework/arboretum/engine/search/kernel_check.py", "_nrt_python"): "where numba's count of allocations is switched on",
-    ("framework/arboretum/kernels/function_pointers.py", "_getvalue"): "how numba's documentation builds a struct in an intrinsic",
-    ("framework/arboretum/kernels/stack_arrays.py", "_getvalue"): "how numba's documentation builds an array in an intrinsic",
-    ("framework/arboretum/sklearn.py", "_check_sample_weight"): "what scikit-learn asks its own estimators to call",
-    ("plugins/arboretum_mlflow/writer.py", "_tracking_client"): "the only way to its store, whose session makes a run one transaction",
-    ("plugins/arboretum_mlflow/schema.py", ""): "MLflow offers its migration as a command only; pinned and tested per version",
+    (
+        "framework/arboretum/cli/completion.py",
+        "_query",
+    ): "Hydra's completion hands its words to its own shells' scripts alone",
+    (
+        "framework/arboretum/engine/search/kernel_check.py",
+        "_nrt_python",
+    ): "where numba's count of allocations is switched on",
+    (
+        "framework/arboretum/kernels/function_pointers.py",
+        "_getvalue",
+    ): "how numba's documentation builds a struct in an intrinsic",
+    (
+        "framework/arboretum/kernels/stack_arrays.py",
+        "_getvalue",
+    ): "how numba's documentation builds an array in an intrinsic",
+    (
+        "framework/arboretum/sklearn.py",
+        "_check_sample_weight",
+    ): "what scikit-learn asks its own estimators to call",
+    (
+        "plugins/arboretum_mlflow/writer.py",
+        "_tracking_client",
+    ): "the only way to its store, whose session makes a run one transaction",
+    (
+        "plugins/arboretum_mlflow/schema.py",
+        "",
+    ): "MLflow offers its migration as a command only; pinned and tested per version",
 }
 """(file, name; "" for any) → why something private of another package is used."""
 PUBLIC_IN_SPITE_OF_THE_NAME = {"_exit", "_replace", "_asdict", "_fields", "_make"}
 
-MUTATORS = {"append", "add", "update", "setdefault", "extend", "insert", "pop", "clear", "remove", "discard", "popitem"}
+MUTATORS = {
+    "append",
+    "add",
+    "update",
+    "setdefault",
+    "extend",
+    "insert",
+    "pop",
+    "clear",
+    "remove",
+    "discard",
+    "popitem",
+}
 
 
 def _lines(module) -> int:
@@ -63,9 +102,13 @@ def test_no_module_is_named_utils_helpers_misc_or_common(house):
 
 
 def test_no_module_is_longer_than_a_reader_can_hold_unless_a_reason_is_given(house):
-    long = {module.where: _lines(module) for module in house.modules if _lines(module) > MODULE_LINES}
+    long = {
+        module.where: _lines(module) for module in house.modules if _lines(module) > MODULE_LINES
+    }
     assert {where: lines for where, lines in long.items() if where not in LONG_MODULES} == {}
-    assert [where for where in LONG_MODULES if where not in long] == [], "waivers that nobody needs any more"
+    assert [where for where in LONG_MODULES if where not in long] == [], (
+        "waivers that nobody needs any more"
+    )
 
 
 def test_every_contract_fits_on_a_few_screens(house):
@@ -80,7 +123,11 @@ def _is_kernel(module) -> bool:
 def _token_lines(module) -> list[int]:
     """The line of each token that counts."""
     text = io.StringIO(module.path.read_text(encoding="utf-8"))
-    return [token.start[0] for token in tokenize.generate_tokens(text.readline) if token.type in COUNTED and token.string != ","]
+    return [
+        token.start[0]
+        for token in tokenize.generate_tokens(text.readline)
+        if token.type in COUNTED and token.string != ","
+    ]
 
 
 def test_no_function_is_longer_than_a_reader_can_hold_unless_a_reason_is_given(house):
@@ -88,11 +135,15 @@ def test_no_function_is_longer_than_a_reader_can_hold_unless_a_reason_is_given(h
     for module in house.modules:
         kernel, lines = _is_kernel(module), _token_lines(module)
         for function in _functions(module):
-            size = bisect.bisect_right(lines, function.end_lineno) - bisect.bisect_left(lines, function.lineno)
+            size = bisect.bisect_right(lines, function.end_lineno) - bisect.bisect_left(
+                lines, function.lineno
+            )
             if size > (KERNEL_TOKENS if kernel else FUNCTION_TOKENS):
                 long[f"{module.where}:{function.name}"] = size
     assert {where: size for where, size in long.items() if where not in LONG_FUNCTIONS} == {}
-    assert [where for where in LONG_FUNCTIONS if where not in long] == [], "waivers that nobody needs any more"
+    assert [where for where in LONG_FUNCTIONS if where not in long] == [], (
+        "waivers that nobody needs any more"
+    )
 
 
 def test_no_function_takes_more_parameters_than_a_reader_can_hold(house):
@@ -101,18 +152,25 @@ def test_no_function_takes_more_parameters_than_a_reader_can_hold(house):
         for function in _functions(module):
             given = function.args
             taken = len(given.posonlyargs) + len(given.args) + len(given.kwonlyargs)
-            if taken > MOST_PARAMETERS and (module.name, function.name) != ("arboretum.sklearn", "__init__"):
+            if taken > MOST_PARAMETERS and (module.name, function.name) != (
+                "arboretum.sklearn",
+                "__init__",
+            ):
                 wide.add(f"{module.where}:{function.name}")
     assert sorted(wide) == [], "group them: a named tuple, a frozen class"
 
 
 def test_every_module_says_what_it_is_for(house):
-    silent = [m.where for m in house.modules if m.path.stat().st_size and not ast.get_docstring(m.tree)]
+    silent = [
+        m.where for m in house.modules if m.path.stat().st_size and not ast.get_docstring(m.tree)
+    ]
     assert not silent, "\n".join(silent)
 
 
 def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
-    """A name bound at module level is never mutated, and ``global`` does not occur: managers and registries are passed."""
+    """A name bound at module level is never mutated, and ``global`` does not occur: managers and
+    registries are passed.
+    """
     wrong = []
     for module in house.modules:
         names = {
@@ -132,15 +190,23 @@ def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
 
 
 def _bound_in(function: ast.AST) -> set[str]:
-    bound = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return bound | {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
+    bound = {
+        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return bound | {
+        argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)
+    }
 
 
 def _mutated(node: ast.AST) -> str | None:
     """Name of the container that a statement changes, if it changes one."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
         return getattr(node.value, "id", None)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in MUTATORS
+    ):
         return getattr(node.func.value, "id", None)
     return None
 
@@ -153,14 +219,29 @@ def test_nobody_reaches_into_what_is_private_to_another_module(house):
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
                 if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")):
-                    found.append((module.where, node.attr, f"{module.where}:{node.lineno} {ast.unparse(node)}"))
+                    found.append(
+                        (
+                            module.where,
+                            node.attr,
+                            f"{module.where}:{node.lineno} {ast.unparse(node)}",
+                        )
+                    )
             if isinstance(node, ast.ImportFrom):
                 names = [alias.name for alias in node.names if _is_private(alias.name)]
-                found += [(module.where, name, f"{module.where}:{node.lineno} imports {name}") for name in names]
-    wrong = [text for where, name, text in found if (where, name) not in PRIVATE and (where, "") not in PRIVATE]
+                found += [
+                    (module.where, name, f"{module.where}:{node.lineno} imports {name}")
+                    for name in names
+                ]
+    wrong = [
+        text
+        for where, name, text in found
+        if (where, name) not in PRIVATE and (where, "") not in PRIVATE
+    ]
     assert not wrong, "\n".join(wrong)
     used = {(where, name) for where, name, _ in found} | {(where, "") for where, _, _ in found}
-    assert [waiver for waiver in PRIVATE if waiver not in used] == [], "waivers that nobody needs any more"
+    assert [waiver for waiver in PRIVATE if waiver not in used] == [], (
+        "waivers that nobody needs any more"
+    )
 
 
 def _is_private(name: str) -> bool:
@@ -185,13 +266,24 @@ def test_no_exception_is_swallowed_in_silence(house):
     for module in house.modules:
         lines = module.path.read_text(encoding="utf-8").splitlines()
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ExceptHandler) and all(isinstance(s, ast.Pass | ast.Continue) for s in node.body):
-                if not any("#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)):
+            if isinstance(node, ast.ExceptHandler) and all(
+                isinstance(s, ast.Pass | ast.Continue) for s in node.body
+            ):
+                if not any(
+                    "#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)
+                ):
                     wrong.append(f"{module.where}:{node.lineno}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_nothing_that_matters_is_an_assert_which_python_leaves_out_when_it_optimises(house):
     """The suites of ``arboretum.testing`` are tests, run by pytest."""
-    asserts = [f"{m.where}:{node.lineno}" for m in house.modules for node in ast.walk(m.tree) if isinstance(node, ast.Assert)]
-    assert [where for where in asserts if not where.startswith("framework/arboretum/testing/")] == []
+    asserts = [
+        f"{m.where}:{node.lineno}"
+        for m in house.modules
+        for node in ast.walk(m.tree)
+        if isinstance(node, ast.Assert)
+    ]
+    assert [
+        where for where in asserts if not where.startswith("framework/arboretum/testing/")
+    ] == []

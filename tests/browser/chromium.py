@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -23,7 +25,9 @@ FLAGS = [
 NEEDED = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium on this machine (apt-get install chromium)"
+    ),
 ]
 """Marks of a module of tests."""
 
@@ -31,7 +35,9 @@ NEEDED = [
 @contextmanager
 def started() -> Iterator[Any]:
     """The browser."""
-    sync = pytest.importorskip("playwright.sync_api", reason="Python's playwright drives the browser")
+    sync = pytest.importorskip(
+        "playwright.sync_api", reason="Python's playwright drives the browser"
+    )
     with sync.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser

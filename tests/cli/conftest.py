@@ -122,8 +122,19 @@ class Result:
     def error(self) -> str:
         """The one line of an error; fails the test when stderr holds anything else."""
         # a slow machine may have said what it was doing before
-        beside = ("configurations checked", "loading data", "encoding", "opening tracker", "asking tracker", "starting the user interface")
-        lines = [line for line in self.err.splitlines() if not (line.startswith(beside) or re.match(r"\d+ of ", line))]
+        beside = (
+            "configurations checked",
+            "loading data",
+            "encoding",
+            "opening tracker",
+            "asking tracker",
+            "starting the user interface",
+        )
+        lines = [
+            line
+            for line in self.err.splitlines()
+            if not (line.startswith(beside) or re.match(r"\d+ of ", line))
+        ]
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err
         assert lines[0].startswith("arboretum: error: "), lines[0]
@@ -159,7 +170,9 @@ class Command:
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
 
-    def start(self, *argv: str, env: Mapping[str, str] | None = None, before: str = "") -> subprocess.Popen:
+    def start(
+        self, *argv: str, env: Mapping[str, str] | None = None, before: str = ""
+    ) -> subprocess.Popen:
         """Start it.   before : shell words that come first (ulimit …)."""
         command = [sys.executable, "-m", "arboretum.cli", *argv]
         if before:

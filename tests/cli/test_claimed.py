@@ -1,4 +1,6 @@
-"""A value that nothing recomputes is the solver's word, and the record, the terminal and the table of a sweep say so; a leaf left out is none."""
+"""A value that nothing recomputes is the solver's word, and the record, the terminal and the
+table of a sweep say so; a leaf left out is none.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,29 @@ class Hasty:
             value -= 0.01
         return Solution(tree, value, value, Status.optimal)
 '''
-RUN = ("run", "--plugin", "hasty.py", "dataset=file", "dataset.path=t.csv", "dataset.target=y", "split=none", "tracker=none",
-       "method=exact", "solver=hasty", "encoder=multiway")  # fmt: skip
+RUN = (
+    "run",
+    "--plugin",
+    "hasty.py",
+    "dataset=file",
+    "dataset.path=t.csv",
+    "dataset.target=y",
+    "split=none",
+    "tracker=none",
+    "method=exact",
+    "solver=hasty",
+    "encoder=multiway",
+)
 ONE = ("hydra.run.dir=kept",)
 
 
 @pytest.fixture
 def plugged(here):
     (here / "hasty.py").write_text(HASTY)
-    (here / "t.csv").write_text("a,b,y\n" + "".join(f"{i % 2},{i % 3},{'no' if i % 2 or i % 4 else 'yes'}\n" for i in range(24)))
+    (here / "t.csv").write_text(
+        "a,b,y\n"
+        + "".join(f"{i % 2},{i % 3},{'no' if i % 2 or i % 4 else 'yes'}\n" for i in range(24))
+    )
     return here
 
 
@@ -56,8 +72,13 @@ def test_a_solver_without_an_objective_only_claims(plugged, call):
 def test_with_an_objective_its_value_is_verified(plugged, call):
     done = call(*RUN, *ONE, "objective=accuracy")
     assert done.status == 0, done.err
-    assert json.loads((plugged / "kept" / "record.json").read_text())["solution"]["checked"] == "verified"
-    assert "optimal: value " in done.out and "proven bound" in done.out and "claimed" not in done.out
+    assert (
+        json.loads((plugged / "kept" / "record.json").read_text())["solution"]["checked"]
+        == "verified"
+    )
+    assert (
+        "optimal: value " in done.out and "proven bound" in done.out and "claimed" not in done.out
+    )
 
 
 def test_the_table_of_a_sweep_says_so(plugged, call):

@@ -36,7 +36,8 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
     values.pop("defaults", None)
     choice = f"{group}={name}" if group == "dataset" else f"+{group}={name}"
     data = [] if group == "dataset" else ["dataset=wine"]
-    composed = Loader(search_path(str(CONF)), load_registry()).load_run([*data, choice])  # refuses a key of no schema
+    # refuses a key of no schema
+    composed = Loader(search_path(str(CONF)), load_registry()).load_run([*data, choice])
     prefix = f"{group}." if group == "dataset" else ""
     base = [f"dataset={composed.dataset.name}", f"split={composed.split.name}"]
     plain = Loader(search_path(), load_registry()).load_run(base)
@@ -48,21 +49,42 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
 
 @pytest.mark.parametrize(
     ("experiment", "more", "runs"),
-    [("small_trees", ["dataset=iris"], 4), ("first_look", [], 18), ("admissible_functions", ["dataset=play-tennis"], 9)],
+    [
+        ("small_trees", ["dataset=iris"], 4),
+        ("first_look", [], 18),
+        ("admissible_functions", ["dataset=play-tennis"], 9),
+    ],
 )
 def test_an_experiment_is_one_word_on_the_command_line(experiment, more, runs, call):
-    result = call("run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none")
+    result = call(
+        "run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none"
+    )
     assert result.status == 0, result.err
     assert f"{runs} of {runs}" in result.out
 
 
 def test_pruners_and_rules_for_gaps_go_with_a_criterion_of_another_paper(call, here):
     draw = np.random.default_rng(0)
-    rows = [[f"{a:.1f}", "uvw"[b], "yes" if (a > 0.4) != (b == 1) else "no"] for a, b in zip(draw.random(80), draw.integers(3, size=80), strict=True)]
+    rows = [
+        [f"{a:.1f}", "uvw"[b], "yes" if (a > 0.4) != (b == 1) else "no"]
+        for a, b in zip(draw.random(80), draw.integers(3, size=80), strict=True)
+    ]
     for row in rows:
         row[:2] = ["" if draw.random() < 0.2 else value for value in row[:2]]
-    (here / "gaps.csv").write_text("\n".join([",".join(row) for row in [["a", "b", "class"], *rows]]))
-    words = ["+experiment=pruners_and_gaps", "dataset=file", "dataset.path=gaps.csv", "dataset.target=class", "-m", "tracker=none"]
+    (here / "gaps.csv").write_text(
+        "\n".join([",".join(row) for row in [["a", "b", "class"], *rows]])
+    )
+    words = [
+        "+experiment=pruners_and_gaps",
+        "dataset=file",
+        "dataset.path=gaps.csv",
+        "dataset.target=class",
+        "-m",
+        "tracker=none",
+    ]
     result = call("run", "--config-dir", str(CONF), *words)
     assert result.status == 0, result.err
-    assert "12 of 12" in result.out and all(rule in result.out for rule in ("fractional", "majority", "surrogates", "error_based", "m_estimate"))
+    assert "12 of 12" in result.out and all(
+        rule in result.out
+        for rule in ("fractional", "majority", "surrogates", "error_based", "m_estimate")
+    )

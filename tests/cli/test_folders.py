@@ -31,7 +31,16 @@ def test_the_same_run_again_may_replace_itself(toy, here):
 
 
 def test_a_run_refused_for_its_folder_is_no_failed_run_to_the_tracker(call, here):
-    arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "tracker=lines", "hydra.run.dir=r")
+    arguments = (
+        "run",
+        "--plugin",
+        "toy.py",
+        "--plugin",
+        "lines.py",
+        "dataset=toy",
+        "tracker=lines",
+        "hydra.run.dir=r",
+    )
     assert call(*arguments, "seed=1").status == 0
     assert call(*arguments, "seed=2").status == 1
     calls = [json.loads(line)["call"] for line in (here / "lines.jsonl").read_text().splitlines()]
@@ -79,7 +88,9 @@ def test_the_same_sweep_with_changed_code_keeps_the_old_runs_beside_the_new(toy,
 def test_a_sweep_that_grows_in_its_folder_loses_nothing_and_repeats_nothing(toy, here):
     assert toy("-m", "method=cart,random", "seed=1,2", "hydra.sweep.dir=s").status == 0
     before = {folder: read_run(folder).fingerprint for folder in run_folders(here / "s")}
-    result = toy("-m", "method=cart,random", "seed=1,2,3", "hydra.sweep.dir=s", "skip_finished=true")
+    result = toy(
+        "-m", "method=cart,random", "seed=1,2,3", "hydra.sweep.dir=s", "skip_finished=true"
+    )
     assert "6 of 6, 4 finished before" in result.out
     after = {folder: read_run(folder).fingerprint for folder in run_folders(here / "s")}
     assert before.items() <= after.items()

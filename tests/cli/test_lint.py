@@ -34,8 +34,24 @@ def test_one_impurity_is_told_with_axioms_claims_and_theorems(call):
     assert done.status == 0 and done.err == ""
     lines = done.out.splitlines()
     row = next(line for line in lines if line.startswith("monotone"))
-    assert row.split() == ["monotone", "broken", "6,948", "+", "0", "F(1,", "1)", ">", "F(2,", "1):", "1", ">", "0.918296"]
-    assert "  concave       true" in lines and any(line.startswith("  ● Zhang & Gionis 2023, Theorem 1: with coverages") for line in lines)
+    assert row.split() == [
+        "monotone",
+        "broken",
+        "6,948",
+        "+",
+        "0",
+        "F(1,",
+        "1)",
+        ">",
+        "F(2,",
+        "1):",
+        "1",
+        ">",
+        "0.918296",
+    ]
+    assert "  concave       true" in lines and any(
+        line.startswith("  ● Zhang & Gionis 2023, Theorem 1: with coverages") for line in lines
+    )
     assert any("Theorem 2.2: not known, as it is not monotone" in line for line in lines)
 
 
@@ -55,22 +71,36 @@ def test_a_false_claim_is_an_error_and_sets_the_status(call, here):
     (here / "boaster.py").write_text(FALSE)
     done = call("lint", "--plugin", "boaster.py", "impurity.boaster")
     assert done.status == 1
-    told = "impurity boaster declares admissible, but is not supermodular: F(1, 1) + F(1, 1) > F(0, 1) + F(2, 1): 1 + 1 > 0 + 1"
+    told = (
+        "impurity boaster declares admissible, but is not supermodular: F(1, 1) + F(1, 1) > F(0, "
+        "1) + F(2, 1): 1 + 1 > 0 + 1"
+    )
     assert done.error == told
-    assert "  concave              holds, as far as tried; declare 'concave'" in done.out.replace("hint  ", "      ")
+    assert "  concave              holds, as far as tried; declare 'concave'" in done.out.replace(
+        "hint  ", "      "
+    )
 
 
 def test_a_broken_contract_is_called_that(call, here):
-    (here / "boaster.py").write_text(FALSE.replace(', "admissible"', "").replace("np.maximum(", "-np.maximum("))
+    (here / "boaster.py").write_text(
+        FALSE.replace(', "admissible"', "").replace("np.maximum(", "-np.maximum(")
+    )
     done = call("lint", "--plugin", "boaster.py", "impurity.boaster")
-    assert done.status == 1 and done.error == "impurity boaster breaks its contract: it is not non-negative: 0 > F(1, 1): 0 > -1"
+    assert (
+        done.status == 1
+        and done.error
+        == "impurity boaster breaks its contract: it is not non-negative: 0 > F(1, 1): 0 > -1"
+    )
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["impurity.gin"], "unknown impurity 'gin'; did you mean 'gini'"),
-        (["criterion.reduction"], "unknown kind 'criterion'; known: coverage, impurity; say KIND.NAME"),
+        (
+            ["criterion.reduction"],
+            "unknown kind 'criterion'; known: coverage, impurity; say KIND.NAME",
+        ),
         (["impurity"], "impurity which? say impurity.NAME; known: absolute_error, "),
         (["order=1"], "order=… is a field of one component; name one"),
         (["impurity.gini", "order=1"], "unknown parameter 'order'"),

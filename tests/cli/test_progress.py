@@ -9,7 +9,15 @@ import time
 import attrs
 import pytest
 
-from arboretum.cli.progress import LINE_SECONDS, QUIET_SECONDS, Line, RunProgress, Watch, standing, waiting
+from arboretum.cli.progress import (
+    LINE_SECONDS,
+    QUIET_SECONDS,
+    Line,
+    RunProgress,
+    Watch,
+    standing,
+    waiting,
+)
 from arboretum.cli.terminal import duration
 from arboretum.runs.sweeps import DONE, FAILED, SKIPPED, Note
 
@@ -27,7 +35,9 @@ class Clock:
         return self.now
 
 
-def note(job: int, value: float | None = None, status: str = DONE, goal: str = "valid_error") -> Note:
+def note(
+    job: int, value: float | None = None, status: str = DONE, goal: str = "valid_error"
+) -> Note:
     return Note(job, status, f"seed={job}", goal=goal, value=value)
 
 
@@ -90,17 +100,35 @@ def test_waiting_is_told_once_it_takes_a_while_and_taken_away():
 
 
 def test_a_sweep_says_how_many_how_long_and_what_is_best():
-    notes = [note(0, 0.2), note(1, status=FAILED), note(2, 0.04), note(3, status=SKIPPED, value=0.5)]
-    assert standing(notes, 10, left=60.0) == "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
-    assert standing(notes, 10) == "4 of 10, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
-    assert standing([note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")], 2).endswith("0.9 seed=1")
-    assert standing([note(0, float("nan")), note(1, 0.5)], 2).endswith("best valid_error 0.5 seed=1")
+    notes = [
+        note(0, 0.2),
+        note(1, status=FAILED),
+        note(2, 0.04),
+        note(3, status=SKIPPED, value=0.5),
+    ]
+    assert (
+        standing(notes, 10, left=60.0)
+        == "4 of 10, 60 s left, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    )
+    assert (
+        standing(notes, 10) == "4 of 10, 1 failed, 1 finished before, best valid_error 0.04 seed=2"
+    )
+    assert standing(
+        [note(0, 0.2, goal="valid_accuracy"), note(1, 0.9, goal="valid_accuracy")], 2
+    ).endswith("0.9 seed=1")
+    assert standing([note(0, float("nan")), note(1, 0.5)], 2).endswith(
+        "best valid_error 0.5 seed=1"
+    )
     assert standing([], 2) == "0 of 2"
 
 
 def test_what_is_best_is_said_per_data_set():
     values = {"iris": (0.1, 0.04), "wine": (0.3, 0.2)}
-    notes = [attrs.evolve(note(i, v), dataset=name) for name, found in values.items() for i, v in enumerate(found)]
+    notes = [
+        attrs.evolve(note(i, v), dataset=name)
+        for name, found in values.items()
+        for i, v in enumerate(found)
+    ]
     assert standing(notes, 9) == "4 of 9, best valid_error 0.04 seed=1; valid_error 0.2 seed=1"
 
 
@@ -120,7 +148,14 @@ def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it(
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.042, "0.042 s"), (3.14, "3.1 s"), (37.4, "37 s"), (300, "5 min"), (7799, "2 h 10 min"), (3599, "1 h 00 min")],
+    [
+        (0.042, "0.042 s"),
+        (3.14, "3.1 s"),
+        (37.4, "37 s"),
+        (300, "5 min"),
+        (7799, "2 h 10 min"),
+        (3599, "1 h 00 min"),
+    ],
 )
 def test_durations_are_short_and_carry_over(seconds, text):
     assert duration(seconds) == text
@@ -128,10 +163,21 @@ def test_durations_are_short_and_carry_over(seconds, text):
 
 @pytest.mark.cold
 @pytest.mark.parametrize(
-    ("number", "status", "words"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")]
+    ("number", "status", "words"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "ended by SIGTERM")],
 )
-def test_a_signal_in_a_single_run_leaves_nothing_and_sets_the_status(number, status, words, command, here):
-    process = command.start("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker=none", "hydra.run.dir=r")
+def test_a_signal_in_a_single_run_leaves_nothing_and_sets_the_status(
+    number, status, words, command, here
+):
+    process = command.start(
+        "run",
+        "--plugin",
+        "toy.py",
+        "dataset=toy",
+        "dataset.seconds=30",
+        "tracker=none",
+        "hydra.run.dir=r",
+    )
     deadline = time.monotonic() + 60
     while not (here / "r").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -143,8 +189,21 @@ def test_a_signal_in_a_single_run_leaves_nothing_and_sets_the_status(number, sta
 
 
 def test_two_runs_at_once_into_one_folder_leave_one_whole_record(command, here):
-    arguments = ("run", "--plugin", "toy.py", "dataset=toy", "tracker=none", "hydra.run.dir=r", "seed=1")
+    arguments = (
+        "run",
+        "--plugin",
+        "toy.py",
+        "dataset=toy",
+        "tracker=none",
+        "hydra.run.dir=r",
+        "seed=1",
+    )
     results = [command.finish(process) for process in [command.start(*arguments) for _ in range(2)]]
     assert [result.status for result in results] == [0, 0], [result.err for result in results]
-    assert sorted(path.name for path in (here / "r").iterdir()) == ["record.json", "tree.json", "tree.svg", "tree.txt"]
+    assert sorted(path.name for path in (here / "r").iterdir()) == [
+        "record.json",
+        "tree.json",
+        "tree.svg",
+        "tree.txt",
+    ]
     assert "cart on toy" in command.run("show", "r").out

@@ -88,7 +88,9 @@ class Coins:
 
 @pytest.fixture
 def reproduce(call, here, monkeypatch):
-    """Call it; the hash of the code is the same throughout a test, also while somebody edits the code."""
+    """Call it; the hash of the code is the same throughout a test, also while somebody edits the
+    code.
+    """
     (here / "coins.py").write_text(COINS)
     monkeypatch.setattr("arboretum.cli.reproduce.code_of", lambda registry: "the same code")
     return lambda *argv: call("reproduce", "--plugin", "coins.py", "--workers", "1", *argv)
@@ -145,7 +147,9 @@ def test_a_verdict_on_a_part_of_the_study_says_so(coins, asked, of):
 def test_a_verdict_with_sentences_that_are_not_shown_says_how_many_are():
     judged = Judgement(claims=(Claim("a", Verdict.PASS, "seen"), Claim("b", Verdict.OPEN, "?")))
     facts = VerdictFacts({"finished": 6, "planned": 6, "fraction": 1.0}, judged, {})
-    assert counts_and_verdict(facts)[-1] == "verdict: PASS of what is shown (1 of 2 cells and claims)"
+    assert (
+        counts_and_verdict(facts)[-1] == "verdict: PASS of what is shown (1 of 2 cells and claims)"
+    )
 
 
 def test_what_differs_fails_and_sets_the_exit_status(coins):
@@ -158,18 +162,29 @@ def test_a_known_difference_prints_its_reason_and_sets_no_exit_status(coins):
     found = coins("--published", "0.6", "--known", "the coins are bent")
     assert found.status == 0
     assert "2 cells: 2 KNOWN (explained)" in found.out and "verdict: KNOWN" in found.out
-    assert "the coins are bent; predicts 0.55 to 0.65 (a look at them), published is 0.6" in " ".join(found.out.split())
+    assert (
+        "the coins are bent; predicts 0.55 to 0.65 (a look at them), published is 0.6"
+        in " ".join(found.out.split())
+    )
 
 
 def test_a_reason_that_predicts_something_else_is_no_explanation(coins):
     found = coins("--published", "0.6", "--known", "the coins are bent", "--predicted", "0.61,0.65")
     assert found.status == 1
-    assert "2 cells: 2 FAIL" in found.out and "no explanation: the coins are bent" in " ".join(found.out.split())
+    assert "2 cells: 2 FAIL" in found.out and "no explanation: the coins are bent" in " ".join(
+        found.out.split()
+    )
 
 
 @pytest.mark.parametrize(
     ("reason", "low", "high", "source"),
-    [("", 0, 1, "runs"), ("ties", 0, 1, ""), ("ties", 1, 0, "runs"), ("ties", -math.inf, math.inf, "runs"), ("ties", 0, math.nan, "runs")],
+    [
+        ("", 0, 1, "runs"),
+        ("ties", 0, 1, ""),
+        ("ties", 1, 0, "runs"),
+        ("ties", -math.inf, math.inf, "runs"),
+        ("ties", 0, math.nan, "runs"),
+    ],
 )
 def test_a_reason_that_could_not_be_wrong_is_refused(reason, low, high, source):
     with pytest.raises(ContractError, match="needs a reason, a source, and finite low ≤ high"):
@@ -177,21 +192,32 @@ def test_a_reason_that_could_not_be_wrong_is_refused(reason, low, high, source):
 
 
 def test_what_is_only_open_is_not_passed():
-    shown, open_ = (Claim("coins are fair", verdict, "it was seen") for verdict in (Verdict.PASS, Verdict.OPEN))
+    shown, open_ = (
+        Claim("coins are fair", verdict, "it was seen") for verdict in (Verdict.PASS, Verdict.OPEN)
+    )
     assert Judgement(claims=[open_]).verdict is Verdict.OPEN
     assert Judgement(claims=[open_, shown]).verdict is Verdict.PASS
 
 
 def test_words_beside_a_verdict_are_printed_and_kept(coins):
     found = coins("--aside", "bent 0.61")
-    assert next(line for line in found.out.splitlines() if "6 sides" in line).endswith("PASS     bent 0.61")
+    assert next(line for line in found.out.splitlines() if "6 sides" in line).endswith(
+        "PASS     bent 0.61"
+    )
     assert {row["aside"] for row in cells()} == {"bent 0.61"}
 
 
 def test_everything_is_kept_in_one_folder(coins):
     coins("--out", "kept", "--fraction", "0.5")
     names = {path.name for path in Path("kept").iterdir()}
-    assert {"cells.csv", "claims.csv", "coins.csv", "coins.svg", "reproduction.json", "pieces"} <= names
+    assert {
+        "cells.csv",
+        "claims.csv",
+        "coins.csv",
+        "coins.svg",
+        "reproduction.json",
+        "pieces",
+    } <= names
     assert [row["verdict"] for row in cells(Path("kept"))] == ["PASS", "PASS"]
     assert cells(Path("kept"))[0]["n"] == "1500"
     facts = json.loads(Path("kept/reproduction.json").read_text())
@@ -237,7 +263,13 @@ def test_fields_of_the_reproduction_are_options_that_choose_pieces(coins):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda text: text[:40], lambda text: "[]", lambda text: text.replace("sum", "gum"), lambda text: ""]
+    "damage",
+    [
+        lambda text: text[:40],
+        lambda text: "[]",
+        lambda text: text.replace("sum", "gum"),
+        lambda text: "",
+    ],
 )
 def test_a_damaged_piece_is_done_again(coins, damage):
     coins()
@@ -263,8 +295,14 @@ def test_a_piece_that_fails_stops_no_other_and_is_named(coins):
     found = coins("--sides", "2,13,14")
     assert found.status == 1
     assert [row["row"] for row in cells()] == ["2 sides"]
-    assert 'piece {"sides": 13, "throws": 1000, "part": 0} and 2 more: no coin has 13 sides' in found.err
-    assert found.err.count("reproduction 'coins': work raised RuntimeError: a bug (coins.py:") == 1 and "Traceback" not in found.err
+    assert (
+        'piece {"sides": 13, "throws": 1000, "part": 0} and 2 more: no coin has 13 sides'
+        in found.err
+    )
+    assert (
+        found.err.count("reproduction 'coins': work raised RuntimeError: a bug (coins.py:") == 1
+        and "Traceback" not in found.err
+    )
     assert len(piece_files()) == 3
 
 
@@ -303,27 +341,57 @@ def test_a_script_without_a_guard_may_call_it(command):
     """Workers do not import the script that started them."""
     (command.cwd / "coins.py").write_text(COINS)
     argv = ["reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2"]
-    script = f"from arboretum.cli.main import main\nprint('once')\nraise SystemExit(main({argv!r}))\n"
+    script = (
+        f"from arboretum.cli.main import main\nprint('once')\nraise SystemExit(main({argv!r}))\n"
+    )
     (command.cwd / "script.py").write_text(script)
     words = [sys.executable, "script.py"]
-    done = subprocess.run(words, cwd=command.cwd, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        words, cwd=command.cwd, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("once") == 1 and "verdict: PASS" in done.stdout
 
 
 @pytest.mark.cold
 def test_a_worker_that_dies_is_reported_in_one_line(command):
-    (command.cwd / "coins.py").write_text(COINS.replace('raise RuntimeError("a bug")', "import os; os._exit(9)"))
-    found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--sides", "14,2")
+    (command.cwd / "coins.py").write_text(
+        COINS.replace('raise RuntimeError("a bug")', "import os; os._exit(9)")
+    )
+    found = command.run(
+        "reproduce",
+        "coins",
+        "--plugin",
+        "coins.py",
+        "tracker=none",
+        "--workers",
+        "2",
+        "--sides",
+        "14,2",
+    )
     assert found.status == 1
     assert "a worker process ended before its piece was done" in found.error
 
 
 @pytest.mark.cold
 def test_workers_end_when_the_command_is_killed(command):
-    source = COINS.replace("    def work(self", "    def warm_up(self, house):\n        import os\n        open(f'worker-{os.getpid()}', 'w').close()\n\n    def work(self")
+    source = COINS.replace(
+        "    def work(self",
+        "    def warm_up(self, house):\n        import os\n        "
+        "open(f'worker-{os.getpid()}', 'w').close()\n\n    def work(self",
+    )
     (command.cwd / "coins.py").write_text(source)
-    argv = ("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", "2", "--seconds", "600")
+    argv = (
+        "reproduce",
+        "coins",
+        "--plugin",
+        "coins.py",
+        "tracker=none",
+        "--workers",
+        "2",
+        "--seconds",
+        "600",
+    )
     process = command.start(*argv)
     until = time.monotonic() + 60
     while len(workers := list(command.cwd.glob("worker-*"))) < 2 and time.monotonic() < until:
@@ -349,9 +417,13 @@ def _runs(number: int) -> bool:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_study_that_cannot_begin_says_so_once(command, workers):
     """What it needs is not installed."""
-    source = COINS + "\n    def warm_up(self, house):\n        house.component('impurity', 'entropie')\n"
+    source = (
+        COINS + "\n    def warm_up(self, house):\n        house.component('impurity', 'entropie')\n"
+    )
     (command.cwd / "coins.py").write_text(source)
-    found = command.run("reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers)
+    found = command.run(
+        "reproduce", "coins", "--plugin", "coins.py", "tracker=none", "--workers", workers
+    )
     assert found.status == 1
     assert "and 5 more: unknown impurity 'entropie'; did you mean 'entropy'" in found.error
     assert "nothing can be judged yet" in found.out
@@ -380,8 +452,13 @@ def test_only_trackers_can_be_chosen_by_override(reproduce):
 
 
 def test_a_field_named_like_an_option_of_the_command_is_refused(call, here):
-    (here / "coins.py").write_text(COINS.replace("known: str", "out: str").replace("self.known", "self.out"))
-    assert "field 'out', which is an option of the command" in call("reproduce", "--plugin", "coins.py", "coins").error
+    (here / "coins.py").write_text(
+        COINS.replace("known: str", "out: str").replace("self.known", "self.out")
+    )
+    assert (
+        "field 'out', which is an option of the command"
+        in call("reproduce", "--plugin", "coins.py", "coins").error
+    )
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_any_work(coins):
@@ -401,12 +478,33 @@ def test_the_first_paper_in_small_says_the_same_with_one_worker_and_two(command)
     """Alkhalid, Chikalov & Moshkov: 50 tables of each group; every cell passes."""
     texts = []
     for workers in ("1", "2"):
-        argv = ("decision_tables", "--fraction", "0.005", "tracker=none", "--workers", workers, "--out", workers)
+        argv = (
+            "decision_tables",
+            "--fraction",
+            "0.005",
+            "tracker=none",
+            "--workers",
+            workers,
+            "--out",
+            workers,
+        )
         found = command.run("reproduce", *argv)
         assert found.status == 0, found.err + found.out
-        texts.append({path.name: path.read_text() for path in sorted((command.cwd / workers).glob("*.[cs]*v*"))})
+        texts.append(
+            {
+                path.name: path.read_text()
+                for path in sorted((command.cwd / workers).glob("*.[cs]*v*"))
+            }
+        )
     assert texts[0] == texts[1]
-    assert {"cells.csv", "claims.csv", "table_4.csv", "table_5.csv", "means.csv", "means.svg"} <= set(texts[0])
+    assert {
+        "cells.csv",
+        "claims.csv",
+        "table_4.csv",
+        "table_5.csv",
+        "means.csv",
+        "means.svg",
+    } <= set(texts[0])
     assert "400 cells: 400 PASS" in found.out and "5 claims: 5 PASS" in found.out
     assert max(len(line) for line in found.out.splitlines() if not line.startswith("kept: ")) <= 120
 
@@ -426,7 +524,10 @@ class TestTracker:
         assert calls["open_sweep"]["name"] == "reproduce coins"
         assert calls["store"]["sweep"] == "parent" and calls["store"]["name"] == "all coins"
         assert {"coins.csv", "coins.svg", "record.json"} <= set(calls["store"]["files"])
-        assert calls["close_sweep"]["best"]["verdicts_PASS"] == 3.0 and calls["close_sweep"]["status"] == "FINISHED"
+        assert (
+            calls["close_sweep"]["best"]["verdicts_PASS"] == 3.0
+            and calls["close_sweep"]["status"] == "FINISHED"
+        )
 
     def test_the_same_judgement_is_sent_once(self, reproduce):
         self._track(reproduce)
@@ -438,7 +539,9 @@ class TestTracker:
     @pytest.mark.parametrize("step", ["prepare", "open_sweep", "store"])
     def test_a_failing_tracker_loses_nothing_and_is_sent_again(self, reproduce, step):
         found = self._track(reproduce, f"tracker.fails={step}")
-        assert found.status == 3 and f"no {step} today" in found.err and "verdict: PASS" in found.out
+        assert (
+            found.status == 3 and f"no {step} today" in found.err and "verdict: PASS" in found.out
+        )
         assert len(cells()) == 2
         again = self._track(reproduce)
         assert again.status == 0 and "tracked: lines parent" in again.out
@@ -449,8 +552,12 @@ class TestTracker:
         told = call("sync")
         assert told.status == 1 and "1 not sent" in told.out
         command = told.err.partition("by its own command: ")[2].strip()
-        assert command.startswith("arboretum reproduce --plugin coins.py --workers 1 coins --plugin lines.py ")
-        assert command.endswith(" --sides 2 --fraction 0.5 --out 'outputs/my coins'"), "as it was given, but for the tracker"
+        assert command.startswith(
+            "arboretum reproduce --plugin coins.py --workers 1 coins --plugin lines.py "
+        )
+        assert command.endswith(" --sides 2 --fraction 0.5 --out 'outputs/my coins'"), (
+            "as it was given, but for the tracker"
+        )
         assert self._track(reproduce, *fields).status == 0
         assert call("sync").out == "0 sent, 0 there already, 0 not sent\n"
         assert reproduce("coins", "tracker=none", "--fresh").status == 0
@@ -460,20 +567,42 @@ class TestTracker:
         assert reproduce("coins", "tracker.uri=sqlite:///store.db").status == 0
         with contextlib.closing(sqlite3.connect("store.db")) as store:
             names = dict(store.execute("select name, run_uuid from runs"))
-            tags = dict(store.execute("select key, value from tags where run_uuid = ?", (names["all coins"],)))
+            tags = dict(
+                store.execute(
+                    "select key, value from tags where run_uuid = ?", (names["all coins"],)
+                )
+            )
             of_chapter = (names["all coins"],)
-            metrics = dict(store.execute("select key, value from metrics where run_uuid = ?", of_chapter))
-            of_parent = dict(store.execute("select key, value from tags where run_uuid = ?", (names["reproduce coins"],)))
+            metrics = dict(
+                store.execute("select key, value from metrics where run_uuid = ?", of_chapter)
+            )
+            of_parent = dict(
+                store.execute(
+                    "select key, value from tags where run_uuid = ?", (names["reproduce coins"],)
+                )
+            )
         assert set(names) == {"reproduce coins", "all coins"}
-        assert tags["mlflow.source.name"] == of_parent["mlflow.source.name"] == "arboretum reproduce coins"
+        assert (
+            tags["mlflow.source.name"]
+            == of_parent["mlflow.source.name"]
+            == "arboretum reproduce coins"
+        )
         assert tags["mlflow.parentRunId"] == names["reproduce coins"]
         assert metrics["mean"] == float(cells()[0]["ours"])
-        artifacts = {path.name for path in Path("mlruns").rglob("*.*") if names["all coins"] in path.parts}
+        artifacts = {
+            path.name for path in Path("mlruns").rglob("*.*") if names["all coins"] in path.parts
+        }
         assert {"coins.csv", "coins.svg", "record.json"} <= artifacts
 
         assert of_parent["mlflow.note.content"].startswith("**verdict: PASS**\n\n- 2 cells: 2 PASS")
         assert "PASS  coins are fair" in of_parent["mlflow.note.content"]
-        beside = {path.name: path for path in Path("mlruns").rglob("*.*") if names["reproduce coins"] in path.parts}
-        assert {"cells.csv", "claims.csv", "reproduction.json", "coins.csv", "verdict.txt"} <= set(beside)
+        beside = {
+            path.name: path
+            for path in Path("mlruns").rglob("*.*")
+            if names["reproduce coins"] in path.parts
+        }
+        assert {"cells.csv", "claims.csv", "reproduction.json", "coins.csv", "verdict.txt"} <= set(
+            beside
+        )
         assert "coins.svg" not in beside, "it is the chapter's"
         assert "verdict: PASS" in beside["verdict.txt"].read_text()

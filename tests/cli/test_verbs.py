@@ -24,11 +24,13 @@ from arboretum.runs.folder import read_run
 @pytest.fixture
 def run(toy, here):
     """Folder of a finished run."""
-    assert toy("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r").status == 0
+    assert (
+        toy("seed=7", "split=none", "stopping.standard.max_depth=2", "hydra.run.dir=r").status == 0
+    )
     return here / "r"
 
 
-# -- the command itself ----------------------------------------------------------------------------------------------------
+# -- the command itself ----------------------------------------------------------------------------
 
 
 def test_every_verb_is_there_and_has_a_help(call):
@@ -50,7 +52,9 @@ def test_the_version_and_an_unknown_verb(call):
     assert call("--version").out == f"arboretum {__version__}\n"
     result = call("rnu")
     assert result.status == 1
-    assert result.error.startswith("unknown verb 'rnu'; did you mean 'run'? known: run, reproduce, plugins")
+    assert result.error.startswith(
+        "unknown verb 'rnu'; did you mean 'run'? known: run, reproduce, plugins"
+    )
 
 
 def test_an_unknown_option_of_a_verb_is_one_line_with_the_closest(call):
@@ -59,18 +63,31 @@ def test_an_unknown_option_of_a_verb_is_one_line_with_the_closest(call):
 
 def test_the_help_of_run_lists_every_setting_and_every_group_with_its_default(call):
     text = call("run", "--help").out
-    for words in ("budget.seconds", "skip_finished", "valid_error", "criterion: how good is this test here?", "holdout*"):
+    for words in (
+        "budget.seconds",
+        "skip_finished",
+        "valid_error",
+        "criterion: how good is this test here?",
+        "holdout*",
+    ):
         assert words in text
 
 
-# -- run and its record --------------------------------------------------------------------------------------------------------
+# -- run and its record ----------------------------------------------------------------------------
 
 
 def test_a_run_leaves_four_files_and_prints_its_numbers_its_tree_and_its_folder(toy, here):
     result = toy("seed=1", "hydra.run.dir=r")
     assert result.status == 0
-    assert "arboretum:" not in result.err, "no error, no warning; a first run may say that it compiles"
-    assert sorted(path.name for path in (here / "r").iterdir()) == ["record.json", "tree.json", "tree.svg", "tree.txt"]
+    assert "arboretum:" not in result.err, (
+        "no error, no warning; a first run may say that it compiles"
+    )
+    assert sorted(path.name for path in (here / "r").iterdir()) == [
+        "record.json",
+        "tree.json",
+        "tree.svg",
+        "tree.txt",
+    ]
     assert "cart on toy" in result.out and "verified" in result.out and "≤" in result.out
     assert "kept in r" in result.out.replace(f"{here}/", "")
     record = json.loads((here / "r" / "record.json").read_text())
@@ -94,19 +111,34 @@ def test_a_run_is_repeated_from_its_record_and_overrides_change_it(call, run, he
     old, new = read_run(run), read_run(here / "again")
     assert new.fingerprint == old.fingerprint
     assert new.tree.to_json() == old.tree.to_json()
-    assert call("run", "--plugin", "toy.py", "--from", "r", "seed=8", "hydra.run.dir=changed").status == 0
+    assert (
+        call("run", "--plugin", "toy.py", "--from", "r", "seed=8", "hydra.run.dir=changed").status
+        == 0
+    )
     changed = read_run(here / "changed")
     assert changed.seed == 8 and changed.config["stopping"] == old.config["stopping"]
-    assert call("run", "--plugin", "toy.py", "--from", "r", "method=random", "hydra.run.dir=other").status == 0
+    assert (
+        call(
+            "run", "--plugin", "toy.py", "--from", "r", "method=random", "hydra.run.dir=other"
+        ).status
+        == 0
+    )
     other = read_run(here / "other").config
-    assert other["criterion"]["name"] == "random" and other["dataset"] == old.config["dataset"] and "split" not in other
+    assert (
+        other["criterion"]["name"] == "random"
+        and other["dataset"] == old.config["dataset"]
+        and "split" not in other
+    )
 
 
 def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, run, here):
     (here / "moved").mkdir()
     (here / "toy.py").rename(here / "moved" / "toy.py")
     error = call("run", "--from", "r").error
-    assert f"the run used the plugin file {str(here / 'toy.py')!r}, which is not there any more" in error
+    assert (
+        f"the run used the plugin file {str(here / 'toy.py')!r}, which is not there any more"
+        in error
+    )
     assert "--plugin FOLDER/toy.py" in error
     assert call("run", "--from", "r", "--plugin", "moved/toy.py", "hydra.run.dir=again").status == 0
     assert read_run(here / "again").tree.to_json() == read_run(run).tree.to_json()
@@ -114,21 +146,41 @@ def test_a_moved_plugin_is_named_with_the_way_out_and_the_way_out_works(call, ru
     assert call("run", "--from", "r", "--plugin", "renamed.py", "hydra.run.dir=third").status == 0
 
 
-def test_a_run_whose_plugin_was_moved_is_explained_shown_and_used_with_the_plugin_named(call, run, here):
+def test_a_run_whose_plugin_was_moved_is_explained_shown_and_used_with_the_plugin_named(
+    call, run, here
+):
     before = call("why", "r", "0", "--plugin", "toy.py").out
     (here / "toy.py").rename(here / "renamed.py")
     error = call("why", "r", "0").error
-    assert f"the run used the plugin file {str(here / 'toy.py')!r}" in error and "--plugin FOLDER/toy.py" in error
+    assert (
+        f"the run used the plugin file {str(here / 'toy.py')!r}" in error
+        and "--plugin FOLDER/toy.py" in error
+    )
     assert call("why", "r", "0", "--plugin", "renamed.py").out == before
-    assert call("why", "--plugin", "renamed.py", "r", "0", "--top", "3").out.startswith("node 0: all rows")
+    assert call("why", "--plugin", "renamed.py", "r", "0", "--top", "3").out.startswith(
+        "node 0: all rows"
+    )
     (here / "rows.csv").write_text("a,b\n1,1\n")
     for verb in (("show", "r"), ("predict", "r", "rows.csv")):
         assert call(*verb, "--plugin", "renamed.py").out == call(*verb).out != ""
-        assert "'gone.py' does not exist" in call(*verb, "--plugin", "gone.py").error.replace(f"{here}/", "")
+        assert "'gone.py' does not exist" in call(*verb, "--plugin", "gone.py").error.replace(
+            f"{here}/", ""
+        )
 
 
 def test_a_plugin_that_is_named_twice_is_one(call, here):
-    assert call("run", "--plugin", "toy.py", "--plugin", str(here / "toy.py"), "dataset=toy", "tracker=none").status == 0
+    assert (
+        call(
+            "run",
+            "--plugin",
+            "toy.py",
+            "--plugin",
+            str(here / "toy.py"),
+            "dataset=toy",
+            "tracker=none",
+        ).status
+        == 0
+    )
 
 
 def test_words_may_stand_before_or_after_the_options_of_a_verb(call, run):
@@ -139,28 +191,47 @@ def test_words_may_stand_before_or_after_the_options_of_a_verb(call, run):
 
 def test_another_method_forgets_a_theta_that_its_components_do_not_follow(toy, call, here):
     assert toy("stopping=[mass]", "theta=0.2", "hydra.run.dir=t").status == 0
-    assert call("run", "--plugin", "toy.py", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
+    assert (
+        call("run", "--plugin", "toy.py", "--from", "t", "seed=3", "hydra.run.dir=t2").status == 0
+    )
     assert read_run(here / "t2").config["theta"] == 0.2
-    assert call("run", "--plugin", "toy.py", "--from", "t", "method=random", "hydra.run.dir=t3").status == 0
+    assert (
+        call("run", "--plugin", "toy.py", "--from", "t", "method=random", "hydra.run.dir=t3").status
+        == 0
+    )
     assert read_run(here / "t3").config["theta"] is None
 
 
 def test_a_tracker_that_fails_leaves_the_run_and_status_3_and_sync_sends_it_later(call, here):
-    arguments = ("run", "--plugin", "toy.py", "--plugin", "lines.py", "dataset=toy", "seed=7", "hydra.run.dir=r")
+    arguments = (
+        "run",
+        "--plugin",
+        "toy.py",
+        "--plugin",
+        "lines.py",
+        "dataset=toy",
+        "seed=7",
+        "hydra.run.dir=r",
+    )
     result = call(*arguments, "tracker=lines", "tracker.fails=store")
     assert result.status == 3
-    assert "kept, but not tracked: tracker 'lines': store raised RuntimeError: no store today (lines.py:" in result.err
+    assert (
+        "kept, but not tracked: tracker 'lines': store raised RuntimeError: no store today "
+        "(lines.py:" in result.err
+    )
     assert read_run(here / "r").verified
 
 
-# -- reading runs --------------------------------------------------------------------------------------------------------------
+# -- reading runs ----------------------------------------------------------------------------------
 
 
 def test_show_draws_the_tree_and_numbers_its_nodes(call, run):
     assert "cart on toy" in call("show", "r").out
     listed = call("show", "r", "--numbers").out
     tree = read_run(run).tree
-    assert [int(line.split()[0]) for line in listed.splitlines() if line[:5].strip().isdigit()] == list(range(tree.n_nodes))
+    assert [
+        int(line.split()[0]) for line in listed.splitlines() if line[:5].strip().isdigit()
+    ] == list(range(tree.n_nodes))
     assert "stopping.standard.max_depth" in call("show", "r", "--config").out
 
 
@@ -188,15 +259,24 @@ def test_why_lists_every_candidate_with_table_score_and_terms_and_marks_the_chos
     assert f"[{left[0]:.0f} {left[1]:.0f}] [{right[0]:.0f} {right[1]:.0f}]" in marked[0]
     leaf = int(tree.is_leaf.nonzero()[0][0])
     assert "a leaf: " in call("why", "r", str(leaf), "--plugin", "toy.py").out
-    assert f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99", "--plugin", "toy.py").error
+    assert (
+        f"node must be 0 … {tree.n_nodes - 1}" in call("why", "r", "99", "--plugin", "toy.py").error
+    )
     assert "NODE must be a whole number; got 'root'" in call("why", "r", "root").error
 
 
 def test_why_refuses_data_that_have_changed(call, run, here):
-    (here / "toy.py").write_text((here / "toy.py").read_text().replace("0.5 * x[:, 1]", "0.1 * x[:, 1]"))
+    (here / "toy.py").write_text(
+        (here / "toy.py").read_text().replace("0.5 * x[:, 1]", "0.1 * x[:, 1]")
+    )
     # a module of that name is loaded in this process already: the true command sees the new file
     done = subprocess.run(
-        [sys.executable, "-m", "arboretum.cli", "why", "r", "0", "--plugin", "toy.py"], cwd=here, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "arboretum.cli", "why", "r", "0", "--plugin", "toy.py"],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 1
     assert "the data set toy is not what it was" in done.stderr
@@ -205,14 +285,20 @@ def test_why_refuses_data_that_have_changed(call, run, here):
 def test_predict_answers_for_every_row_whatever_the_separator(call, run, here):
     tree = read_run(run).tree
     (here / "rows.csv").write_text("\ufeffb;extra;a\n1.5;x;-2\n-1;y;?\n")
-    answer = list(csv.DictReader(io.StringIO(call("predict", "r", "rows.csv", "--proba", "--node").out)))
+    answer = list(
+        csv.DictReader(io.StringIO(call("predict", "r", "rows.csv", "--proba", "--node").out))
+    )
     assert [set(row) for row in answer] == [{"prediction", "p(no)", "p(yes)", "node"}] * 2
     node = 0
     while not tree.is_leaf[node]:
         node = int(tree.children(node)[tree.rule(node).outcome_of({"a": -2.0, "b": 1.5})])
-    assert (answer[0]["prediction"], answer[0]["node"]) == (tree.classes[tree.label[node]], str(node))
+    assert (answer[0]["prediction"], answer[0]["node"]) == (
+        tree.classes[tree.label[node]],
+        str(node),
+    )
     for row in answer:
-        assert float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1.0, abs=1e-5)  # six digits are written
+        # six digits are written
+        assert float(row["p(no)"]) + float(row["p(yes)"]) == pytest.approx(1.0, abs=1e-5)
     assert call("predict", "r", "rows.csv", "--output", "out.csv").out == ""
     assert (here / "out.csv").read_text().splitlines()[0] == "prediction"
 
@@ -225,7 +311,10 @@ def test_predict_answers_for_every_row_whatever_the_separator(call, run, here):
         (b"a,a\n1,2\n", "column name 'a' comes twice"),
         (b"a,b\n1,two\n", "b must be a number; got 'two' in row 1"),
         (b"a,b\n1,2.5\n2,x,y\n", "line 3 has 3 cells"),
-        (b"a;b\n1,5;2.5\n", "a must be a number; got '1,5' in row 1; dataset.decimal=comma reads decimal commas"),
+        (
+            b"a;b\n1,5;2.5\n",
+            "a must be a number; got '1,5' in row 1; dataset.decimal=comma reads decimal commas",
+        ),
         (b"a,b\n1,inf\n", "column 'b' holds an infinite value"),
         (b"a,b\n1,\xff\n", "rows.csv: byte 0xff in line 2 is not utf-8; set dataset.encoding"),
         (b"a,b\n1,\x00\n", "rows.csv: line 2 holds a NUL byte"),
@@ -249,8 +338,12 @@ def test_predict_reads_every_format_that_runs_read(call, run, here):
     (here / "rows.csv.gz").write_bytes(gzip.compress(text.encode()))
     (here / "utf16.csv").write_bytes(text.encode("utf-16"))
     (here / "comma.csv").write_text(text.replace(",", ";").replace(".", ","))
-    (here / "rows.arff").write_text("@attribute a numeric\n@attribute b real\n@data\n-2,1.5\n?,-1\n2,0.25\n")
-    parquet.write_table(pa.table({"b": [1.5, -1, 0.25], "a": pa.array([-2, None, 2])}), here / "rows.parquet")
+    (here / "rows.arff").write_text(
+        "@attribute a numeric\n@attribute b real\n@data\n-2,1.5\n?,-1\n2,0.25\n"
+    )
+    parquet.write_table(
+        pa.table({"b": [1.5, -1, 0.25], "a": pa.array([-2, None, 2])}), here / "rows.parquet"
+    )
     expected = call("predict", "r", "rows.csv", "--proba", "--node").out
     assert expected.count("\n") == 4
     for name in ("rows.csv.gz", "utf16.csv", "comma.csv", "rows.arff", "rows.parquet"):
@@ -263,11 +356,14 @@ def test_predict_takes_options_for_the_file_and_no_others(call, run, here):
     assert call("predict", "r", "rows.txt", *options).out.count("\n") == 2
     refused = call("predict", "r", "rows.txt", "dataset.separator=:")
     assert refused.status == 1 and "cannot read override 'dataset.separator=:'" in refused.error
-    assert "dataset.target: unknown option 'target'" in call("predict", "r", "rows.txt", "dataset.target=a").error
+    assert (
+        "dataset.target: unknown option 'target'"
+        in call("predict", "r", "rows.txt", "dataset.target=a").error
+    )
     assert "dataset.decimal" in call("predict", "r", "rows.txt", "dataset.decimal=dot").error
 
 
-# -- what is installed -----------------------------------------------------------------------------------------------------------
+# -- what is installed -----------------------------------------------------------------------------
 
 
 def test_plugins_is_a_bibliography_with_a_command_for_each(call):
@@ -275,37 +371,59 @@ def test_plugins_is_a_bibliography_with_a_command_for_each(call):
     assert "1984  Breiman" in text and "arboretum run dataset=iris method=cart" in text
     assert "criterion.reduction" in call("plugins", "--names").out.splitlines()
     assert "tracker:" not in call("plugins", "criterion").out
-    assert "unknown kind 'criterium'; did you mean 'criterion'?" in call("plugins", "criterium").error
+    assert (
+        "unknown kind 'criterium'; did you mean 'criterion'?" in call("plugins", "criterium").error
+    )
 
 
 def test_plugins_and_explain_load_nothing_heavy(here):
     code = (
         "import sys\nfrom arboretum.cli.main import main\n"
         "main(['plugins']); main(['explain', 'criterion.reduction'])\n"
-        "heavy = [m for m in ('numba', 'mlflow', 'sklearn', 'hydra', 'pandas', 'scipy') if m in sys.modules]\n"
+        "heavy = [m for m in ('numba', 'mlflow', 'sklearn', 'hydra', 'pandas', 'scipy') if m "
+        "in sys.modules]\n"
         "print('heavy:', heavy)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     assert done.stdout.splitlines()[-1] == "heavy: []"
 
 
 def test_explain_tells_parameters_with_bounds_and_the_closest_name(call):
     text = call("explain", "stopping.standard").out
-    assert "stopping.standard.max_depth=null  (int or null; ≥ 0; in tests)\n      tests on a path, at most\n" in text
+    assert (
+        "stopping.standard.max_depth=null  (int or null; ≥ 0; in tests)\n      tests on a "
+        "path, at most\n" in text
+    )
     assert "owner: arboretum_basics" in text
     assert "follows theta" in call("explain", "stopping.mass").out
-    assert "order" in call("explain", "method.greedy").out and "depth | breadth | best" in call("explain", "method.greedy").out
+    assert (
+        "order" in call("explain", "method.greedy").out
+        and "depth | breadth | best" in call("explain", "method.greedy").out
+    )
     assert "did you mean 'method.greedy'?" in call("explain", "greedy").error
     assert "selects:" in call("explain", "method.cart").out
     assert "kernels may grow subtrees" in call("explain", "criterion.reduction").out
-    assert "node by node, for want of a kernel: criterion random has no kernel" in call("explain", "criterion.random").out
-    assert "unknown criterion 'reductoin'; did you mean 'reduction'" in call("explain", "criterion.reductoin").error
+    assert (
+        "node by node, for want of a kernel: criterion random has no kernel"
+        in call("explain", "criterion.random").out
+    )
+    assert (
+        "unknown criterion 'reductoin'; did you mean 'reduction'"
+        in call("explain", "criterion.reductoin").error
+    )
     assert "unknown component 'criterio.reduction'; did you mean 'criterion.reduction'?" in (
         call("explain", "criterio.reduction").error
     )
 
 
-# -- new --------------------------------------------------------------------------------------------------------------------------
+# -- new -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -313,10 +431,28 @@ def test_a_new_plugin_of_every_kind_passes_its_own_tests(call, here):
     for kind in EXAMPLES:
         assert call("new", f"brand-{kind}", "--kind", kind).status == 0
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "--import-mode=importlib", here],
-        cwd=here, capture_output=True, text=True, timeout=240, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in EXAMPLES)},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "error",
+            "--import-mode=importlib",
+            here,
+        ],
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(here / f"brand-{kind}") for kind in EXAMPLES),
+        },
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -327,7 +463,14 @@ def test_a_new_plugin_once_installed_runs_in_a_sweep(call, command, here):
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brand-new\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[arboretum]\nbrand_new = brand_new.plugin\n")
-    arguments = ("dataset=toy", "-m", "criterion=brand_new,reduction", "seed=1,2", "tracker=none", "hydra.sweep.dir=s")
+    arguments = (
+        "dataset=toy",
+        "-m",
+        "criterion=brand_new,reduction",
+        "seed=1,2",
+        "tracker=none",
+        "hydra.sweep.dir=s",
+    )
     result = command.run("run", "--plugin", "toy.py", *arguments, env={"PYTHONPATH": str(folder)})
     assert result.status == 0, result.err
     assert "4 of 4" in result.out
@@ -355,10 +498,13 @@ def test_new_overwrites_nothing_and_refuses_names_that_cannot_be(call, here):
     assert "begin with a letter; got '2fast'" in call("new", "2fast").error
     assert "got 'class'" in call("new", "class").error
     assert "a Python package 'json' is installed already" in call("new", "json").error
-    assert "there is none for the kind 'tracker' yet; begin with its contract" in call("new", "x", "--kind", "tracker").error
+    assert (
+        "there is none for the kind 'tracker' yet; begin with its contract"
+        in call("new", "x", "--kind", "tracker").error
+    )
 
 
-# -- export -----------------------------------------------------------------------------------------------------------------------
+# -- export ----------------------------------------------------------------------------------------
 
 
 def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, here):
@@ -367,9 +513,23 @@ def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, her
     assert call("export", "quick", "--to", "json", "--out", "tree.out").status == 0
     assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_json()
     assert call("export", "quick", "--to", "sql").out.rstrip("\n") == tree.to_sql().rstrip("\n")
-    assert call("export", "quick", "--to", "svg", "export.max_depth=1", "--out", "tree.out").status == 0
+    assert (
+        call("export", "quick", "--to", "svg", "export.max_depth=1", "--out", "tree.out").status
+        == 0
+    )
     assert (here / "tree.out").read_text(encoding="utf-8") == tree.to_svg(max_depth=1)
-    assert call("export", "quick", "--to", "questionnaire", "--out", "tree.out", 'export.questions={petal_width: "How wide?"}').status == 0
+    assert (
+        call(
+            "export",
+            "quick",
+            "--to",
+            "questionnaire",
+            "--out",
+            "tree.out",
+            'export.questions={petal_width: "How wide?"}',
+        ).status
+        == 0
+    )
     assert '"words":"How wide?"' in (here / "tree.out").read_text(encoding="utf-8")
     assert call("export", "quick", "--to", "sklearn", "--out", "tree.out").status == 0
     assert pickle.loads((here / "tree.out").read_bytes()).tree_.node_count == tree.n_nodes
@@ -377,26 +537,41 @@ def test_a_tree_leaves_in_every_installed_form_as_its_method_writes_it(call, her
 
 def test_a_form_that_is_not_installed_or_a_field_it_lacks_is_refused(call, here):
     assert call("run", "dataset=iris", "tracker=none", "hydra.run.dir=quick").status == 0
-    assert "unknown export 'sqll'; did you mean 'sql'" in call("export", "quick", "--to", "sqll").error
-    assert "export 'sql': unknown parameter 'max_depth'" in call("export", "quick", "--to", "sql", "export.max_depth=1").error
-    assert "cannot be written" in call("export", "quick", "--to", "sql", "--out", "quick/record.json/tree.sql").error
+    assert (
+        "unknown export 'sqll'; did you mean 'sql'" in call("export", "quick", "--to", "sqll").error
+    )
+    assert (
+        "export 'sql': unknown parameter 'max_depth'"
+        in call("export", "quick", "--to", "sql", "export.max_depth=1").error
+    )
+    assert (
+        "cannot be written"
+        in call("export", "quick", "--to", "sql", "--out", "quick/record.json/tree.sql").error
+    )
 
 
-# -- ui and sync ------------------------------------------------------------------------------------------------------------------
+# -- ui and sync -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", [("show", "typo"), ("ui",), ("why", "typo", "0"), ("predict", "typo", "rows.csv")])
+@pytest.mark.parametrize(
+    "verb", [("show", "typo"), ("ui",), ("why", "typo", "0"), ("predict", "typo", "rows.csv")]
+)
 def test_reading_makes_no_store_and_says_what_makes_one(verb, call, here):
     before = sorted(here.rglob("*"))
     error = call(*verb).error
     assert f"there is no MLflow store sqlite:///{here}/mlflow.db yet" in error
-    assert "the first run makes it (arboretum run dataset=iris method=cart)" in error and "tracker.uri=" in error
+    assert (
+        "the first run makes it (arboretum run dataset=iris method=cart)" in error
+        and "tracker.uri=" in error
+    )
     assert sorted(here.rglob("*")) == before
 
 
 def test_python_reads_without_making_a_store_either(here):
     before = sorted(here.rglob("*"))
-    with pytest.raises(TrackerError, match="'typo' is no run folder here, and there is no MLflow store"):
+    with pytest.raises(
+        TrackerError, match="'typo' is no run folder here, and there is no MLflow store"
+    ):
         load("typo")
     assert sorted(here.rglob("*")) == before
 
@@ -404,9 +579,20 @@ def test_python_reads_without_making_a_store_either(here):
 @pytest.mark.parametrize("several", [(), ("-m", "seed=1,2")])
 def test_an_address_that_names_no_store_is_refused_before_anything_is_grown(several, call, here):
     before = sorted(here.rglob("*"))
-    result = call("run", "--plugin", "toy.py", "dataset=toy", "dataset.seconds=30", "tracker.uri=foo://bar", *several)
+    result = call(
+        "run",
+        "--plugin",
+        "toy.py",
+        "dataset=toy",
+        "dataset.seconds=30",
+        "tracker.uri=foo://bar",
+        *several,
+    )
     assert (result.status, result.out) == (1, "")
-    assert "tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got 'foo://bar'" in result.error
+    assert (
+        "tracker.uri must be sqlite:///PATH, postgresql://…, or http(s)://…; got 'foo://bar'"
+        in result.error
+    )
     assert [path for path in sorted(here.rglob("*")) if path not in before and path.is_file()] == []
 
 
@@ -434,13 +620,17 @@ def test_why_and_from_use_what_was_chosen_instead_of_the_presets_selection(call,
         "import attrs\nimport numpy as np\nfrom arboretum.api import Capability, param\n"
         "@attrs.frozen\nclass Power:\n"
         '    """A power of the smaller outcome\'s mass."""\n'
-        "    kind, name, paper, capabilities = 'criterion', 'power', '', (Capability.classification, Capability.multiclass)\n"
+        "    kind, name, paper, capabilities = 'criterion', 'power', '', "
+        "(Capability.classification, Capability.multiclass)\n"
         "    exponent: float = param(2.0, 'exponent')\n"
         "    def score(self, tables, node):\n"
         "        return tables.mass.min(axis=-1) ** self.exponent\n"
     )
     chosen = ("--plugin", "mine.py", "criterion=power", "criterion.exponent=0.5", "encoder=onehot")
-    assert call("run", *chosen, "dataset=iris", "tracker=none", "seed=1", "hydra.run.dir=r1").status == 0
+    assert (
+        call("run", *chosen, "dataset=iris", "tracker=none", "seed=1", "hydra.run.dir=r1").status
+        == 0
+    )
     assert call("run", "--from", "r1", "--plugin", "mine.py", "hydra.run.dir=r2").err == ""
     first, again = read_run(here / "r1"), read_run(here / "r2")
     assert again.fingerprint == first.fingerprint

@@ -1,4 +1,6 @@
-"""``arboretum verify``: a proof from the command line, replayed, and what is said of those that are none."""
+"""``arboretum verify``: a proof from the command line, replayed, and what is said of those that
+are none.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,27 @@ import pytest
 
 from arboretum.proof.format import DIGEST, MAGIC, read
 
-RUN = ("run", "dataset=file", "dataset.path=table.csv", "dataset.target=y", "split=none", "tracker=none", "hydra.run.dir=r")
+RUN = (
+    "run",
+    "dataset=file",
+    "dataset.path=table.csv",
+    "dataset.target=y",
+    "split=none",
+    "tracker=none",
+    "hydra.run.dir=r",
+)
 
 
 @pytest.fixture
 def table(here):
     rng = np.random.default_rng(1)
-    rows = ["a,b,c,y", *(f"{x[0]},{x[1]},{x[2]},{'yes' if x[0] ^ (x[1] & x[2]) else 'no'}" for x in rng.integers(0, 2, (30, 3)))]
+    rows = [
+        "a,b,c,y",
+        *(
+            f"{x[0]},{x[1]},{x[2]},{'yes' if x[0] ^ (x[1] & x[2]) else 'no'}"
+            for x in rng.integers(0, 2, (30, 3))
+        ),
+    ]
     (here / "table.csv").write_text("\n".join(rows) + "\n")
     return here
 
@@ -25,7 +41,9 @@ def table(here):
 @pytest.fixture
 def proof(table, call):
     """A proof of the least number of nodes."""
-    done = call(*RUN, "method=subtable_dp", "complexity=n_nodes", "encoder=multiway", "solver.proof=p.proof")
+    done = call(
+        *RUN, "method=subtable_dp", "complexity=n_nodes", "encoder=multiway", "solver.proof=p.proof"
+    )
     assert done.status == 0, done.err
     return table / "p.proof"
 
@@ -34,7 +52,10 @@ def test_a_proof_is_accepted_and_says_what_is_proven(proof, call):
     done = call("verify", str(proof))
     assert done.status == 0, done.err
     assert re.search(r"^accepted: \d+ records of subtable_dp checked in ", done.out)
-    assert re.search(r"no tree is below \d+ \(n_nodes on table\), the tree's value is \d+ \(optimal\)$", done.out.strip())
+    assert re.search(
+        r"no tree is below \d+ \(n_nodes on table\), the tree's value is \d+ \(optimal\)$",
+        done.out.strip(),
+    )
 
 
 def test_the_table_may_lie_elsewhere_but_must_be_the_same(proof, call, table):
@@ -45,7 +66,9 @@ def test_the_table_may_lie_elsewhere_but_must_be_the_same(proof, call, table):
     (table / "table.csv").write_text(text.replace("0,0,1", "0,0,0", 1))
     done = call("verify", str(proof))
     assert done.status == 1
-    assert re.search(r"^rejected: the proof is of another table: sha256 is \w+, here it is \w+$", done.error)
+    assert re.search(
+        r"^rejected: the proof is of another table: sha256 is \w+, here it is \w+$", done.error
+    )
 
 
 def test_a_record_that_does_not_follow_is_named(proof, call):
@@ -57,7 +80,9 @@ def test_a_record_that_does_not_follow_is_named(proof, call):
     done = call("verify", str(proof))
     assert done.status == 1
     assert re.search(
-        rf"^rejected: record {last} \(root\) claims a bound of 99.0, but trees that begin with test \d+ may cost \d+$", done.error
+        rf"^rejected: record {last} \(root\) claims a bound of 99.0, but trees that begin "
+        r"with test \d+ may cost \d+$",
+        done.error,
     )
 
 
@@ -66,7 +91,10 @@ def test_a_record_that_does_not_follow_is_named(proof, call):
     [
         (["nowhere"], "the proof 'nowhere' cannot be read (No such file or directory)"),
         (["table.csv"], "'table.csv' is no proof: it does not begin as one"),
-        (["p.proof", "objective.lam=2"], "'objective.lam=2' would be another proof; only dataset.… and encoder.… may be given"),
+        (
+            ["p.proof", "objective.lam=2"],
+            "'objective.lam=2' would be another proof; only dataset.… and encoder.… may be given",
+        ),
         ([], "the following arguments are required: PATH"),
     ],
 )
@@ -77,11 +105,20 @@ def test_bad_input_is_one_line(proof, call, words, why):
 
 
 def test_a_run_goes_on_from_its_proof(table, call):
-    done = call(*RUN, "method=gosdt", "objective.lam=0.01", "solver.proof=g.proof", "solver.resumable=true", "budget.seconds=0")
+    done = call(
+        *RUN,
+        "method=gosdt",
+        "objective.lam=0.01",
+        "solver.proof=g.proof",
+        "solver.resumable=true",
+        "budget.seconds=0",
+    )
     assert done.status == 0, done.err
     assert read("g.proof").end["bound"] < read("g.proof").end["value"]
     begun = (table / "g.proof").read_bytes()
-    done = call("run", "--from", "g.proof", "solver.proof=h.proof", "tracker=none", "hydra.run.dir=again")
+    done = call(
+        "run", "--from", "g.proof", "solver.proof=h.proof", "tracker=none", "hydra.run.dir=again"
+    )
     assert done.status == 0, done.err
     record = json.loads((table / "again" / "record.json").read_text())
     assert record["solution"]["status"] == "optimal"
@@ -93,4 +130,7 @@ def test_a_run_goes_on_from_its_proof(table, call):
 def test_only_a_solver_that_can_goes_on_from_a_proof(proof, call):
     done = call("run", "--from", str(proof))
     assert done.status == 1
-    assert done.error == "solver subtable_dp cannot go on from a proof; --from RUN repeats a run, from its start"
+    assert (
+        done.error
+        == "solver subtable_dp cannot go on from a proof; --from RUN repeats a run, from its start"
+    )

@@ -8,8 +8,17 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    MISSING_SPLITS, CodedTests, Family, Form, LeafRule, Limits, Prices, Solution, Status, param,
-)  # fmt: skip
+    MISSING_SPLITS,
+    CodedTests,
+    Family,
+    Form,
+    LeafRule,
+    Limits,
+    Prices,
+    Solution,
+    Status,
+    param,
+)
 from arboretum.kernels import complexity_kernel, criterion_kernel, kernel_part, prefix_kernel
 from arboretum.kernels.impurity_sums import gini_after
 from arboretum.testing.oracles import build_tree, slow_greedy
@@ -18,7 +27,7 @@ from arboretum.testing.tables import KernelReduction, ToyFeature, ToyGini, ToyRe
 
 CLASSES = ("classification", "multiclass", "weights")
 
-# -- criteria ----------------------------------------------------------------------------------------------------------
+# -- criteria --------------------------------------------------------------------------------------
 
 
 @criterion_kernel
@@ -131,7 +140,9 @@ class RoundsWeights(ToyReduction):
     """Weights become whole numbers."""
 
     def score(self, tables, node):
-        return super().score(attrs.evolve(tables, weights=np.rint(tables.weights) + 1e-3 * (tables.counts > 0)), node)
+        return super().score(
+            attrs.evolve(tables, weights=np.rint(tables.weights) + 1e-3 * (tables.counts > 0)), node
+        )
 
 
 @attrs.frozen
@@ -141,7 +152,9 @@ class CountsRows(ToyReduction):
     capabilities = CLASSES
 
     def score(self, tables, node):
-        return -np.square(tables.counts.sum(axis=2) / node.counts.sum()).sum(axis=1) - 0.01 * tables.counts.max(axis=(1, 2))
+        return -np.square(tables.counts.sum(axis=2) / node.counts.sum()).sum(
+            axis=1
+        ) - 0.01 * tables.counts.max(axis=(1, 2))
 
 
 @attrs.frozen
@@ -173,7 +186,7 @@ class KernelForgetsDearPrices(ToyReduction):
         return super().score(tables, node) / tables.price
 
 
-# -- impurities and coverages ------------------------------------------------------------------------------------------
+# -- impurities and coverages ----------------------------------------------------------------------
 
 
 def pairs(weights):
@@ -245,7 +258,13 @@ def sums_instead(y, weight, out):
 class PrefixOfAnother:
     """Mean distance from the mean, but from 0 along sorted columns."""
 
-    kind, name, paper, scale, capabilities = "impurity", "prefix_of_another", "", "mean", ("regression", "weights")
+    kind, name, paper, scale, capabilities = (
+        "impurity",
+        "prefix_of_another",
+        "",
+        "mean",
+        ("regression", "weights"),
+    )
     prefix = staticmethod(sums_instead)
 
     def of_values(self, y, weight):
@@ -270,10 +289,12 @@ class ManyForgetWeights:
 
     def covered_many(self, objects, rows, start):
         sets = [rows[a:b] for a, b in zip(start, start[1:], strict=False)]
-        return np.concatenate([self.covered(objects, one, np.ones(objects.n_objects)) for one in sets])
+        return np.concatenate(
+            [self.covered(objects, one, np.ones(objects.n_objects)) for one in sets]
+        )
 
 
-# -- stopping rules and missing values ---------------------------------------------------------------------------------
+# -- stopping rules and missing values -------------------------------------------------------------
 
 
 @attrs.frozen
@@ -353,7 +374,9 @@ def large_enough(weights, counts, price, extra, node):
 
 @attrs.frozen
 class WorthOfTheOther(Never):
-    """Whether some test leaves three rows on the first side, by its kernel; by its method on either."""
+    """Whether some test leaves three rows on the first side, by its kernel; by its method on
+    either.
+    """
 
     def is_leaf_among(self, tables, node):
         return all((block.counts.sum(axis=2) < 3).any(axis=1).all() for block in tables)
@@ -383,7 +406,7 @@ class SplitsAndCounts(LastBranch):
         return (MISSING_SPLITS,)
 
 
-# -- costs of trees, and what is minimised -----------------------------------------------------------------------------
+# -- costs of trees, and what is minimised ---------------------------------------------------------
 
 
 @attrs.frozen
@@ -468,11 +491,15 @@ class OtherLabelCosts(LeafErrors):
     """An error of the first class costs twice, and counts once."""
 
     def value(self, tree, problem):
-        wrong = (tree.weights.sum(axis=1) - tree.weights[np.arange(tree.n_nodes), tree.label])[tree.is_leaf].sum()
+        wrong = (tree.weights.sum(axis=1) - tree.weights[np.arange(tree.n_nodes), tree.label])[
+            tree.is_leaf
+        ].sum()
         return float(wrong + self.lam * tree.n_leaves)
 
     def label_costs(self, weights, problem):
-        return super().label_costs(weights, problem) + weights[:, :1] * (np.arange(weights.shape[1]) > 0)
+        return super().label_costs(weights, problem) + weights[:, :1] * (
+            np.arange(weights.shape[1]) > 0
+        )
 
 
 @attrs.frozen
@@ -493,7 +520,7 @@ class CountsLeafRows(LeafErrors):
         return float((np.sqrt(tree.counts) * (tree.weights > 0).sum(axis=1))[tree.is_leaf].sum())
 
 
-# -- solvers and methods -----------------------------------------------------------------------------------------------
+# -- solvers and methods ---------------------------------------------------------------------------
 
 
 def listed(problem, objects=None, limited=True):
@@ -517,7 +544,13 @@ def listed(problem, objects=None, limited=True):
 class Lists:
     """Lists every tree."""
 
-    kind, name, paper, capabilities, limits = "solver", "lists", "", (*CLASSES, "exact"), ("max_depth", "max_leaves", "min_leaf")
+    kind, name, paper, capabilities, limits = (
+        "solver",
+        "lists",
+        "",
+        (*CLASSES, "exact"),
+        ("max_depth", "max_leaves", "min_leaf"),
+    )
 
     def solve(self, problem, context):
         return listed(problem)
@@ -528,7 +561,9 @@ class ListsByRows(Lists):
     """Every object weighs 1 to it."""
 
     def solve(self, problem, context):
-        return listed(problem, attrs.evolve(problem.objects, weight=np.ones(problem.objects.n_objects)))
+        return listed(
+            problem, attrs.evolve(problem.objects, weight=np.ones(problem.objects.n_objects))
+        )
 
 
 @attrs.frozen
@@ -536,7 +571,9 @@ class ListsByWholeWeights(Lists):
     """A weight is rounded up."""
 
     def solve(self, problem, context):
-        return listed(problem, attrs.evolve(problem.objects, weight=np.ceil(problem.objects.weight)))
+        return listed(
+            problem, attrs.evolve(problem.objects, weight=np.ceil(problem.objects.weight))
+        )
 
 
 @attrs.frozen
@@ -559,16 +596,32 @@ class MinimaOfNothing(Lists):
 class AsksNoRule:
     """Says that it asks the rule for rows without a value, and sends them to the first branch."""
 
-    kind, name, paper, needs, asks_missing, capabilities = "method", "asks_no_rule", "", ("criterion",), True, CLASSES
+    kind, name, paper, needs, asks_missing, capabilities = (
+        "method",
+        "asks_no_rule",
+        "",
+        ("criterion",),
+        True,
+        CLASSES,
+    )
 
     def fit(self, problem, context):
         table = problem.objects.table
         known = np.flatnonzero(~problem.objects.lacking)
-        tree = build_tree(problem.objects.take(known), slow_greedy(problem.objects.take(known), max_depth=2))
-        return Solution(attrs.evolve(tree, missing_child=np.where(tree.is_leaf, -1, 0)) if len(known) == table.n_rows else tree, 0.0, 0.0, Status.feasible)
+        tree = build_tree(
+            problem.objects.take(known), slow_greedy(problem.objects.take(known), max_depth=2)
+        )
+        return Solution(
+            attrs.evolve(tree, missing_child=np.where(tree.is_leaf, -1, 0))
+            if len(known) == table.n_rows
+            else tree,
+            0.0,
+            0.0,
+            Status.feasible,
+        )
 
 
-# -- what comes before and after ---------------------------------------------------------------------------------------
+# -- what comes before and after -------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -594,7 +647,10 @@ class HalfTheWeight(Relabels):
     """Nodes weigh half of what their rows weigh, below the root."""
 
     def prune(self, tree, train, valid):
-        return attrs.evolve(tree, weights=np.where(np.arange(tree.n_nodes)[:, None] > 0, tree.weights / 2, tree.weights))
+        return attrs.evolve(
+            tree,
+            weights=np.where(np.arange(tree.n_nodes)[:, None] > 0, tree.weights / 2, tree.weights),
+        )
 
 
 @attrs.frozen
@@ -626,9 +682,23 @@ class CodesTheOtherWay:
         values = objects.table.columns[0].values[objects.row_of_object[rows]]
         edges = np.unique(values)
         middle = (edges[:-1] + edges[1:]) / 2
-        feature = ToyFeature(objects.table.columns[0].name, 0, Family.thresholds, len(edges), edges=tuple(middle.tolist()))
+        feature = ToyFeature(
+            objects.table.columns[0].name,
+            0,
+            Family.thresholds,
+            len(edges),
+            edges=tuple(middle.tolist()),
+        )
         codes = len(edges) - 1 - np.searchsorted(middle, values)
-        return [CodedTests((feature.column,), Family.thresholds, [len(edges)], lambda first, stop: codes[None][first:stop], lambda code, index: feature.rule(index))]
+        return [
+            CodedTests(
+                (feature.column,),
+                Family.thresholds,
+                [len(edges)],
+                lambda first, stop: codes[None][first:stop],
+                lambda code, index: feature.rule(index),
+            )
+        ]
 
 
 @attrs.frozen
@@ -640,7 +710,12 @@ class DearerBelow:
     def price_list(self, objects, seed):
         n = int(objects.test_offset[-1])
         first = Prices(np.ones(n), np.ones(len(objects.raw_features)))
-        return attrs.evolve(first, after=lambda asked, paid: Prices(np.full(n, 2.0), np.full(len(objects.raw_features), 2.0)))
+        return attrs.evolve(
+            first,
+            after=lambda asked, paid: Prices(
+                np.full(n, 2.0), np.full(len(objects.raw_features), 2.0)
+            ),
+        )
 
 
 @attrs.frozen

@@ -1,4 +1,6 @@
-"""A suite takes its component as a plain class attribute, too, and says in one sentence what it cannot take."""
+"""A suite takes its component as a plain class attribute, too, and says in one sentence what it
+cannot take.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ class TestAFixtureAsBefore(CriterionSuite):
         return ToyReduction()
 
 
-@pytest.mark.parametrize("given", [ToyReduction, lambda self: ToyReduction(), property(lambda self: ToyReduction())])
+@pytest.mark.parametrize(
+    "given", [ToyReduction, lambda self: ToyReduction(), property(lambda self: ToyReduction())]
+)
 def test_what_is_neither_instance_nor_fixture_is_refused_once(given):
-    with pytest.raises(ContractError, match="Mine.component must be an instance .* or a function under @pytest.fixture"):
+    with pytest.raises(
+        ContractError,
+        match="Mine.component must be an instance .* or a function under @pytest.fixture",
+    ):
         type("Mine", (CriterionSuite,), {"component": given})

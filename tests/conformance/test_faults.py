@@ -1,4 +1,6 @@
-"""Faults of every kind: the suite of the kind finds each, and the run before it grows where it believes the promise."""
+"""Faults of every kind: the suite of the kind finds each, and the run before it grows where it
+believes the promise.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,33 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import ColumnKind, Context, ContractError, Parts, Prices, Problem, RawFeature, Table, Task
+from arboretum.api import (
+    ColumnKind,
+    Context,
+    ContractError,
+    Parts,
+    Prices,
+    Problem,
+    RawFeature,
+    Table,
+    Task,
+)
 from arboretum.engine.check import check_prices
 from arboretum.engine.promises import check_complexity
 from arboretum.engine.select import grow_or_tune
 from arboretum.testing.suites.criterion import raw_objects as raw_objects_of
 from arboretum.testing.tables import (
-    KernelReduction, ToyGini, ToyReduction, ToyVariance, TreeParts, bare_objects, problem_of, prices_of, toy_objects, toy_table,
-)  # fmt: skip
+    KernelReduction,
+    ToyGini,
+    ToyReduction,
+    ToyVariance,
+    TreeParts,
+    bare_objects,
+    problem_of,
+    prices_of,
+    toy_objects,
+    toy_table,
+)
 from arboretum_basics.methods import Exact, Greedy
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -66,7 +87,10 @@ BY_SUITE = [
     (faults.Overflows, "test_its_kernel_answers_compiled_what_it_answers_as_python"),
     (faults.RootOfErrors, SHAPE),
     (faults.OtherLabelCosts, SHAPE),
-    (faults.WeighsNothing, "test_what_it_weighs_objects_by_is_a_weight_for_each_and_the_same_twice"),
+    (
+        faults.WeighsNothing,
+        "test_what_it_weighs_objects_by_is_a_weight_for_each_and_the_same_twice",
+    ),
     (faults.CountsLeafRows, "test_weight_two_is_two_copies"),
     (faults.ListsByRows, BRUTE),
     (faults.ListsByWholeWeights, BRUTE),
@@ -77,21 +101,34 @@ BY_SUITE = [
     (faults.GivesAway, VERIFIED),
     (faults.HalfTheWeight, VERIFIED),
     (faults.PrunesByRows, "test_weight_two_is_two_copies"),
-    (faults.ForgetsTheWeights, "test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows"),
+    (
+        faults.ForgetsTheWeights,
+        "test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows",
+    ),
     (faults.CodesTheOtherWay, "test_codes_say_the_outcomes_of_their_tests"),
     (faults.DearerBelow, "test_no_price_rises_on_the_way_down_and_a_tree_pays_those_of_the_list"),
     (faults.CallsHome, "test_it_asks_nobody_where_it_says_that_it_is_offline"),
-    (faults.WorstByItsMeasure, "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states"),
+    (
+        faults.WorstByItsMeasure,
+        "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states",
+    ),
 ]
 """Fault → the test of its suite that finds it."""
 
 
-@pytest.mark.parametrize(("fault", "found_by"), BY_SUITE, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("fault", "found_by"), BY_SUITE, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_the_suite_of_its_kind_finds(fault, found_by, tmp_path, monkeypatch):
     component = fault()
-    extra = {"tmp_path": tmp_path, "monkeypatch": monkeypatch} if component.kind == "dataset" else {}
+    extra = (
+        {"tmp_path": tmp_path, "monkeypatch": monkeypatch} if component.kind == "dataset" else {}
+    )
     if component.kind == "solver":
-        extra = {"parts": Parts(method=None, solver=component, objective=faults.LeafErrors()), "value": faults.LeafErrors().value}
+        extra = {
+            "parts": Parts(method=None, solver=component, objective=faults.LeafErrors()),
+            "value": faults.LeafErrors().value,
+        }
     if component.kind == "method":
         extra = {"parts": Parts(method=component, criterion=ToyReduction())}
     assert found_by in failures(component.kind, component, found_by, **extra)
@@ -99,61 +136,167 @@ def test_the_suite_of_its_kind_finds(fault, found_by, tmp_path, monkeypatch):
 
 def raw_objects(table: Table):
     """The numbers of a table as raw columns."""
-    numbers = [(i, column) for i, column in enumerate(table.columns) if column.kind is ColumnKind.continuous]
+    numbers = [
+        (i, column)
+        for i, column in enumerate(table.columns)
+        if column.kind is ColumnKind.continuous
+    ]
     raw = np.stack([column.values for _, column in numbers], axis=1)
-    return bare_objects(table, raw_features=tuple(RawFeature(column.name, i) for i, column in numbers), raw=raw)
+    return bare_objects(
+        table, raw_features=tuple(RawFeature(column.name, i) for i, column in numbers), raw=raw
+    )
 
 
-def growth(seed: int = 0, *, task: Task = Task.classification, raw: bool = False, lacking: bool = False, **parts) -> Problem:
+def growth(
+    seed: int = 0,
+    *,
+    task: Task = Task.classification,
+    raw: bool = False,
+    lacking: bool = False,
+    **parts,
+) -> Problem:
     """A greedy run of three classes, or of numbers, with weights, and prices of up to 20."""
     table = toy_table(seed, n_rows=40, kind=TreeParts(missing=lacking, task=task))
     objects = raw_objects(table) if raw else toy_objects(table)
-    n, impurity = int(objects.test_offset[-1]), ToyVariance() if task is Task.regression else ToyGini()
+    n, impurity = (
+        int(objects.test_offset[-1]),
+        ToyVariance() if task is Task.regression else ToyGini(),
+    )
     prices = Prices(np.linspace(1.0, 20.0, n), np.linspace(1.0, 20.0, len(objects.raw_features)))
-    given = {"criterion": KernelReduction() if task is Task.classification else ToyReduction(), "impurity": impurity, **parts}
+    given = {
+        "criterion": KernelReduction() if task is Task.classification else ToyReduction(),
+        "impurity": impurity,
+        **parts,
+    }
     return Problem(objects, prices, Parts(method=Greedy(), **given))
 
 
 def of_nine_classes(criterion) -> Problem:
     draw = np.random.default_rng(0)
-    objects = raw_objects_of(draw.normal(size=(40, 2)), draw.integers(0, 9, 40).astype(np.int32), tuple("abcdefghi"))
+    objects = raw_objects_of(
+        draw.normal(size=(40, 2)), draw.integers(0, 9, 40).astype(np.int32), tuple("abcdefghi")
+    )
     parts = Parts(method=Greedy(), criterion=criterion, impurity=ToyGini())
     return Problem(objects, Prices(np.zeros(0), np.array([1.0, 20.0])), parts)
 
 
 def solved(objective) -> Problem:
-    return problem_of(toy_table(0, n_rows=40), Parts(method=Exact(), solver=faults.Lists(), objective=objective), multiway=False)
+    return problem_of(
+        toy_table(0, n_rows=40),
+        Parts(method=Exact(), solver=faults.Lists(), objective=objective),
+        multiway=False,
+    )
 
 
 BEFORE_GROWTH = [
-    (lambda: growth(raw=True, criterion=faults.EvenInBins()), "criterion kernel_reduction promises bounded_by_corners with impurity toy_gini, but of a bin"),
-    (lambda: growth(raw=True, criterion=faults.EvenOfThreeInBins()), "promises bounded_by_corners with impurity toy_gini, but of a bin"),
-    (lambda: of_nine_classes(faults.SumsAndRows()), r"kernel_reduction: its kernel promises by_sums, but a table of the class weights \("),
-    (lambda: of_nine_classes(faults.RisesWithItsSum()), "promises by_sums, but with gini_after from .* its score rises from"),
-    (lambda: growth(criterion=faults.KernelRoundsWeights()), r"criterion 'toy_reduction': its kernel .* by score, in NumPy form"),
-    (lambda: growth(criterion=faults.KernelForgetsDearPrices()), r"criterion 'toy_reduction': its kernel .* by score, in NumPy form"),
-    (lambda: growth(impurity=faults.PairsButOfThree()), r"impurity pairs_but_of_three declares admissible, but is not supermodular: F\(1, 1, 1\)"),
-    (lambda: growth(impurity=faults.ConcaveButOfThree()), r"impurity toy_gini declares concave, but is not concave: .*\(1, 1, 0\)"),
-    (lambda: growth(impurity=faults.GrowingMean()), r"states scale = 'mean', but is not scale-free: F\("),
-    (lambda: growth(impurity=faults.WholeHalves()), r"states whole = True, but F\(0, 1, 1\) = 0.5; leave whole out"),
+    (
+        lambda: growth(raw=True, criterion=faults.EvenInBins()),
+        "criterion kernel_reduction promises bounded_by_corners with impurity toy_gini, but "
+        "of a bin",
+    ),
+    (
+        lambda: growth(raw=True, criterion=faults.EvenOfThreeInBins()),
+        "promises bounded_by_corners with impurity toy_gini, but of a bin",
+    ),
+    (
+        lambda: of_nine_classes(faults.SumsAndRows()),
+        r"kernel_reduction: its kernel promises by_sums, but a table of the class weights \(",
+    ),
+    (
+        lambda: of_nine_classes(faults.RisesWithItsSum()),
+        "promises by_sums, but with gini_after from .* its score rises from",
+    ),
+    (
+        lambda: growth(criterion=faults.KernelRoundsWeights()),
+        r"criterion 'toy_reduction': its kernel .* by score, in NumPy form",
+    ),
+    (
+        lambda: growth(criterion=faults.KernelForgetsDearPrices()),
+        r"criterion 'toy_reduction': its kernel .* by score, in NumPy form",
+    ),
+    (
+        lambda: growth(impurity=faults.PairsButOfThree()),
+        r"impurity pairs_but_of_three declares admissible, but is not supermodular: F\(1, 1, 1\)",
+    ),
+    (
+        lambda: growth(impurity=faults.ConcaveButOfThree()),
+        r"impurity toy_gini declares concave, but is not concave: .*\(1, 1, 0\)",
+    ),
+    (
+        lambda: growth(impurity=faults.GrowingMean()),
+        r"states scale = 'mean', but is not scale-free: F\(",
+    ),
+    (
+        lambda: growth(impurity=faults.WholeHalves()),
+        r"states whole = True, but F\(0, 1, 1\) = 0.5; leave whole out",
+    ),
     (lambda: growth(impurity=faults.RoundedGini()), "states scale = 'mean', but is not scale-free"),
     (
-        lambda: growth(task=Task.regression, raw=True, impurity=faults.PrefixOfAnother(), criterion=ReadsPrefix()),
+        lambda: growth(
+            task=Task.regression,
+            raw=True,
+            impurity=faults.PrefixOfAnother(),
+            criterion=ReadsPrefix(),
+        ),
         "impurity 'prefix_of_another': .* by of_values times the mass",
     ),
-    (lambda: growth(coverage=(faults.ManyForgetWeights(),)), "coverage many_forget_weights answers .* by covered_many and .* by covered for object"),
-    (lambda: growth(stopping=(faults.DepthTwo(),)), r"stopping depth_two promises by leaf_rule\(\).* a node of 2 rows .*at depth 2.* is no leaf, and is_leaf"),
-    (lambda: growth(stopping=(faults.OneRowLess(),)), "a node of 10 rows .* is no leaf, and is_leaf says a leaf"),
-    (lambda: growth(stopping=(faults.NearlyPure(),)), r"a node of 40 rows .* of the weights \(19.5, 0, 0.5\).* is no leaf, and is_leaf says a leaf"),
-    (lambda: growth(stopping=(faults.ShareOfAll(),)), "0.101 of all.* is no leaf, and is_leaf says a leaf"),
-    (lambda: growth(stopping=(faults.ReadsCoverage(),)), "with coverage 0.5, is no leaf, and is_leaf says a leaf"),
-    (lambda: growth(stopping=(faults.WorthOfTheOther(),)), "makes a node with the tests .* by worth .* by is_leaf_among"),
-    (lambda: growth(missing=faults.LastBranch()), r"missing last_branch places rows without a value into \(1,\) of a test with the known weights \(1, 1\)"),
-    (lambda: growth(missing=faults.SplitsAndCounts()), "states kernel = 'splits' and counted = True"),
-    (lambda: growth(complexity=faults.ForgetsPrices()), r"complexity forgets_prices answers F\(.*price=0, \[0.0\]\) = 1 in closed form and 0 by node"),
-    (lambda: growth(complexity=faults.SumOfTwo()), r"\[1.0, 3.0, 2.0\]\) = 7 in closed form and 6 by node"),
-    (lambda: solved(faults.RootOfErrors()), "objective leaf_errors states the shape additive, but of 12 of the run's objects a division"),
-    (lambda: solved(faults.OtherLabelCosts()), "objective leaf_errors states the shape additive, but a leaf of the weights"),
+    (
+        lambda: growth(coverage=(faults.ManyForgetWeights(),)),
+        "coverage many_forget_weights answers .* by covered_many and .* by covered for object",
+    ),
+    (
+        lambda: growth(stopping=(faults.DepthTwo(),)),
+        r"stopping depth_two promises by leaf_rule\(\).* a node of 2 rows .*at depth 2.* is "
+        r"no leaf, and is_leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.OneRowLess(),)),
+        "a node of 10 rows .* is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.NearlyPure(),)),
+        r"a node of 40 rows .* of the weights \(19.5, 0, 0.5\).* is no leaf, and is_leaf "
+        r"says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.ShareOfAll(),)),
+        "0.101 of all.* is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.ReadsCoverage(),)),
+        "with coverage 0.5, is no leaf, and is_leaf says a leaf",
+    ),
+    (
+        lambda: growth(stopping=(faults.WorthOfTheOther(),)),
+        "makes a node with the tests .* by worth .* by is_leaf_among",
+    ),
+    (
+        lambda: growth(missing=faults.LastBranch()),
+        r"missing last_branch places rows without a value into \(1,\) of a test with the "
+        r"known weights \(1, 1\)",
+    ),
+    (
+        lambda: growth(missing=faults.SplitsAndCounts()),
+        "states kernel = 'splits' and counted = True",
+    ),
+    (
+        lambda: growth(complexity=faults.ForgetsPrices()),
+        r"complexity forgets_prices answers F\(.*price=0, \[0.0\]\) = 1 in closed form and 0 "
+        r"by node",
+    ),
+    (
+        lambda: growth(complexity=faults.SumOfTwo()),
+        r"\[1.0, 3.0, 2.0\]\) = 7 in closed form and 6 by node",
+    ),
+    (
+        lambda: solved(faults.RootOfErrors()),
+        "objective leaf_errors states the shape additive, but of 12 of the run's objects a "
+        "division",
+    ),
+    (
+        lambda: solved(faults.OtherLabelCosts()),
+        "objective leaf_errors states the shape additive, but a leaf of the weights",
+    ),
 ]
 """A run → how it is refused."""
 
@@ -182,7 +325,9 @@ def test_a_certificate_tries_the_complexities_that_it_is_about():
 
 def test_a_price_that_rises_and_weights_that_are_lost_are_refused_before_the_growth():
     objects = toy_objects(toy_table(0))
-    with pytest.raises(ContractError, match="cost dearer_below: a test costs 2 after .* was asked, and 1 before"):
+    with pytest.raises(
+        ContractError, match="cost dearer_below: a test costs 2 after .* was asked, and 1 before"
+    ):
         check_prices(faults.DearerBelow(), faults.DearerBelow().price_list(objects, 0), objects)
 
 

@@ -1,4 +1,6 @@
-"""Every installed solver, interrupted: what it returns is verified, and neither its bound nor its word "optimal" is wrong."""
+"""Every installed solver, interrupted: what it returns is verified, and neither its bound nor
+its word "optimal" is wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,21 @@ from arboretum.plugin.discovery import load_registry
 MOMENTS, LINES = 20, 7  # of signals, and of exceptions, which leave less to look at
 SECONDS = 20.0  # for what would not end without: peers that are asked for their optimum
 SLACK = 1e-9
-SOLVERS = [entry for entry in load_registry(()).entries("solver") if not entry.name.startswith("peer_")]
-"""Peers are left out, also where they load: each answers once, from a process of its own, which a signal ends before it has said anything; there is no
-tree to keep."""
+SOLVERS = [
+    entry for entry in load_registry(()).entries("solver") if not entry.name.startswith("peer_")
+]
+"""Peers are left out, also where they load: each answers once, from a process of its own, which a
+signal ends before it has said anything; there is no tree to keep.
+"""
 
 
 def parts_of(entry):
-    return assemble(load_registry(()), {}, [*entry.cls.example.split(), f"solver={entry.name}"], without=("tracker",))
+    return assemble(
+        load_registry(()),
+        {},
+        [*entry.cls.example.split(), f"solver={entry.name}"],
+        without=("tracker",),
+    )
 
 
 def by_exception():
@@ -39,7 +49,9 @@ def by_signal():
 
 @contextmanager
 def interrupted(package: str, at: int, by: Callable[[], None]) -> Iterator[list[int]]:
-    """Ctrl-C before the line, of those that the package's modules execute inside, with this number; yields [lines executed]."""
+    """Ctrl-C before the line, of those that the package's modules execute inside, with this
+    number; yields [lines executed].
+    """
     lines, before = [0], sys.gettrace()
 
     def trace(frame, event, arg):
@@ -89,22 +101,30 @@ class Interrupting:
 @pytest.mark.parametrize("by", [by_exception, by_signal])
 @pytest.mark.parametrize("entry", SOLVERS, ids=lambda entry: entry.name)
 def test_what_an_interrupted_solver_returns_is_true(entry, by, monkeypatch):
-    """Raised at any line, nothing may be kept; of a signal, which waits until the solver looks up, something always is."""
+    """Raised at any line, nothing may be kept; of a signal, which waits until the solver looks
+    up, something always is.
+    """
     monkeypatch.setattr(interruptions, "PATIENCE_SECONDS", 1e6)
     parts = parts_of(entry)
     request = Request(parts, budget=Budget(seconds=SECONDS))
     prepared = prepare(request)
     whole = Interrupting(parts.solver, -1)
-    best = run(attrs.evolve(request, parts=attrs.evolve(parts, solver=whole)), prepared=prepared).solution
+    best = run(
+        attrs.evolve(request, parts=attrs.evolve(parts, solver=whole)), prepared=prepared
+    ).solution
     kept, lines = 0, whole.lines[0]
     moments = MOMENTS if by is by_signal else LINES
     for moment in range(moments):
         solver = Interrupting(parts.solver, 1 + moment * lines // moments, by)
         try:
-            record = run(attrs.evolve(request, parts=attrs.evolve(parts, solver=solver)), prepared=prepared)  # verified, or raises
+            # verified, or raises
+            record = run(
+                attrs.evolve(request, parts=attrs.evolve(parts, solver=solver)), prepared=prepared
+            )
         except KeyboardInterrupt:
             continue
-        assert record.solution.interrupted is not None or by is by_exception  # it may come when everything is done
+        # it may come when everything is done
+        assert record.solution.interrupted is not None or by is by_exception
         kept, found = kept + 1, record.solution
         assert record.verified and found.lower_bound <= best.value + SLACK
         assert found.value >= best.lower_bound - SLACK

@@ -14,7 +14,9 @@ from arboretum.testing import suite_of
 
 
 def passes(component: Any, test: str) -> bool:
-    """Whether one test of the suite accepts a component; fixtures are computed as the suite does."""
+    """Whether one test of the suite accepts a component; fixtures are computed as the suite
+    does.
+    """
     suite = suite_of("reproduction")()
     given: dict[str, Any] = {"component": component, "house": None}
     method = getattr(suite, test)
@@ -23,7 +25,10 @@ def passes(component: Any, test: str) -> bool:
             if name in ("pieces", "results"):
                 given.setdefault("pieces", list(component.pieces(suite.fraction)))
             if name == "results":
-                found = [(plain(p.key), plain(component.work(plain(p.key), suite.seed, None))) for p in given["pieces"]]
+                found = [
+                    (plain(p.key), plain(component.work(plain(p.key), suite.seed, None)))
+                    for p in given["pieces"]
+                ]
                 given["results"] = found
         method(**{name: given[name] for name in inspect.signature(method).parameters})
     except Exception:  # whatever a broken component raises is a failure
@@ -48,14 +53,21 @@ class Halves:
         return [Piece({"first": first, "size": size}, size) for first in range(0, 3 * size, size)]
 
     def work(self, key, seed, house) -> Any:
-        return {"even": sum((seed + i) % 2 == 0 for i in range(key["first"], key["first"] + key["size"])), "n": key["size"]}
+        return {
+            "even": sum(
+                (seed + i) % 2 == 0 for i in range(key["first"], key["first"] + key["size"])
+            ),
+            "n": key["size"],
+        }
 
     def judge(self, results) -> Judgement:
         n = sum(value["n"] for _, value in results)
         if not n:
             return Judgement()
         share = sum(value["even"] for _, value in results) / n
-        return Judgement((Cell.judged("Table 1", "numbers", "even", 0.5, share, 0.5 / n**0.5, n=n),))
+        return Judgement(
+            (Cell.judged("Table 1", "numbers", "even", 0.5, share, 0.5 / n**0.5, n=n),)
+        )
 
 
 COUNTER = {"calls": 0}
@@ -102,7 +114,9 @@ class DearestFirst(Halves):
     """Begins with what takes longest."""
 
     def pieces(self, fraction):
-        return [attrs.evolve(piece, cost=10.0 - i) for i, piece in enumerate(super().pieces(fraction))]
+        return [
+            attrs.evolve(piece, cost=10.0 - i) for i, piece in enumerate(super().pieces(fraction))
+        ]
 
 
 @attrs.frozen
@@ -131,7 +145,9 @@ class NoReason(Halves):
 
     def judge(self, results):
         found = super().judge(results)
-        return attrs.evolve(found, cells=[attrs.evolve(cell, verdict=Verdict.KNOWN) for cell in found.cells])
+        return attrs.evolve(
+            found, cells=[attrs.evolve(cell, verdict=Verdict.KNOWN) for cell in found.cells]
+        )
 
 
 @attrs.frozen

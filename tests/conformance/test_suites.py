@@ -1,4 +1,6 @@
-"""Each suite tells a sound component from a broken one: every defect below must be found by some test of the suite."""
+"""Each suite tells a sound component from a broken one: every defect below must be found by some
+test of the suite.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ from cover import ToyCover  # noqa: E402
 
 
 def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) -> list[str]:
-    """Run the tests of a kind's suite whose name starts with ``only``, and return the names of those that fail.
+    """Run the tests of a kind's suite whose name starts with ``only``, and return the names of
+    those that fail.
 
-    The suite's methods are called directly; a fixture's value is computed from the suite's own fixture functions.
+    The suite's methods are called directly; a fixture's value is computed from the suite's own
+    fixture functions.
     """
     suite = suite_of(kind)()
     given = {"component": component, **fixtures}
@@ -40,7 +44,8 @@ def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) ->
                 test(**values)
         except pytest.skip.Exception:
             continue
-        except (Exception, pytest.fail.Exception):  # whatever a broken component raises is a failure
+        except (Exception, pytest.fail.Exception):
+            # whatever a broken component raises is a failure
             failed.append(name)
     return failed
 
@@ -48,10 +53,18 @@ def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) ->
 def _arguments(suite: Any, test: Any, given: dict[str, Any]) -> list[dict[str, Any]]:
     """One set of arguments per parameter of the fixtures that the test asks for."""
     wanted = [name for name in inspect.signature(test).parameters]
-    marked = {mark.args[0]: mark.args[1] for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"}
+    marked = {
+        mark.args[0]: mark.args[1]
+        for mark in getattr(test, "pytestmark", ())
+        if mark.name == "parametrize"
+    }
     cases: list[dict[str, Any]] = [{}]
     for name in wanted:
-        cases = [{**case, name: value} for case in cases for value in marked.get(name) or _values(suite, name, given)]
+        cases = [
+            {**case, name: value}
+            for case in cases
+            for value in marked.get(name) or _values(suite, name, given)
+        ]
     return cases
 
 
@@ -79,7 +92,7 @@ class _Bound:
     def __call__(self) -> None: ...
 
 
-# -- criteria ----------------------------------------------------------------------------------------------------------
+# -- criteria --------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -252,9 +265,18 @@ class NoDocumentedField(ToyReduction):
         (ReadsTheBatch, "test_a_test_scores_the_same_alone_and_in_a_batch_of_any_order"),
         (ReadsThePosition, "test_a_test_scores_the_same_alone_and_in_a_batch_of_any_order"),
         (LikesTheFirstClass, "test_the_order_of_the_classes_does_not_matter"),
-        (LikesTheFirstOutcome, "test_neither_an_outcome_that_nobody_has_nor_the_order_of_outcomes_matters"),
-        (CountsOutcomes, "test_neither_an_outcome_that_nobody_has_nor_the_order_of_outcomes_matters"),
-        (TermsOfAnotherShape, "test_its_terms_are_one_number_per_test_and_its_rule_keeps_the_shape"),
+        (
+            LikesTheFirstOutcome,
+            "test_neither_an_outcome_that_nobody_has_nor_the_order_of_outcomes_matters",
+        ),
+        (
+            CountsOutcomes,
+            "test_neither_an_outcome_that_nobody_has_nor_the_order_of_outcomes_matters",
+        ),
+        (
+            TermsOfAnotherShape,
+            "test_its_terms_are_one_number_per_test_and_its_rule_keeps_the_shape",
+        ),
         (KernelOfAnotherScore, "test_its_compiled_kernel_answers_what_the_slow_form_answers"),
         (TwoRules, "test_its_column_is_finite_and_answers_compiled_what_it_answers_as_python"),
         (ReadsRows, "test_rows_that_an_object_stands_for_do_not_matter_where_it_counts_objects"),
@@ -277,7 +299,9 @@ class OwnColumn(ToyReduction):
 
     def columns(self, node, objects):
         assert objects.n_objects == node.n_objects
-        return objects.weight[:, None] * (1.0 + (0 if objects.label is None else objects.label[:, None]))
+        return objects.weight[:, None] * (
+            1.0 + (0 if objects.label is None else objects.label[:, None])
+        )
 
     def score(self, tables, node):
         return -np.square(tables.extra[..., 0]).sum(axis=1)
@@ -291,7 +315,7 @@ def test_the_criterion_suite_accepts_a_sound_criterion():
     assert failures("criterion", SoundCriterion()) == []
 
 
-# -- impurities --------------------------------------------------------------------------------------------------------
+# -- impurities ------------------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -398,7 +422,7 @@ def test_the_impurity_suite_accepts_a_sound_impurity():
     assert failures("impurity", SoundImpurity()) == []
 
 
-# -- leaf rules and prices ---------------------------------------------------------------------------------------------
+# -- leaf rules and prices -------------------------------------------------------------------------
 
 
 @attrs.frozen
@@ -448,7 +472,9 @@ class SoundCost:
     kind, name, paper, capabilities = "cost", "sound", "", ()
 
     def price_list(self, objects, seed):
-        return Prices(np.full(int(objects.test_offset[-1]), 2.0), np.ones(len(objects.raw_features)))
+        return Prices(
+            np.full(int(objects.test_offset[-1]), 2.0), np.ones(len(objects.raw_features))
+        )
 
 
 @attrs.frozen
@@ -472,15 +498,26 @@ class DrawsUndeclared(SoundCost):
     """Random, and does not say so."""
 
     def price_list(self, objects, seed):
-        return Prices(np.random.default_rng(seed).random(int(objects.test_offset[-1])), np.ones(len(objects.raw_features)))
+        return Prices(
+            np.random.default_rng(seed).random(int(objects.test_offset[-1])),
+            np.ones(len(objects.raw_features)),
+        )
 
 
 @pytest.mark.parametrize(
     ("kind", "broken", "found_by"),
     [
-        ("stopping", AnswersWithANumber, "test_it_says_yes_or_no_by_the_node_alone_which_it_leaves_as_it_was"),
+        (
+            "stopping",
+            AnswersWithANumber,
+            "test_it_says_yes_or_no_by_the_node_alone_which_it_leaves_as_it_was",
+        ),
         ("stopping", NoLeafAtAll, "test_its_limits_are_bounds_that_a_tree_can_keep"),
-        ("stopping", SaysOneThingAndDoesAnother, "test_it_says_yes_or_no_by_the_node_alone_which_it_leaves_as_it_was"),
+        (
+            "stopping",
+            SaysOneThingAndDoesAnother,
+            "test_it_says_yes_or_no_by_the_node_alone_which_it_leaves_as_it_was",
+        ),
         ("cost", PaysYou, "test_every_test_has_one_finite_price_of_at_least_zero"),
         ("cost", OnePricePerColumn, "test_every_test_has_one_finite_price_of_at_least_zero"),
         ("cost", DrawsUndeclared, "test_the_seed_matters_exactly_where_that_is_declared"),
@@ -496,7 +533,7 @@ def test_the_suites_accept_a_sound_rule_and_a_sound_price_list():
     assert failures("cost", SoundCost()) == []
 
 
-# -- coverage, complexity, objective -----------------------------------------------------------------------------------
+# -- coverage, complexity, objective ---------------------------------------------------------------
 
 
 @attrs.frozen
@@ -617,7 +654,9 @@ class ConstantObjective(LeafErrors):
         return 1.0
 
 
-@pytest.mark.parametrize("coverage", [(), (ToyExcluded(),), (ToyExcluded(), SoundCoverage())], ids=len)
+@pytest.mark.parametrize(
+    "coverage", [(), (ToyExcluded(),), (ToyExcluded(), SoundCoverage())], ids=len
+)
 def test_the_criterion_suite_accepts_a_sound_criterion_that_reads_coverage(coverage):
     assert failures("criterion", ToyCover(0.1), coverage=coverage) == []
 
@@ -629,12 +668,28 @@ def test_the_criterion_suite_accepts_a_sound_criterion_that_reads_coverage(cover
         ("coverage", Uncovers, "test_it_satisfies_its_axioms"),
         ("coverage", NotSubmodular, "test_it_satisfies_its_axioms"),
         ("coverage", HalfBefore, "test_it_satisfies_its_axioms"),
-        ("coverage", Drifts, "test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same"),
-        ("complexity", FallsWithSize, "test_it_is_a_finite_number_above_that_of_a_leaf_and_no_cut_makes_a_tree_dearer"),
+        (
+            "coverage",
+            Drifts,
+            "test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same",
+        ),
+        (
+            "complexity",
+            FallsWithSize,
+            "test_it_is_a_finite_number_above_that_of_a_leaf_and_no_cut_makes_a_tree_dearer",
+        ),
         ("complexity", FallsWithSize, "test_no_dearer_branch_makes_a_node_cheaper"),
         ("complexity", WrongForm, "test_its_closed_form_says_the_same"),
-        ("objective", NanObjective, "test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart"),
-        ("objective", ConstantObjective, "test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart"),
+        (
+            "objective",
+            NanObjective,
+            "test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart",
+        ),
+        (
+            "objective",
+            ConstantObjective,
+            "test_it_is_a_number_the_same_for_a_stored_tree_and_tells_some_trees_apart",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -648,18 +703,25 @@ def test_the_suites_accept_sound_functions_of_trees_and_objects():
     assert failures("objective", LeafErrors()) == []
 
 
-# -- solvers, pruners, tuners, methods ---------------------------------------------------------------------------------
+# -- solvers, pruners, tuners, methods -------------------------------------------------------------
 
 
 @attrs.frozen
 class BruteForce:
     """Lists every tree."""
 
-    kind, name, paper, capabilities = "solver", "brute_force", "", ("classification", "multiclass", "weights", "exact")
+    kind, name, paper, capabilities = (
+        "solver",
+        "brute_force",
+        "",
+        ("classification", "multiclass", "weights", "exact"),
+    )
 
     def solve(self, problem, context):
         objective = problem.parts.objective
-        value, tree = best_tree(problem.objects, lambda tree: objective.value(tree, problem), problem.prices)
+        value, tree = best_tree(
+            problem.objects, lambda tree: objective.value(tree, problem), problem.prices
+        )
         return Solution(tree, value, value, Status.optimal)
 
 
@@ -681,7 +743,9 @@ class BoundAboveTheOptimum(BruteForce):
         found = super().solve(problem, context)
         if context.deadline is None:
             return found
-        return attrs.evolve(found, value=found.value + 1, lower_bound=found.value + 0.5, status=Status.feasible)
+        return attrs.evolve(
+            found, value=found.value + 1, lower_bound=found.value + 0.5, status=Status.feasible
+        )
 
 
 @attrs.frozen
@@ -771,7 +835,9 @@ class TellsOtherScores(BestOfThree):
 
     def tune(self, fit, valid):
         kept, solution = super().tune(fit, valid)
-        return Selection(kept, "accuracy", [({"criterion.lam": lam}, 0.125) for lam in (0.0, 0.3, 0.5)]), solution
+        return Selection(
+            kept, "accuracy", [({"criterion.lam": lam}, 0.125) for lam in (0.0, 0.3, 0.5)]
+        ), solution
 
 
 @attrs.frozen
@@ -779,7 +845,9 @@ class KeepsWhatHasNoTree(BestOfThree):
     """The last value, come what may."""
 
     def tune(self, fit, valid):
-        return [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)][-1]
+        return [({"criterion.lam": lam}, fit({"criterion.lam": lam})) for lam in (0.0, 0.3, 0.5)][
+            -1
+        ]
 
 
 @attrs.frozen
@@ -792,7 +860,9 @@ class SlowMethod:
     def fit(self, problem, context):
         from arboretum.testing.oracles import slow_greedy
 
-        return Solution(build_tree(problem.objects, slow_greedy(problem.objects)), 0.0, 0.0, Status.feasible)
+        return Solution(
+            build_tree(problem.objects, slow_greedy(problem.objects)), 0.0, 0.0, Status.feasible
+        )
 
 
 @attrs.frozen
@@ -819,21 +889,51 @@ def solver_parts(solver):
 @pytest.mark.parametrize(
     ("kind", "broken", "found_by"),
     [
-        ("solver", ClaimsTheFirstTree, "test_it_finds_what_brute_force_finds_and_again_for_the_same_seed"),
+        (
+            "solver",
+            ClaimsTheFirstTree,
+            "test_it_finds_what_brute_force_finds_and_again_for_the_same_seed",
+        ),
         ("solver", BoundAboveTheOptimum, "test_when_time_is_over_it_says_what_it_has_proven"),
-        ("pruner", ForgetsRows, "test_the_pruned_tree_is_no_larger_and_holds_at_every_node_the_rows_that_come_to_it"),
-        ("tuner", KeepsWhatItNeverTried, "test_it_keeps_one_of_the_values_it_tried_and_tries_the_same_again"),
-        ("tuner", KeepsTheWorst, "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states"),
+        (
+            "pruner",
+            ForgetsRows,
+            "test_the_pruned_tree_is_no_larger_and_holds_at_every_node_the_rows_that_come_to_it",
+        ),
+        (
+            "tuner",
+            KeepsWhatItNeverTried,
+            "test_it_keeps_one_of_the_values_it_tried_and_tries_the_same_again",
+        ),
+        (
+            "tuner",
+            KeepsTheWorst,
+            "test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states",
+        ),
         ("tuner", TellsOtherScores, "test_what_it_tells_of_its_trials_is_what_it_tried"),
-        ("tuner", KeepsWhatHasNoTree, "test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one"),
-        ("pruner", ChoosesAnother, "test_it_says_whether_it_needs_validation_rows_and_its_choice_prunes_as_it_does"),
+        (
+            "tuner",
+            KeepsWhatHasNoTree,
+            "test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one",
+        ),
+        (
+            "pruner",
+            ChoosesAnother,
+            "test_it_says_whether_it_needs_validation_rows_and_its_choice_prunes_as_it_does",
+        ),
         ("method", NeverLearns, "test_it_learns_something_and_makes_a_leaf_of_a_single_object"),
-        ("method", LosesWeight, "test_it_returns_a_tree_that_verification_accepts_and_for_the_same_seed_the_same"),
+        (
+            "method",
+            LosesWeight,
+            "test_it_returns_a_tree_that_verification_accepts_and_for_the_same_seed_the_same",
+        ),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_the_suites_find_a_procedure_that(kind, broken, found_by):
-    extra = {"parts": solver_parts(broken()), "value": LeafErrors().value} if kind == "solver" else {}
+    extra = (
+        {"parts": solver_parts(broken()), "value": LeafErrors().value} if kind == "solver" else {}
+    )
     assert found_by in failures(kind, broken(), found_by, **extra)
 
 

@@ -2,17 +2,17 @@
 
 What is done with a block depends on its info string::
 
-    bash                 run by bash -eu in the page's folder; must succeed
-    bash fails           must end with a status other than 0
-    bash in=checkout     lines ``make TARGET``: the target must exist (tests/docs/test_make.py runs them)
-    python               executed; all blocks of a page share one namespace
-    python file=NAME     written to NAME in the page's folder (any language)
-    yaml, toml, json     parsed
-    text output          what the bash block before it printed: each line must occur, in this order, numbers aside;
+    bash                 run by bash -eu in the page's folder; must succeed bash fails
+    must end with a status other than 0 bash in=checkout     lines ``make TARGET``: the target must
+    exist (tests/docs/test_make.py runs them) python               executed; all blocks of a page
+    share one namespace python file=NAME     written to NAME in the page's folder (any language)
+    yaml, toml, json     parsed text output          what the bash block before it printed: each
+    line must occur, in this order, numbers aside;
                          a line "…" stands for lines left out
     text                 a picture; not code
 
-One folder per page, and one environment, in which a page may install things without touching the one the tests run in.
+One folder per page, and one environment, in which a page may install things without touching the
+one the tests run in.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Block:
     @property
     def file(self) -> str:
         """NAME of ``file=NAME``, or ""."""
-        return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), "")
+        return next(
+            (word.removeprefix("file=") for word in self.words if word.startswith("file=")), ""
+        )
 
     @property
     def where(self) -> str:
@@ -77,7 +79,9 @@ def pages() -> list[Path]:
 
 
 def skeleton(line: str) -> str:
-    """A printed line without what differs from run to run or machine to machine: numbers, rules, spacing, folders."""
+    """A printed line without what differs from run to run or machine to machine: numbers, rules,
+    spacing, folders.
+    """
     line = re.sub(r"\S*[/\\]\S+", "PATH", line)
     line = re.sub(r"−?-?\d+(\.\d+)?(e[-+]?\d+)?", "0", line)
     return " ".join(re.sub(r"[─━]+", "─", line).split())
@@ -91,7 +95,9 @@ def assert_printed(shown: str, printed: str, where: str) -> None:
         wanted = skeleton(line)
         if not wanted or wanted == "…":
             continue
-        assert wanted in actual[position:], f"{where}: the page shows {line!r}, but the command printed\n{printed}"
+        assert wanted in actual[position:], (
+            f"{where}: the page shows {line!r}, but the command printed\n{printed}"
+        )
         position += actual[position:].index(wanted) + 1
 
 
@@ -113,10 +119,15 @@ class Lab:
         (inner / "outer.pth").write_text(f"import site; site.addsitedir({str(outer)!r})\n")
         command = home / "bin" / "arboretum"
         command.write_text(
-            f"#!{another(home / 'bin' / 'python')}\nimport sys\nfrom arboretum.cli.main import main\nsys.exit(main())\n"
+            f"#!{another(home / 'bin' / 'python')}\nimport sys\nfrom arboretum.cli.main "
+            "import main\nsys.exit(main())\n"
         )
         command.chmod(0o755)
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("ARBORETUM_", "PYTEST_"))}
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("ARBORETUM_", "PYTEST_"))
+        }
         environment.pop("PYTHONPATH", None)
         environment |= {
             "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}",

@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _generator():
-    spec = importlib.util.spec_from_file_location("generate_reference", ROOT / "docs" / "reference" / "generate.py")
+    spec = importlib.util.spec_from_file_location(
+        "generate_reference", ROOT / "docs" / "reference" / "generate.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -33,19 +35,44 @@ def test_the_page_of_what_plugins_are_handed_is_up_to_date_and_names_every_field
     generator = _generator()
     text = generator.HANDED.read_text(encoding="utf-8")
     assert text == generator.handed(), "run: make docs"
-    fields = [name for cls in (Node, Tables) for name in attrs.fields_dict(cls)] + list(KernelNode._fields)
-    assert [name for name in fields if f"`{name}`" not in text and f"`{name}(" not in text and name != "impurity_of"] == []
+    fields = [name for cls in (Node, Tables) for name in attrs.fields_dict(cls)] + list(
+        KernelNode._fields
+    )
+    assert [
+        name
+        for name in fields
+        if f"`{name}`" not in text and f"`{name}(" not in text and name != "impurity_of"
+    ] == []
 
 
 def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
     pages = [page for page in reading.pages() if page.stem.startswith(("write-a", "export-a"))]
-    shown = {block.file: block.text for page in pages for block in reading.blocks_of(page) if block.file}
-    for more in ("my_tests.py", "my_tuner.py", "my_tracker.py", "test_my_tracker.py"):  # pages that show more than the command writes
+    shown = {
+        block.file: block.text for page in pages for block in reading.blocks_of(page) if block.file
+    }
+    # pages that show more than the command writes
+    for more in ("my_tests.py", "my_tuner.py", "my_tracker.py", "test_my_tracker.py"):
         del shown[more]
     kinds = [name.removeprefix("my_").removesuffix(".py") for name in shown]
-    assert sorted(kinds) == sorted(("impurity", "stopping", "cost", "complexity", "coverage", "solver", "encoder", "pruner", "export", "missing"))
+    assert sorted(kinds) == sorted(
+        (
+            "impurity",
+            "stopping",
+            "cost",
+            "complexity",
+            "coverage",
+            "solver",
+            "encoder",
+            "pruner",
+            "export",
+            "missing",
+        )
+    )
     for kind in kinds:
-        assert shown[f"my_{kind}.py"] == plugin_files(f"my_{kind}", f"my_{kind}", kind)[f"my_{kind}/{kind}.py"], kind
+        assert (
+            shown[f"my_{kind}.py"]
+            == plugin_files(f"my_{kind}", f"my_{kind}", kind)[f"my_{kind}/{kind}.py"]
+        ), kind
 
 
 def test_every_first_party_component_and_preset_has_an_anchor():

@@ -29,7 +29,9 @@ def test_it_is_shorter_than_150_lines():
 
 
 def test_it_runs_and_verifies_its_trees():
-    done = subprocess.run([sys.executable, FILE], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, FILE], capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.count("verified") == 2
 
 
@@ -58,11 +60,18 @@ def test_its_best_test_gains_what_the_best_test_of_the_framework_gains(twin, see
     generator = np.random.default_rng(seed)
     values = generator.integers(0, 3, (30, 3))
     labels = ((values[:, 0] + generator.integers(0, 2, 30)) % 2).astype(np.int32)
-    columns = tuple(Column(f"x{i}", ColumnKind.categorical, values[:, i], ("a", "b", "c")) for i in range(3))
-    objects = toy_objects(Table("t", columns, Target("y", Task.classification, labels, ("no", "yes"))), multiway=False)
+    columns = tuple(
+        Column(f"x{i}", ColumnKind.categorical, values[:, i], ("a", "b", "c")) for i in range(3)
+    )
+    objects = toy_objects(
+        Table("t", columns, Target("y", Task.classification, labels, ("no", "yes"))), multiway=False
+    )
     parts = Parts(method=None, criterion=Reduction(), impurity=Entropy())
     tree = grow(Problem(objects, prices_of(objects), parts), Context()).tree
-    rows = [{f"x{i}": "abc"[values[r, i]] for i in range(3)} | {"y": ("no", "yes")[labels[r]]} for r in range(30)]
+    rows = [
+        {f"x{i}": "abc"[values[r, i]] for i in range(3)} | {"y": ("no", "yes")[labels[r]]}
+        for r in range(30)
+    ]
     small = twin.grow(rows, "y", twin.build("criterion", "gain"))
     twin.verify(small, rows, "y")
     gain = twin.Gain().score([child.weights for child in small.children], small.weights)

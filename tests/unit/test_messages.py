@@ -1,4 +1,6 @@
-"""What messages advise exists: every ``group=option`` and ``group.field`` in a text of the code is one of the registry."""
+"""What messages advise exists: every ``group=option`` and ``group.field`` in a text of the code
+is one of the registry.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,20 @@ def texts(path: Path) -> list[str]:
     """The texts of a module that are no docstrings, formatted ones in their constant parts."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told]
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+    ]
 
 
 def sources() -> list[Path]:
-    return [path for room in ("framework", "plugins") for path in sorted((ROOT / room).rglob("*.py")) if "tests" not in path.parts]
+    return [
+        path
+        for room in ("framework", "plugins")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if "tests" not in path.parts
+    ]
 
 
 def test_every_option_in_a_message_is_installed(registry):
@@ -43,7 +54,11 @@ def test_every_option_in_a_message_is_installed(registry):
         for text in texts(path):
             for kind, names in CHOICE.findall(text):
                 advised = re.split(r",? or |, ", names.strip("[]"))
-                wrong += [f"{path.relative_to(ROOT)}: {kind}={name}" for name in advised if name not in {*registry.names(kind), *WORDS}]
+                wrong += [
+                    f"{path.relative_to(ROOT)}: {kind}={name}"
+                    for name in advised
+                    if name not in {*registry.names(kind), *WORDS}
+                ]
     assert not wrong
 
 
@@ -54,13 +69,21 @@ def test_every_field_in_a_message_exists(registry):
         for text in texts(path):
             for kind, names in FIELD.findall(text):
                 one, *rest = names[1:].split(".")
-                found = known[kind].get(one, {}) if kind in MANY and rest else {name for each in known[kind].values() for name in each}
+                found = (
+                    known[kind].get(one, {})
+                    if kind in MANY and rest
+                    else {name for each in known[kind].values() for name in each}
+                )
                 if (rest[0] if kind in MANY and rest else one) not in found:
                     wrong.append(f"{path.relative_to(ROOT)}: {kind}{names}")
     assert not wrong
 
 
 def test_a_name_that_is_not_installed_is_found():
-    assert CHOICE.findall("use encoder=multiway, thresholds or onehot") == [("encoder", "multiway, thresholds or onehot")]
+    assert CHOICE.findall("use encoder=multiway, thresholds or onehot") == [
+        ("encoder", "multiway, thresholds or onehot")
+    ]
     assert CHOICE.findall("; choose cost=table or unit") == [("cost", "table or unit")]
-    assert FIELD.findall("set stopping.standard.max_depths=3") == [("stopping", ".standard.max_depths")]
+    assert FIELD.findall("set stopping.standard.max_depths=3") == [
+        ("stopping", ".standard.max_depths")
+    ]

@@ -1,4 +1,6 @@
-"""An interpreter for tests that start the command: like the real one, but what the command imports is imported already."""
+"""An interpreter for tests that start the command: like the real one, but what the command
+imports is imported already.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def warmed_up() -> Iterator[str]:
 def stand_in(path: Path, address: Path, python: str) -> str:
     """Write the file that is called in the place of ``python``; its path."""
     call = f"client.main({str(address)!r}, {python!r}, {client.settings()!r})"
-    path.write_text(f"#!{python} -IS\nimport sys\nsys.path.insert(0, {str(HERE)!r})\nimport client\n{call}\n")
+    path.write_text(
+        f"#!{python} -IS\nimport sys\nsys.path.insert(0, {str(HERE)!r})\nimport client\n{call}\n"
+    )
     path.chmod(0o755)
     return str(path)
 
@@ -40,4 +44,8 @@ def stand_in(path: Path, address: Path, python: str) -> str:
 def another(python: Path) -> str:
     """The same for an interpreter of another environment; itself where nothing is warmed up."""
     address = Path(sys.executable).with_name(SERVER)
-    return stand_in(python.with_name("warm-python"), address, str(python)) if address.exists() else str(python)
+    return (
+        stand_in(python.with_name("warm-python"), address, str(python))
+        if address.exists()
+        else str(python)
+    )

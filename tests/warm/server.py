@@ -1,7 +1,9 @@
-"""A process that has imported what commands need, and run nothing: a copy of it (fork) does what is asked.
+"""A process that has imported what commands need, and run nothing: a copy of it (fork) does what is
+asked.
 
-A request brings what is its own: arguments, folder, environment, standard streams, signals that are ignored, and the
-interpreter in whose place it is served, which may be that of a virtual environment on top of this one.
+A request brings what is its own: arguments, folder, environment, standard streams, signals that are
+ignored, and the interpreter in whose place it is served, which may be that of a virtual environment
+on top of this one.
 """
 
 from __future__ import annotations
@@ -27,11 +29,18 @@ from client import ENDING
 
 OURS = ("basics", "data", "classic", "decision_tables", "regularized", "gosdt", "mlflow")
 HOUSE = ("arboretum", *(f"arboretum_{name}" for name in OURS))
-OTHERS = ("hydra.main", "sklearn.tree", "pandas", "matplotlib.backends.backend_agg", "mlflow.store.tracking.sqlalchemy_store")
+OTHERS = (
+    "hydra.main",
+    "sklearn.tree",
+    "pandas",
+    "matplotlib.backends.backend_agg",
+    "mlflow.store.tracking.sqlalchemy_store",
+)
 """What the house imports where it is needed first."""
 STATUS: list[object] = []
 """With which a copy ends."""
-NOT_RUN = {"tests", "templates", "testing", "__main__", "page"}  # MLflow's server changes what imports it
+# MLflow's server changes what imports it
+NOT_RUN = {"tests", "templates", "testing", "__main__", "page"}
 
 
 def main(address: str) -> None:
@@ -67,17 +76,21 @@ def warm_up() -> None:
                     importlib.import_module(module.name)
     import numba
 
-    numba.njit("int64(int64)")(lambda number: number)  # the first compilation fills numba's tables of types
+    # the first compilation fills numba's tables of types
+    numba.njit("int64(int64)")(lambda number: number)
     assert len(os.listdir("/proc/self/task")) == 1 == threading.active_count()
     gc.collect()
     gc.freeze()
 
 
 def keep(line: socket.socket) -> None:
-    """Let a copy do what is asked: hand it signals, say its status, end it when nobody listens any more."""
+    """Let a copy do what is asked: hand it signals, say its status, end it when nobody listens
+    any more.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
-    request = marshal.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))  # our own client's
+    # our own client's
+    request = marshal.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
     child = os.fork()
     if child == 0:
         line.close()
@@ -94,7 +107,14 @@ def keep(line: socket.socket) -> None:
     os._exit(0)
 
 
-def become(streams: list[int], words: list[str], python: str, folder: str, environment: dict[bytes, bytes], ignored: list[int]) -> None:
+def become(
+    streams: list[int],
+    words: list[str],
+    python: str,
+    folder: str,
+    environment: dict[bytes, bytes],
+    ignored: list[int],
+) -> None:
     """Do what ``python`` started with these words, there, in this environment, does."""
     for number, each in enumerate(streams):
         os.dup2(each, number)
@@ -113,7 +133,10 @@ def become(streams: list[int], words: list[str], python: str, folder: str, envir
     safe = words[0] == "-P"
     sys.argv = words[safe:]
     is_module = sys.argv[0] == "-m"
-    search_path(Path(python).parents[1], first="" if safe else folder if is_module else os.path.dirname(sys.argv[0]))
+    search_path(
+        Path(python).parents[1],
+        first="" if safe else folder if is_module else os.path.dirname(sys.argv[0]),
+    )
     try:
         if is_module:
             del sys.argv[0]
@@ -127,7 +150,9 @@ def become(streams: list[int], words: list[str], python: str, folder: str, envir
 
 
 def search_path(prefix: Path, first: str) -> None:
-    """Where modules are found: ``first``, as the environment says, and in a virtual environment before the one it lies in."""
+    """Where modules are found: ``first``, as the environment says, and in a virtual environment
+    before the one it lies in.
+    """
     given = [first, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     found = sys.path[1:]  # the server's own folder
     if str(prefix) != sys.prefix:
@@ -139,7 +164,9 @@ def search_path(prefix: Path, first: str) -> None:
 
 
 def leave() -> None:
-    """The last thing that is called: taking all modules apart would take longer than most requests."""
+    """The last thing that is called: taking all modules apart would take longer than most
+    requests.
+    """
     if STATUS and isinstance(STATUS[0], int):
         sys.stdout.flush()
         os._exit(STATUS[0])

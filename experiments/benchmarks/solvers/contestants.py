@@ -2,9 +2,9 @@
 
     python contestants.py NAME SUITE [FOLDER]
 
-NAME is a package of arboretum_peers/worker.py, whose protocol this speaks; ``ours``, the component; ``search``, its bare
-searches; or ``prototype``, those in a folder.  What is compiled or loaded is so before the clock starts, on the problem itself
-where kernels differ by the width of its numbers.
+NAME is a package of arboretum_peers/worker.py, whose protocol this speaks; ``ours``, the component;
+``search``, its bare searches; or ``prototype``, those in a folder.  What is compiled or loaded is
+so before the clock starts, on the problem itself where kernels differ by the width of its numbers.
 """
 
 from __future__ import annotations
@@ -27,9 +27,29 @@ SECOND = 1.0
 """When the best value known is noted."""
 
 
-def problem_of(x, y, lam, depth, leaves=None, least=1, weight=None, prices=None, objective="Accuracy", **fields):
-    """The house's problem: 0/1 columns as coded two-way tests, others raw.   fields : of the objective, besides λ."""
-    from arboretum.api import Column, ColumnKind, Encoded, Family, Feature, Limits, Parts, Prices, Problem, RawFeature, Table, Target, Task, Values
+def problem_of(
+    x, y, lam, depth, leaves=None, least=1, weight=None, prices=None, objective="Accuracy", **fields
+):
+    """The house's problem: 0/1 columns as coded two-way tests, others raw.
+
+    fields : of the objective, besides λ.
+    """
+    from arboretum.api import (
+        Column,
+        ColumnKind,
+        Encoded,
+        Family,
+        Feature,
+        Limits,
+        Parts,
+        Prices,
+        Problem,
+        RawFeature,
+        Table,
+        Target,
+        Task,
+        Values,
+    )
     from arboretum_gosdt import objectives
 
     class Asks(Feature):
@@ -50,20 +70,43 @@ def problem_of(x, y, lam, depth, leaves=None, least=1, weight=None, prices=None,
     binary = x.dtype == np.uint8
     names = [f"x{i}" for i in range(x.shape[1])]
     if binary:
-        columns = [Column(name, ColumnKind.categorical, x[:, i].astype(np.int32), ("0", "1")) for i, name in enumerate(names)]
+        columns = [
+            Column(name, ColumnKind.categorical, x[:, i].astype(np.int32), ("0", "1"))
+            for i, name in enumerate(names)
+        ]
     else:
         columns = [Column(name, ColumnKind.continuous, x[:, i]) for i, name in enumerate(names)]
     classes = tuple(map(str, range(int(y.max()) + 1)))
-    table = Table("race", tuple(columns), Target("y", Task.classification, y.astype(np.int32), classes))
-    features = tuple(Asks(name, i, Family.multiway, 2) for i, name in enumerate(names)) if binary else ()
+    table = Table(
+        "race", tuple(columns), Target("y", Task.classification, y.astype(np.int32), classes)
+    )
+    features = (
+        tuple(Asks(name, i, Family.multiway, 2) for i, name in enumerate(names)) if binary else ()
+    )
     raw = () if binary else tuple(RawFeature(name, i) for i, name in enumerate(names))
     n, nothing = len(y), np.zeros((len(y), 0))
     objects = Encoded(
-        table, features, x if binary else nothing.astype(np.uint8), raw, nothing if binary else x, label=y.astype(np.int32), y=None,
-        weight=np.ones(n) if weight is None else weight, count=np.ones(n, np.int64), object_of_row=np.arange(n),
-    )  # fmt: skip
+        table,
+        features,
+        x if binary else nothing.astype(np.uint8),
+        raw,
+        nothing if binary else x,
+        label=y.astype(np.int32),
+        y=None,
+        weight=np.ones(n) if weight is None else weight,
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )
     prices = Prices(np.ones(len(features)) if prices is None else prices, np.ones(len(raw)))
-    return Problem(objects, prices, Parts(method=None, objective=getattr(objectives, objective)(lam, **fields), stopping=(Depth(),)))
+    return Problem(
+        objects,
+        prices,
+        Parts(
+            method=None,
+            objective=getattr(objectives, objective)(lam, **fields),
+            stopping=(Depth(),),
+        ),
+    )
 
 
 class Curve:
@@ -90,10 +133,18 @@ def ours():
     def begin(x, y, job):
         from arboretum.kernels.jit import compile_clock
 
-        problem, solver, held = problem_of(x, y, job["lam"], job["depth"], **job.get("changes", {})), cls(), {}
+        problem, solver, held = (
+            problem_of(x, y, job["lam"], job["depth"], **job.get("changes", {})),
+            cls(),
+            {},
+        )
 
         def context(seconds):
-            return Context(deadline=time.monotonic() + seconds, memory_bytes=job["bytes"], proven=held.setdefault("curve", Curve()))
+            return Context(
+                deadline=time.monotonic() + seconds,
+                memory_bytes=job["bytes"],
+                proven=held.setdefault("curve", Curve()),
+            )
 
         with compile_clock(lambda message: None):
             solver.warm_up(problem, context(60.0)) if hasattr(solver, "warm_up") else None
@@ -107,9 +158,15 @@ def ours():
             found, table = held["found"], problem.objects.table
             wrong = int((found.tree.predict(table) != y).sum())
             return {
-                "errors": wrong, "leaves": found.tree.n_leaves, "depth": int(found.tree.depth_of.max()), "lower": found.lower_bound,
-                "claim": found.value, "proven": found.status is Status.optimal, "first": held["curve"].first, "subproblems": found.subproblems,
-            }  # fmt: skip
+                "errors": wrong,
+                "leaves": found.tree.n_leaves,
+                "depth": int(found.tree.depth_of.max()),
+                "lower": found.lower_bound,
+                "claim": found.value,
+                "proven": found.status is Status.optimal,
+                "first": held["curve"].first,
+                "subproblems": found.subproblems,
+            }
 
         return fit, read
 
@@ -117,7 +174,9 @@ def ours():
 
 
 def search():
-    """The searches of the plugin themselves: preparation, search and tree, without the component around them."""
+    """The searches of the plugin themselves: preparation, search and tree, without the component
+    around them.
+    """
     from arboretum_gosdt.prepared import all_tests, merge, units_of
 
     def begin(x, y, job):
@@ -145,7 +204,9 @@ def search():
             else:
                 from arboretum_gosdt.intervals import IntervalSearch
 
-                ranks = np.array([np.unique(column, return_inverse=True)[1] for column in x.T], np.int32).T
+                ranks = np.array(
+                    [np.unique(column, return_inverse=True)[1] for column in x.T], np.int32
+                ).T
                 lead = np.zeros((len(y), int(y.max()) + 1), np.int64)
                 lead[np.arange(len(y)), y] = 1
                 rows, inverse = np.unique(ranks, axis=0, return_inverse=True)
@@ -157,10 +218,21 @@ def search():
                 q = 1
                 walk = IntervalSearch(rows, weights, job["depth"])
                 held["ranks"] = ranks
-            ended = walk.run(until, job["bytes"], lambda low, up: curve(low, units.value(up + q * base)))
+            ended = walk.run(
+                until, job["bytes"], lambda low, up: curve(low, units.value(up + q * base))
+            )
             held["tree"] = walk.tree() if hasattr(walk, "tree") else None
-            held.update(walk=walk, proven=ended == "", first=curve.first, lower=units.value(walk.lower + q * base), own=walk.bytes_used)
-            held.update(claim=units.value(walk.upper + q * base), tests=merged.tests if x.dtype == np.uint8 else None)
+            held.update(
+                walk=walk,
+                proven=ended == "",
+                first=curve.first,
+                lower=units.value(walk.lower + q * base),
+                own=walk.bytes_used,
+            )
+            held.update(
+                claim=units.value(walk.upper + q * base),
+                tests=merged.tests if x.dtype == np.uint8 else None,
+            )
 
         def read():
             if "nodes" in held:
@@ -185,10 +257,14 @@ def search():
 
 
 def prototype(folder):
-    """Prototypes: FOLDER/sparse/solver.py, FOLDER/depth_limited/sa.py, FOLDER/continuous/sb.py and sbk.py; values only."""
+    """Prototypes: FOLDER/sparse/solver.py, FOLDER/depth_limited/sa.py, FOLDER/continuous/sb.py
+    and sbk.py; values only.
+    """
 
     def adapter():
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir(), "prototype-kernels")))
+        os.environ.setdefault(
+            "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir(), "prototype-kernels"))
+        )
         known = {}
 
         def module(place, name):
@@ -203,19 +279,37 @@ def prototype(folder):
             held = {}
             if job["lam"]:
                 solver = module("sparse", "solver")
-                solver.run(np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 4), np.array([0, 1, 1, 0] * 4), 0.1, 1.0)
+                solver.run(
+                    np.array([[0, 1], [1, 0], [1, 1], [0, 0]] * 4),
+                    np.array([0, 1, 1, 0] * 4),
+                    0.1,
+                    1.0,
+                )
+
                 def fit():
-                    held["lower"], held["claim"] = solver.run(x.astype(np.int64), y, job["lam"], job["seconds"] or 60.0)[1:3]
+                    held["lower"], held["claim"] = solver.run(
+                        x.astype(np.int64), y, job["lam"], job["seconds"] or 60.0
+                    )[1:3]
 
                 return fit, lambda: {**held, "proven": held["lower"] >= held["claim"] - 1e-12}
             if x.dtype == np.uint8:
                 limited = module("depth_limited", "sa")
-                limited.fit(np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 9), np.array([0, 1, 1, 0] * 9), 4)
+                limited.fit(
+                    np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]] * 9),
+                    np.array([0, 1, 1, 0] * 9),
+                    4,
+                )
                 run = lambda: limited.fit(x.astype(np.int64), y, job["depth"])[0]
             else:
                 intervals = module("continuous", "sb" if y.max() == 1 else "sbk")
                 toy = np.random.default_rng(0).random((60, 3))
-                intervals.fit(toy, np.unique((toy[:, 0] * (int(y.max()) + 1)).astype(np.int64), return_inverse=True)[1], 3)
+                intervals.fit(
+                    toy,
+                    np.unique(
+                        (toy[:, 0] * (int(y.max()) + 1)).astype(np.int64), return_inverse=True
+                    )[1],
+                    3,
+                )
                 run = lambda: intervals.fit(x, y, job["depth"])[0]
 
             def fit():
@@ -229,7 +323,11 @@ def prototype(folder):
 
 
 OWN = {"ours": ours, "search": search, "prototype": prototype}
-LIKE = {"sparse": (0.01, None, np.uint8), "limited": (0.0, 3, np.uint8), "continuous": (0.0, 3, np.float64)}
+LIKE = {
+    "sparse": (0.01, None, np.uint8),
+    "limited": (0.0, 3, np.uint8),
+    "continuous": (0.0, 3, np.float64),
+}
 """Suite → λ, depth and numbers of the rehearsal."""
 
 
@@ -237,8 +335,13 @@ def main(name: str, suite: str, *rest: str) -> None:
     """Load, say so, and fork for every job, until the connection ends."""
     line, own = worker.connect(), OWN.get(name)
     try:
-        begin = (own(*rest) if own is not prototype else own(*rest)()) if own else worker.ADAPTERS[name]()
-        if own or name == "imodels":  # what compiles; the others may start threads, which no fork survives
+        begin = (
+            (own(*rest) if own is not prototype else own(*rest)())
+            if own
+            else worker.ADAPTERS[name]()
+        )
+        # what compiles; the others may start threads, which no fork survives
+        if own or name == "imodels":
             worker.rehearse(begin, *LIKE[suite])
         line.send({"ready": name if own else worker.version(name)})
     except ImportError as error:
@@ -254,7 +357,8 @@ def main(name: str, suite: str, *rest: str) -> None:
 
             def begun(seconds: float = job["seconds"]) -> None:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)  # ends the process, whatever it does
+                # ends the process, whatever it does
+                signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
 
             line.send(worker.answer(begin, job, begun))
             os._exit(0)

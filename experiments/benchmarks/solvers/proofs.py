@@ -3,9 +3,11 @@
     ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/solvers/proofs.py
         [--only PART …] [--lam 0.001 …] [--seconds 15] [--out FOLDER]
 
-Each problem is searched for so many seconds of the processor; of those that are proven the proof is written, read again and checked.  A line per problem
-is added to ``proofs.csv`` as it ends, and problems that are there are left out, so that a suite can be run in pieces; ``proofs.md`` is
-the table of all of them.  Kernels are compiled before the clock starts.  Exit status 1 where a proof is not accepted.
+Each problem is searched for so many seconds of the processor; of those that are proven the proof is
+written, read again and checked.  A line per problem is added to ``proofs.csv`` as it ends, and
+problems that are there are left out, so that a suite can be run in pieces; ``proofs.md`` is the
+table of all of them.  Kernels are compiled before the clock starts.  Exit status 1 where a proof is
+not accepted.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def proven(question: Question, seconds: float, path: str) -> dict[str, object]:
     """One line of the table."""
     solver = Gosdt(proof=path)
     problem = problem_of(*load(question.table), float(question.lam), None)
-    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver, stopping=()))  # its stopping rule is in no registry
+    # its stopping rule is in no registry
+    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=solver, stopping=()))
     solver.warm_up(problem, Context())
     start = time.process_time()
     attempt, found, left = solver.begin(problem), None, seconds
@@ -49,10 +52,17 @@ def proven(question: Question, seconds: float, path: str) -> dict[str, object]:
     written = time.process_time()
     proof = read(path)
     try:
-        accepted = "yes" if abs(check(proof, problem).lower_bound - found.value) < 1e-9 else "WRONG: it shows another bound"
+        accepted = (
+            "yes"
+            if abs(check(proof, problem).lower_bound - found.value) < 1e-9
+            else "WRONG: it shows another bound"
+        )
     except VerificationError as error:
         accepted = f"WRONG: {error}"
-    seconds_of = {"write s": f"{written - searched:.4g}", "check s": f"{time.process_time() - written:.4g}"}
+    seconds_of = {
+        "write s": f"{written - searched:.4g}",
+        "check s": f"{time.process_time() - written:.4g}",
+    }
     return line | seconds_of | {"records": f"{proof.n_records}", "accepted": accepted}
 
 
@@ -62,7 +72,9 @@ def warm(path: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--lam", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=15.0)
@@ -88,7 +100,18 @@ def main() -> int:
     accepted = [line for line in lines if line["accepted"] == "yes"]
     said = f"{len(accepted)} of {len(lines)} problems proven within the limit, every proof accepted"
     wrong = [line["problem"] for line in lines if line["accepted"].startswith("WRONG")]
-    (asked.out / "proofs.md").write_text("\n".join(["# Proofs of the sparse suite", "", said if not wrong else f"WRONG: {wrong}", "", *table, ""]))
+    (asked.out / "proofs.md").write_text(
+        "\n".join(
+            [
+                "# Proofs of the sparse suite",
+                "",
+                said if not wrong else f"WRONG: {wrong}",
+                "",
+                *table,
+                "",
+            ]
+        )
+    )
     return bool(wrong)
 
 

@@ -1,11 +1,11 @@
 """A race of exact solvers: every problem of a suite, every contestant in a process of its own.
 
-    ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/solvers/race.py sparse|limited|continuous
-        [--with ours search prototype peer_fst …] [--only PART …] [--lam 0.001 …] [--depth 5 …] [--prototype FOLDER]
-        [--seconds 15] [--memory 6] [--out FOLDER]
+    ARBORETUM_DATA=FOLDER ARBORETUM_BENCH=FOLDER python experiments/benchmarks/solvers/race.py
+        sparse|limited|continuous [--with ours search prototype peer_fst …] [--only PART …] [--lam
+        0.001 …] [--depth 5 …] [--prototype FOLDER] [--seconds 15] [--memory 6] [--out FOLDER]
 
-Prints a line per problem and contestant as it ends, then who proved how much how fast.  What is measured how: README.md.
-Exit status 1 where two contradict each other, or one contradicts itself.
+Prints a line per problem and contestant as it ends, then who proved how much how fast.  What is
+measured how: README.md. Exit status 1 where two contradict each other, or one contradicts itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ REPEAT = 1.0
 
 
 def errors_of(nodes: Sequence[Sequence[Any]], x: np.ndarray, y: np.ndarray) -> tuple[int, int]:
-    """(rows that a tree gets wrong, its depth); a leaf without a label has its most frequent class."""
+    """(rows that a tree gets wrong, its depth); a leaf without a label has its most frequent
+    class.
+    """
     wrong, depth, stack = 0, 0, [(0, np.arange(len(y)), 0)]
     while stack:
         node, rows, level = stack.pop()
@@ -56,7 +58,9 @@ def errors_of(nodes: Sequence[Sequence[Any]], x: np.ndarray, y: np.ndarray) -> t
 def refused(name: str, peer: type[Peer] | None, question: Question, x: np.ndarray) -> str:
     """Why a contestant does not start: "" where it does."""
     if peer is None:
-        deep = question.depth is not None and (question.lam != "0" or (x.dtype != np.uint8 and question.depth > 3))
+        deep = question.depth is not None and (
+            question.lam != "0" or (x.dtype != np.uint8 and question.depth > 3)
+        )
         return "knows no such depth" if name == "prototype" and deep else ""
     if question.lam != "0" and not peer.charges:
         return "knows no λ"
@@ -82,7 +86,14 @@ def peer_of(name: str) -> type[Peer] | None:
     return next((cls for cls in PEERS if cls.name == name), None)
 
 
-def asked(process: PeerProcess, name: str, question: Question, x: np.ndarray, y: np.ndarray, options: argparse.Namespace) -> Result:
+def asked(
+    process: PeerProcess,
+    name: str,
+    question: Question,
+    x: np.ndarray,
+    y: np.ndarray,
+    options: argparse.Namespace,
+) -> Result:
     """Let one contestant solve one problem."""
     peer = peer_of(name)
     if why := refused(name, peer, question, x):
@@ -90,11 +101,19 @@ def asked(process: PeerProcess, name: str, question: Question, x: np.ndarray, y:
     depth, reaches = question.depth, True
     if peer is not None and peer.most_depth is not None and depth is None:
         root = len(y) - int(np.bincount(y).max())
-        needed = min(x.shape[1], len(np.unique(x, axis=0)) - 1)  # each test once on a path, each leaf a row of its own
-        if question.lam != "0":  # k leaves more than one cost k λ, and save at most all errors of the root
+        # each test once on a path, each leaf a row of its own
+        needed = min(x.shape[1], len(np.unique(x, axis=0)) - 1)
+        # k leaves more than one cost k λ, and save at most all errors of the root
+        if question.lam != "0":
             needed = min(needed, int(Fraction(root, len(y)) / Fraction(question.lam)))
         depth, reaches = min(peer.most_depth, needed), needed <= peer.most_depth
-    told = {"lam": float(question.lam), "depth": depth, "seconds": options.seconds, "bytes": int(options.memory * 1e9), "repeat": REPEAT}
+    told = {
+        "lam": float(question.lam),
+        "depth": depth,
+        "seconds": options.seconds,
+        "bytes": int(options.memory * 1e9),
+        "repeat": REPEAT,
+    }
     try:
         found = process.ask(x, y, None, keep=True, **told)
     except ArboretumError as error:
@@ -103,7 +122,13 @@ def asked(process: PeerProcess, name: str, question: Question, x: np.ndarray, y:
 
 
 def judged(
-    question: Question, name: str, found: Mapping[str, Any], x: np.ndarray, y: np.ndarray, seconds: float, reaches: bool
+    question: Question,
+    name: str,
+    found: Mapping[str, Any],
+    x: np.ndarray,
+    y: np.ndarray,
+    seconds: float,
+    reaches: bool,
 ) -> Result:
     """The answer, counted again."""
     if "spent" in found:
@@ -118,14 +143,30 @@ def judged(
         value = question.value(errors, count, rows)
         if question.depth is not None and depth > question.depth:
             note = f"WRONG: depth {depth}"
-        if found.get("claim") is not None and abs(found["claim"] - float(value)) > 1e-6 and found["proven"]:
+        if (
+            found.get("claim") is not None
+            and abs(found["claim"] - float(value)) > 1e-6
+            and found["proven"]
+        ):
             note = f"WRONG: claims {found['claim']:.6f}, its tree has {float(value):.6f}"
     claim = float(value) if value is not None else found.get("claim")
     late = found["seconds"] > seconds
     proven = bool(found["proven"]) and reaches and not note.startswith("WRONG")
     lower = claim if proven else found.get("lower")
     extra = {name: found.get(name) for name in ("memory", "own", "first", "subproblems")}
-    return Result(question, name, found["seconds"], claim, lower, proven and not late, errors, count, value is not None, note or "late" * late, **extra)
+    return Result(
+        question,
+        name,
+        found["seconds"],
+        claim,
+        lower,
+        proven and not late,
+        errors,
+        count,
+        value is not None,
+        note or "late" * late,
+        **extra,
+    )
 
 
 def main() -> int:
@@ -134,14 +175,26 @@ def main() -> int:
     names = [*OWN, *(cls.name for cls in PEERS)]
     parser.add_argument("--with", dest="contestants", nargs="+", choices=names, help="who runs")
     parser.add_argument("--only", nargs="+", default=[], help="parts of names of problems")
-    parser.add_argument("--lam", nargs="+", default=[], help="prices of a leaf, instead of the suite's")
-    parser.add_argument("--depth", nargs="+", type=int, default=[], help="depths, instead of the suite's")
+    parser.add_argument(
+        "--lam", nargs="+", default=[], help="prices of a leaf, instead of the suite's"
+    )
+    parser.add_argument(
+        "--depth", nargs="+", type=int, default=[], help="depths, instead of the suite's"
+    )
     parser.add_argument("--prototype", default="", help="folder of prototypes")
     parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--memory", type=float, default=6.0, help="gigabytes beyond what a loaded contestant has")
-    parser.add_argument("--out", default="", help="folder for SUITE.csv and SUITE.md; the whole suite goes beside this file without")
+    parser.add_argument(
+        "--memory", type=float, default=6.0, help="gigabytes beyond what a loaded contestant has"
+    )
+    parser.add_argument(
+        "--out",
+        default="",
+        help="folder for SUITE.csv and SUITE.md; the whole suite goes beside this file without",
+    )
     options = parser.parse_args()
-    contestants = options.contestants or [name for name in USUAL[options.suite] if name != "prototype" or options.prototype]
+    contestants = options.contestants or [
+        name for name in USUAL[options.suite] if name != "prototype" or options.prototype
+    ]
     running, results = {}, []
     for name in list(contestants):
         try:

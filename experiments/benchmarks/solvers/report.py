@@ -19,8 +19,12 @@ CLOSE = 1e-7
 
 @attrs.frozen
 class Result:
-    """seconds : of the fit.   value : of its tree, counted again where ``counted``, else what it says.   lower : no tree is below.
-    memory : bytes by which its process has grown.   own : bytes that it says it holds.   first : value after a second.
+    """seconds : of the fit.
+
+    value : of its tree, counted again where ``counted``, else what it says.
+    lower : no tree is below. memory : bytes by which its process has grown.
+    own : bytes that it says it holds.
+    first : value after a second.
     """
 
     question: Question
@@ -47,13 +51,26 @@ class Result:
         known = "proven" if self.proven else f"open, bound {low}"
         grown = f"{(self.memory or 0) / 1e6:.0f} MB"
         value = f"{math.nan if self.value is None else self.value:.6f}"
-        return f"{self.question.name:32} {self.who:14} {self.seconds:10.5f} s {value} {size:24} {known:22} {grown:>8} {self.note}".rstrip()
+        return (
+            f"{self.question.name:32} {self.who:14} {self.seconds:10.5f} s {value} {size:24} "
+            f"{known:22} {grown:>8} {self.note}".rstrip()
+        )
 
     def row(self) -> dict[str, Any]:
         """As it is written."""
-        shown = {name: getattr(self, name) for name in ("seconds", "value", "lower", "proven", "errors", "leaves")}
+        shown = {
+            name: getattr(self, name)
+            for name in ("seconds", "value", "lower", "proven", "errors", "leaves")
+        }
         grown = None if self.memory is None else self.memory / 1e6
-        return {"problem": self.question.name, "who": self.who, **shown, "MB": grown, "after 1 s": self.first, "note": self.note}
+        return {
+            "problem": self.question.name,
+            "who": self.who,
+            **shown,
+            "MB": grown,
+            "after 1 s": self.first,
+            "note": self.note,
+        }
 
 
 def mean(numbers: Sequence[float]) -> float:
@@ -62,8 +79,14 @@ def mean(numbers: Sequence[float]) -> float:
 
 
 def contradictions(results: Sequence[Result]) -> list[str]:
-    """Who proves a bound above what another's tree has (integers, so ties are exact), and who contradicts itself."""
-    found = [f"{one.question.name}: {one.who} {one.note}" for one in results if one.note.startswith("WRONG")]
+    """Who proves a bound above what another's tree has (integers, so ties are exact), and who
+    contradicts itself.
+    """
+    found = [
+        f"{one.question.name}: {one.who} {one.note}"
+        for one in results
+        if one.note.startswith("WRONG")
+    ]
     for _, group in itertools.groupby(results, lambda one: one.question):
         known = [one for one in group if one.seconds is not None]
         trees = [one for one in known if one.counted]
@@ -73,13 +96,21 @@ def contradictions(results: Sequence[Result]) -> list[str]:
             best = min(trees, key=lambda one: one.value)
             for one in known:
                 if one.lower is not None and one.lower > best.value + CLOSE:
-                    found.append(f"{one.question.name}: {one.who} proves {one.lower:.6f}, but {best.who} has a tree of {best.value:.6f}")
+                    found.append(
+                        f"{one.question.name}: {one.who} proves {one.lower:.6f}, but "
+                        f"{best.who} has a tree of {best.value:.6f}"
+                    )
                 elif one.proven and one.value < best.value - CLOSE:
-                    found.append(f"{one.question.name}: {one.who} says {one.value:.6f} without a tree, the best tree has {best.value:.6f}")
+                    found.append(
+                        f"{one.question.name}: {one.who} says {one.value:.6f} without a "
+                        f"tree, the best tree has {best.value:.6f}"
+                    )
     return found
 
 
-def closing(results: Sequence[Result], contestants: Sequence[str], seconds: float) -> tuple[str, list[str]]:
+def closing(
+    results: Sequence[Result], contestants: Sequence[str], seconds: float
+) -> tuple[str, list[str]]:
     """(totals, ratios and what contradicts what, as text; the contradictions)."""
     lines, totals = [""], []
     first = contestants[0]
@@ -90,34 +121,80 @@ def closing(results: Sequence[Result], contestants: Sequence[str], seconds: floa
         if not ran:
             continue
         times = [one.seconds if one.proven else seconds for one in ran]
-        row = {"who": who, "proven": f"{sum(one.proven for one in ran)} of {len(ran)}", "geometric mean s": mean(times)}
+        row = {
+            "who": who,
+            "proven": f"{sum(one.proven for one in ran)} of {len(ran)}",
+            "geometric mean s": mean(times),
+        }
         peaks = [one.memory / 1e6 for one in ran if one.memory]
         row["most MB"] = max(peaks, default=math.nan)
-        both = [(of[first, q], of[who, q]) for q in asked if of[first, q].proven and of[who, q].proven]
+        both = [
+            (of[first, q], of[who, q]) for q in asked if of[first, q].proven and of[who, q].proven
+        ]
         if who != first and both:
             ratios = sorted(theirs.seconds / mine.seconds for mine, theirs in both)
-            row |= {"both prove": len(both), f"÷ {first}": mean(ratios), "least": ratios[0], "most": ratios[-1]}
+            row |= {
+                "both prove": len(both),
+                f"÷ {first}": mean(ratios),
+                "least": ratios[0],
+                "most": ratios[-1],
+            }
             mine = [of[first, one.question] for one in ran]
-            row["all of its, failures at the limit"] = mean(times) / mean([one.seconds if one.proven else seconds for one in mine])
+            row["all of its, failures at the limit"] = mean(times) / mean(
+                [one.seconds if one.proven else seconds for one in mine]
+            )
         totals.append(row)
     lines.append(table.text_table(totals, width=None).rstrip("\n"))
     for depth in sorted({q.depth for q in asked if q.depth is not None}):
         for who in contestants[1:]:
             pairs = [(of[first, q], of[who, q]) for q in asked if q.depth == depth]
-            ratios = [theirs.seconds / mine.seconds for mine, theirs in pairs if mine.proven and theirs.proven]
+            ratios = [
+                theirs.seconds / mine.seconds
+                for mine, theirs in pairs
+                if mine.proven and theirs.proven
+            ]
             if ratios:
                 on = f"on {len(ratios)} that both prove (least {min(ratios):.2f})"
-                lines.append(f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} {on}")
+                lines.append(
+                    f"depth {depth}: {first} {mean(ratios):.2f} times as fast as {who} {on}"
+                )
     mine = [of[first, q] for q in asked]
-    worse = [(one, other) for one in mine for who in contestants[1:] if (other := of[who, one.question]).value is not None
-             and one.value is not None and one.value > other.value + CLOSE]  # fmt: skip
-    lines += [f"worse: {one.question.name}: {one.who} {one.value:.6f}, {other.who} {other.value:.6f}" for one, other in worse]
-    lines += [f"open: {one.question.name}: [{one.lower or 0.0:.4f}, {one.value:.4f}]" for one in mine if not one.proven and one.value is not None]
-    early = [(one, other) for one in mine for who in contestants[1:] if not one.proven and one.first is not None
-             and (other := of[who, one.question]).value is not None and one.first > other.value + CLOSE]  # fmt: skip
-    lines += [f"after 1 s: {one.question.name}: {one.who} {one.first:.6f}, {other.who} at its end {other.value:.6f}" for one, other in early]
+    worse = [
+        (one, other)
+        for one in mine
+        for who in contestants[1:]
+        if (other := of[who, one.question]).value is not None
+        and one.value is not None
+        and one.value > other.value + CLOSE
+    ]
+    lines += [
+        f"worse: {one.question.name}: {one.who} {one.value:.6f}, {other.who} {other.value:.6f}"
+        for one, other in worse
+    ]
+    lines += [
+        f"open: {one.question.name}: [{one.lower or 0.0:.4f}, {one.value:.4f}]"
+        for one in mine
+        if not one.proven and one.value is not None
+    ]
+    early = [
+        (one, other)
+        for one in mine
+        for who in contestants[1:]
+        if not one.proven
+        and one.first is not None
+        and (other := of[who, one.question]).value is not None
+        and one.first > other.value + CLOSE
+    ]
+    lines += [
+        f"after 1 s: {one.question.name}: {one.who} {one.first:.6f}, {other.who} at its end "
+        f"{other.value:.6f}"
+        for one, other in early
+    ]
     wrong = contradictions(results)
-    agreed = "no contradiction: every proven optimum is the value of every other proof, and no tree is below a bound"
+    agreed = (
+        "no contradiction: every proven optimum is the value of every other proof, and no tree "
+        "is below a bound"
+    )
     lines += [f"CONTRADICTION: {text}" for text in wrong] or [agreed]
     return "\n".join(lines), wrong
 

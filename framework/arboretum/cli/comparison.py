@@ -1,4 +1,6 @@
-"""The table that decides: a row per setting of a sweep, its goal first; as text, CSV and picture."""
+"""The table that decides: a row per setting of a sweep, its goal first; as text, CSV and
+picture.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,16 @@ import numpy as np
 
 from arboretum.config.resolve import Settings
 from arboretum.errors import ConfigError, unknown
-from arboretum.measure.evaluate import BEST, CONFIDENCE, LEAST_SHARED, TIED, better, mean_and_error, pareto_front, places
+from arboretum.measure.evaluate import (
+    BEST,
+    CONFIDENCE,
+    LEAST_SHARED,
+    TIED,
+    better,
+    mean_and_error,
+    pareto_front,
+    places,
+)
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
 from arboretum.model.record import Checked, Record, Status
 from arboretum.report.table import csv_table, spell_cell, text_table
@@ -21,9 +32,12 @@ from arboretum.runs.sweeps import flatten, short_names, spelled
 
 DEFAULT = Settings().goal
 STAND_INS = ("valid_error", "valid_mse", "test_error", "test_mse", "train_error", "train_mse")
-"""Looked for in this order when nobody chose a goal and the runs have no validation rows, or no classes."""
+"""Looked for in this order when nobody chose a goal and the runs have no validation rows, or no
+classes.
+"""
 HIDDEN = ("seed", "tracker", "plugins", "goal", "skip_finished")
-ANY_TABLE = ("file", "openml")  # options of ``dataset`` that say where a table comes from, not which it is
+# options of ``dataset`` that say where a table comes from, not which it is
+ANY_TABLE = ("file", "openml")
 ERRORS = ("test_error", "valid_error", "train_error", "test_mse", "valid_mse", "train_mse")
 MEANS = {"expected_cost": "expected cost", "depth": "depth", "n_leaves": "leaves"}
 KEPT = "kept_"  # how the metrics begin that tell what a tuner or a pruner kept
@@ -35,8 +49,9 @@ MOST_DRAWN = 30  # settings of a data set in the picture, the best first
 class Setting:
     """Runs that differ in seed and fold only.
 
-    names : column → value, as shown.   goal : the metric they are judged by, "" where they have none.   place : among the
-    settings of the same data set.
+    names : column → value, as shown.
+    goal : the metric they are judged by, "" where they have none.
+    place : among the settings of the same data set.
     """
 
     names: Mapping[str, str]
@@ -51,24 +66,36 @@ class Setting:
     def blocks(self) -> dict[Any, float]:
         """Seed and fold → the goal's value."""
         judged = [record for record in self.records if self.goal in record.metrics]
-        return {(r.seed, (r.config.get("split") or {}).get("fold")): r.metrics[self.goal] for r in judged}
+        return {
+            (r.seed, (r.config.get("split") or {}).get("fold")): r.metrics[self.goal]
+            for r in judged
+        }
 
     def mean(self, metric: str) -> tuple[float, float]:
         """Mean and standard error of a metric over the runs that have it; NaN where none has."""
-        return mean_and_error([record.metrics[metric] for record in self.records if metric in record.metrics])
+        return mean_and_error(
+            [record.metrics[metric] for record in self.records if metric in record.metrics]
+        )
 
     def has(self, metric: str) -> bool:
         return any(metric in record.metrics for record in self.records)
 
     def metrics(self) -> dict[str, float]:
-        shared = [name for name in self.records[0].metrics if all(name in record.metrics for record in self.records)]
+        shared = [
+            name
+            for name in self.records[0].metrics
+            if all(name in record.metrics for record in self.records)
+        ]
         return {name: self.mean(name)[0] for name in shared}
 
     def label(self, without: Iterable[str] = ()) -> str:
         """ "cart max_depth=4"."""
         words = [(key, value) for key, value in self.names.items() if value and key not in without]
         short = short_names(self.names)
-        return " ".join(value if key in ("method", "dataset") else f"{short[key]}={value}" for key, value in words)
+        return " ".join(
+            value if key in ("method", "dataset") else f"{short[key]}={value}"
+            for key, value in words
+        )
 
 
 @attrs.frozen(eq=False)
@@ -79,17 +106,27 @@ class Comparison:
     traded: tuple[str, ...] = ()
 
     @staticmethod
-    def of(records: Iterable[Record], goal: str = DEFAULT, traded: tuple[str, ...] = ()) -> Comparison:
-        """Group the runs by what varies besides seed and fold, and judge the settings of each data set by the goal.
+    def of(
+        records: Iterable[Record], goal: str = DEFAULT, traded: tuple[str, ...] = ()
+    ) -> Comparison:
+        """Group the runs by what varies besides seed and fold, and judge the settings of each data
+        set by the goal.
 
-        traded : metrics besides the goal, for the front of those that no other beats in all of them.
+        traded : metrics besides the goal, for the front of those that no other beats in all of
+            them.
         """
         records = list(records)
         groups: dict[tuple[str, ...], list[Record]] = {}
         for names, record in zip(rows := shown_names(records), records, strict=True):
             groups.setdefault(tuple(names.values()), []).append(record)
-        settings = [Setting(dict(zip(rows[0], key)), tuple(group), _goal(goal, group)) for key, group in sorted(groups.items())]
-        return Comparison(tuple(setting for _, mine in _by_data_set(settings) for setting in _judged(mine)), traded)
+        settings = [
+            Setting(dict(zip(rows[0], key)), tuple(group), _goal(goal, group))
+            for key, group in sorted(groups.items())
+        ]
+        return Comparison(
+            tuple(setting for _, mine in _by_data_set(settings) for setting in _judged(mine)),
+            traded,
+        )
 
     @property
     def best(self) -> list[Setting]:
@@ -101,11 +138,17 @@ class Comparison:
         return list(dict.fromkeys(setting.goal for setting in self.settings if setting.goal))
 
     def text(self, width: int | None = None, most: int | None = None) -> str:
-        """The aligned table and what its words mean.   width : of the terminal; None: uncut.   most : rows."""
+        """The aligned table and what its words mean.
+
+        width : of the terminal; None: uncut.
+        most : rows.
+        """
         shown = self.settings[:most]
         rows, headings = self._rows(shown)
         for name in ("goal", "missed"):
-            for row, cell in zip(rows, _with_errors([(row[name], row[f"{name} error"]) for row in rows]), strict=True):
+            for row, cell in zip(
+                rows, _with_errors([(row[name], row[f"{name} error"]) for row in rows]), strict=True
+            ):
                 row[name] = cell
         headings = {name: title for name, title in headings.items() if not name.endswith(" error")}
         table = text_table(rows, headings, width=width)
@@ -114,7 +157,9 @@ class Comparison:
         return table + "".join(f"{line}\n" for line in (*self._legend(), *self._front()))
 
     def _front(self) -> list[str]:
-        """The settings that no other of their data set beats in the goal and all that is traded off against it, as a table."""
+        """The settings that no other of their data set beats in the goal and all that is traded
+        off against it, as a table.
+        """
         judged = [s for s in self.settings if s.goal and all(map(s.has, self.traded))]
         if not self.traded or not judged:
             return []
@@ -122,21 +167,35 @@ class Comparison:
         for _, mine in _by_data_set(judged):
             metrics = (mine[0].goal, *self.traded)
             points = [[setting.mean(name)[0] for name in metrics] for setting in mine]
-            for i in pareto_front(np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)):
-                rows.append({"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))})
-        headings = {name: _words([name]) for name in rows[0]} | {"setting": "no other is better in all"}
+            for i in pareto_front(
+                np.array(points), tuple(better(name, 1.0, 0.0) for name in metrics)
+            ):
+                rows.append(
+                    {"setting": mine[i].label(), **dict(zip(metrics, points[i], strict=True))}
+                )
+        headings = {name: _words([name]) for name in rows[0]} | {
+            "setting": "no other is better in all"
+        }
         return ["", text_table(rows, headings).rstrip("\n")]
 
     def _legend(self) -> list[str]:
         """What "best", "tied" and "±" stand for, where the table says them."""
         if not self.goals or len(self.settings) == len(self.best):
             return []
-        lines = [f"best: best mean {_words(self.goals)} of a data set; ±: standard error over seeds and folds"]
+        lines = [
+            f"best: best mean {_words(self.goals)} of a data set; ±: standard error over "
+            "seeds and folds"
+        ]
         enough = max(len(setting.records) for setting in self.settings) >= LEAST_SHARED
         if any(setting.place == TIED for setting in self.settings):
-            lines[0] += "; tied: " + (f"not worse at {CONFIDENCE:.0%} (paired t)" if enough else "the same mean")
+            lines[0] += "; tied: " + (
+                f"not worse at {CONFIDENCE:.0%} (paired t)" if enough else "the same mean"
+            )
         if not enough:
-            lines.append(f"(fewer than {LEAST_SHARED} runs per setting do not tell a difference from chance: add seeds or folds)")
+            lines.append(
+                f"(fewer than {LEAST_SHARED} runs per setting do not tell a difference from "
+                "chance: add seeds or folds)"
+            )
         return lines
 
     def csv(self) -> str:
@@ -145,30 +204,48 @@ class Comparison:
         return csv_table(rows, headings)
 
     def _rows(self, settings: Sequence[Setting]) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """Rows and headings, in this order: what varies, place, goal, error, cost and shape, ratio, runs, time."""
+        """Rows and headings, in this order: what varies, place, goal, error, cost and shape,
+        ratio, runs, time.
+        """
         records = [record for setting in settings for record in setting.records]
-        known = [name for record in records if record.certificate for name in record.certificate.complexities]
+        known = [
+            name
+            for record in records
+            if record.certificate
+            for name in record.certificate.complexities
+        ]
         wanted = (*(record.config.get("goal") for record in records[:1]), *SHOWN_RATIOS, *known)
         proven = next((name for name in wanted if name in known), "")
-        chosen = sorted({name for record in records for name in record.metrics if name.startswith(KEPT)})
+        chosen = sorted(
+            {name for record in records for name in record.metrics if name.startswith(KEPT)}
+        )
         names = short_names(settings[0].names if settings else ())
         missed = {setting: next(filter(setting.has, ERRORS), "") for setting in settings}
         errors = [name for name in dict.fromkeys(missed.values()) if name]
         rows = []
         for setting in settings:
-            row: dict[str, Any] = {**setting.names, "place": setting.place, "runs": len(setting.records)}
+            row: dict[str, Any] = {
+                **setting.names,
+                "place": setting.place,
+                "runs": len(setting.records),
+            }
             row["goal"], row["goal error"] = setting.mean(setting.goal)
             row["missed"], row["missed error"] = setting.mean(missed[setting])
             row |= {name: _distinct(setting.records, name) for name in chosen}
             row |= {name: setting.mean(name)[0] for name in MEANS}
             row["ratio"] = _mean_ratio(setting.records, proven)
             row |= _solved(setting.records)
-            row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(setting.records)
+            row["time"] = sum(r.timings.get("fit", math.nan) for r in setting.records) / len(
+                setting.records
+            )
             rows.append(row)
         headings = dict(names)
         if any(setting.place != BEST for setting in settings):
             headings["place"] = "best"
-        for name, shown in (("goal", self.goals), ("missed", errors if errors != self.goals else [])):
+        for name, shown in (
+            ("goal", self.goals),
+            ("missed", errors if errors != self.goals else []),
+        ):
             headings |= {name: _words(shown), f"{name} error": "standard error"} if shown else {}
         headings |= {name: _words([name]) for name in chosen}
         headings |= {name: title for name, title in MEANS.items() if name not in self.goals}
@@ -179,17 +256,24 @@ class Comparison:
         return rows, {**headings, "runs": "runs", "time": "fit s"}
 
     def chart(self, title: str) -> Chart | None:
-        """The goal of every setting: a row of dots each, in panels by data set; None where there is nothing to compare."""
+        """The goal of every setting: a row of dots each, in panels by data set; None where there
+        is nothing to compare.
+        """
         judged = [setting for setting in self.settings if setting.blocks()]
         if len(judged) < 2 or len(self.goals) != 1:
             return None
         axis = Axis(_words(self.goals), higher_is_better=better(self.goals[0], 1.0, 0.0))
-        return Panels(title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1)
+        return Panels(
+            title, [_dots(mine, name, axis) for name, mine in _by_data_set(judged)], columns=1
+        )
 
 
 def _by_data_set(settings: Iterable[Setting]) -> list[tuple[str, list[Setting]]]:
     ordered = sorted(settings, key=lambda setting: setting.dataset)
-    return [(name, list(mine)) for name, mine in itertools.groupby(ordered, lambda setting: setting.dataset)]
+    return [
+        (name, list(mine))
+        for name, mine in itertools.groupby(ordered, lambda setting: setting.dataset)
+    ]
 
 
 def _judged(settings: Sequence[Setting]) -> list[Setting]:
@@ -198,9 +282,13 @@ def _judged(settings: Sequence[Setting]) -> list[Setting]:
     if len(goals) != 1 or not (goal := goals.pop()):
         return list(settings)
     found = places(goal, [setting.blocks() for setting in settings])
-    placed = [attrs.evolve(setting, place=place) for setting, place in zip(settings, found, strict=True)]
+    placed = [
+        attrs.evolve(setting, place=place) for setting, place in zip(settings, found, strict=True)
+    ]
     sign = 1.0 if better(goal, 0.0, 1.0) else -1.0
-    return sorted(placed, key=lambda s: (s.place != BEST, math.isnan(mean := s.mean(goal)[0]), sign * mean))
+    return sorted(
+        placed, key=lambda s: (s.place != BEST, math.isnan(mean := s.mean(goal)[0]), sign * mean)
+    )
 
 
 def _goal(goal: str, records: Sequence[Record]) -> str:
@@ -220,39 +308,76 @@ def _with_errors(cells: Sequence[tuple[float, float]]) -> list[str | None]:
     """ "0.0533 ± 0.0082", the signs under each other."""
     means = [None if math.isnan(mean) else spell_cell(mean) for mean, _ in cells]
     errors = ["" if math.isnan(error) else f" ± {spell_cell(error)}" for _, error in cells]
-    left, right = (max(map(len, (text or "" for text in column)), default=0) for column in (means, errors))
-    return [None if mean is None else mean.rjust(left) + error.ljust(right) for mean, error in zip(means, errors, strict=True)]
+    left, right = (
+        max(map(len, (text or "" for text in column)), default=0) for column in (means, errors)
+    )
+    return [
+        None if mean is None else mean.rjust(left) + error.ljust(right)
+        for mean, error in zip(means, errors, strict=True)
+    ]
 
 
 def _dots(mine: Sequence[Setting], dataset: str, axis: Axis) -> LineChart:
     drawn = mine[:MOST_DRAWN]
     means = [setting.mean(setting.goal) for setting in drawn]
-    names = [" ".join(filter(None, (s.label(("dataset",)) or dataset, cell))) for s, cell in zip(drawn, _with_errors(means), strict=True)]
-    found = [{f"seed {seed}" + ("" if fold is None else f", fold {fold}"): x for (seed, fold), x in s.blocks().items()} for s in drawn]
+    names = [
+        " ".join(filter(None, (s.label(("dataset",)) or dataset, cell)))
+        for s, cell in zip(drawn, _with_errors(means), strict=True)
+    ]
+    found = [
+        {
+            f"seed {seed}" + ("" if fold is None else f", fold {fold}"): x
+            for (seed, fold), x in s.blocks().items()
+        }
+        for s in drawn
+    ]
     rest = f"the best {len(drawn)} of {len(mine)} settings" if len(drawn) < len(mine) else ""
-    return LineChart.of_rows(dataset, [*zip(names, found, (mean for mean, _ in means), strict=True)], axis, "mean ± standard error", rest)
+    return LineChart.of_rows(
+        dataset,
+        [*zip(names, found, (mean for mean, _ in means), strict=True)],
+        axis,
+        "mean ± standard error",
+        rest,
+    )
 
 
 def _distinct(records: Sequence[Record], name: str) -> str | None:
-    """What the runs kept, the most frequent first: "1, 10"; a mean of such values would be none of them."""
+    """What the runs kept, the most frequent first: "1, 10"; a mean of such values would be none
+    of them.
+    """
     found = Counter(record.metrics[name] for record in records if name in record.metrics)
     shown = [f"{value:g}" for value, _ in sorted(found.items(), key=lambda one: (-one[1], one[0]))]
-    return ", ".join(shown[:MOST_KEPT]) + (" …" if len(shown) > MOST_KEPT else "") if shown else None
+    return (
+        ", ".join(shown[:MOST_KEPT]) + (" …" if len(shown) > MOST_KEPT else "") if shown else None
+    )
 
 
 SHOWN_RATIOS = ("expected_cost", "average_depth", "depth")
-"""The complexities whose ratio a comparison shows, the goal before all; else the first one that is certified."""
+"""The complexities whose ratio a comparison shows, the goal before all; else the first one that
+is certified.
+"""
 
 
 def uncertified(records: Sequence[Record]) -> list[str]:
     """Why runs of a sweep have no certificate that was asked for, a line per reason."""
-    reasons = [note for record in records if record.certificate is None for note in record.notes if note.startswith("certify: ")]
+    reasons = [
+        note
+        for record in records
+        if record.certificate is None
+        for note in record.notes
+        if note.startswith("certify: ")
+    ]
     return [f"{reasons.count(why)} of {len(records)} runs: {why}" for why in dict.fromkeys(reasons)]
 
 
 def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
-    """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs have one."""
-    found = [record.certificate.complexities.get(name) if record.certificate else None for record in records]
+    """Mean ratio to the minimum; "≤ 1.2" when one of them is only bounded, None unless all runs
+    have one.
+    """
+    found = [
+        record.certificate.complexities.get(name) if record.certificate else None
+        for record in records
+    ]
     if not name or any(one is None or one.ratio is None for one in found):
         return None
     mean = sum(one.ratio for one in found) / len(found)
@@ -261,53 +386,87 @@ def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
 
 def _solver_of(record: Record) -> str:
     """The solver whose word the record's solution is; "" where it has none."""
-    return str(record.config.get("choices", {}).get("solver") or "") if record.solution is not None else ""
+    return (
+        str(record.config.get("choices", {}).get("solver") or "")
+        if record.solution is not None
+        else ""
+    )
 
 
 def _solved(records: Sequence[Record]) -> dict[str, Any]:
-    """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3 optimal", "optimal (claimed)"."""
+    """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3
+    optimal", "optimal (claimed)".
+    """
     found = [record.solution for record in records if _solver_of(record)]
     if not found:
         return {"value": None, "bound": None, "status": None}
-    value, bound = (sum(getattr(one, name) for one in found) / len(found) for name in ("value", "lower_bound"))
-    states, claimed = Counter(one.word for one in found), sum(one.checked is Checked.claimed for one in found)
+    value, bound = (
+        sum(getattr(one, name) for one in found) / len(found) for name in ("value", "lower_bound")
+    )
+    states, claimed = (
+        Counter(one.word for one in found),
+        sum(one.checked is Checked.claimed for one in found),
+    )
     proven = sum(one.status is Status.optimal for one in found)
-    status = next(iter(states)) if len(states) == 1 else f"{proven} of {len(found)} optimal{f', {claimed} claimed' * (claimed > 0)}"
+    status = (
+        next(iter(states))
+        if len(states) == 1
+        else f"{proven} of {len(found)} optimal{f', {claimed} claimed' * (claimed > 0)}"
+    )
     return {"value": value, "bound": bound, "status": status}
 
 
 def shown_names(records: Sequence[Record]) -> list[dict[str, str]]:
-    """Per run, column → value: method, data set, and every other choice or parameter that differs, but the seed and folds.
+    """Per run, column → value: method, data set, and every other choice or parameter that differs,
+    but the seed and folds.
 
-    What differs only because the method (for parameters of a data set or a solver: that) differs needs no column.
+    What differs only because the method (for parameters of a data set or a solver: that) differs
+    needs no column.
     """
     flat = [dict(flatten(record.config)) for record in records]
-    rows = [{"method": str(r.config.get("choices", {}).get("method", "")), "dataset": data_set_of(r)} for r in records]
+    rows = [
+        {"method": str(r.config.get("choices", {}).get("method", "")), "dataset": data_set_of(r)}
+        for r in records
+    ]
     methods, datasets = ([row[name] for row in rows] for name in ("method", "dataset"))
-    solvers = [repr((method, one.get("choices.solver"))) for method, one in zip(methods, flat, strict=True)]
-    for key in sorted({key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)):
+    solvers = [
+        repr((method, one.get("choices.solver"))) for method, one in zip(methods, flat, strict=True)
+    ]
+    for key in sorted(
+        {key for one in flat for key in one}, key=lambda key: (not key.startswith("choices."), key)
+    ):
         name = key.removeprefix("choices.")  # which criterion comes before its parameters
         group, _, rest = name.partition(".")
         if name in rows[0] or group in HIDDEN or key == "split.fold" or rest == "name":
             continue  # a component's own name says no more than the choice
-        owners = datasets if group == "dataset" else solvers if group == "solver" and rest else methods
-        if len({(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}) > len(set(owners)):
+        owners = (
+            datasets if group == "dataset" else solvers if group == "solver" and rest else methods
+        )
+        if len(
+            {(owner, repr(one.get(key))) for owner, one in zip(owners, flat, strict=True)}
+        ) > len(set(owners)):
             for row, one in zip(rows, flat, strict=True):
                 row[name] = spelled(one.get(key))
     return rows
 
 
 def data_set_of(record: Record) -> str:
-    """The data set's option, or the table's own name where the option says only where it comes from."""
+    """The data set's option, or the table's own name where the option says only where it comes
+    from.
+    """
     chosen = str(record.config.get("choices", {}).get("dataset", ""))
     return str(record.data.get("name", chosen)) if chosen in ANY_TABLE else chosen
 
 
 def goal_of(goal: str, metrics: Mapping[str, float]) -> str:
-    """The metric of this run that the goal means; raises ConfigError when the run has none of that name."""
+    """The metric of this run that the goal means; raises ConfigError when the run has none of
+    that name.
+    """
     if goal in metrics:
         return goal
     if goal == DEFAULT:
         return next((name for name in STAND_INS if name in metrics), "")
-    hint = " (split=none leaves no rows to judge on)" if goal.startswith(("valid_", "test_")) else ""
+    hint = (
+        " (split=none leaves no rows to judge on)" if goal.startswith(("valid_", "test_")) else ""
+    )
     raise ConfigError(f"goal: this run has no {goal}{hint}; " + unknown("metric", goal, metrics))

@@ -1,4 +1,6 @@
-"""``arboretum completion SHELL``: words that may come next, by Hydra's own completion where a run is configured."""
+"""``arboretum completion SHELL``: words that may come next, by Hydra's own completion where a
+run is configured.
+"""
 
 import os
 import re
@@ -39,7 +41,9 @@ complete -c arboretum -a '(__arboretum_words)'""",
 def main(argv: list[str]) -> int:
     """Print a script, or (``words``) what may come next, a line each."""
     parser = Parser("completion", DESCRIPTION)
-    parser.add_argument("shell", choices=(*SCRIPTS, "words"), metavar="SHELL", help=f"one of {', '.join(SCRIPTS)}")
+    parser.add_argument(
+        "shell", choices=(*SCRIPTS, "words"), metavar="SHELL", help=f"one of {', '.join(SCRIPTS)}"
+    )
     shell = parser.parse_args(argv).shell
     if shell in SCRIPTS:
         terminal.say(SCRIPTS[shell])
@@ -58,7 +62,11 @@ def next_words(line: str) -> list[str]:
     if verb == "run":
         return _configured(before, word)
     if verb == "explain":
-        return [name for entry in load_registry().entries() if (name := f"{entry.kind}.{entry.name}").startswith(word)]
+        return [
+            name
+            for entry in load_registry().entries()
+            if (name := f"{entry.kind}.{entry.name}").startswith(word)
+        ]
     if verb == "reproduce":
         return [name for name in load_registry().names("reproduction") if name.startswith(word)]
     return [shell for shell in SCRIPTS if verb == "completion" and shell.startswith(word)]
@@ -74,7 +82,13 @@ def _configured(before: Sequence[str], word: str) -> list[str]:
     from arboretum.lab import current
 
     if word.startswith("-"):
-        return sorted({option for option in re.findall(r"(?<=[\s\[,])--?[a-z][a-z-]*", parser().format_help()) if option.startswith(word)})
+        return sorted(
+            {
+                option
+                for option in re.findall(r"(?<=[\s\[,])--?[a-z][a-z-]*", parser().format_help())
+                if option.startswith(word)
+            }
+        )
     registry, lab = load_registry(), current()
     key, sign, value = word.partition("=")
     head, comma, last = value.rpartition(",")
@@ -83,6 +97,13 @@ def _configured(before: Sequence[str], word: str) -> list[str]:
         said.append(f"dataset={registry.names('dataset')[0]}")
     with stored(registry, start_in(lab, said)):
         loader: Any = Loader(search_path(lab.conf), registry)
-        loader.registry = None  # errors in Hydra's own words, by which it knows that there is nothing to complete
-        found = DefaultCompletionPlugin(loader)._query(PRIMARY, " ".join([*said, f"{key}{sign}{last}"]) + " " * (not word))
-    return [f"{key}{sign}{head}{comma}{text.partition('=')[2]}" if comma else text for text in found if not text.startswith("hydra")]
+        # errors in Hydra's own words, by which it knows that there is nothing to complete
+        loader.registry = None
+        found = DefaultCompletionPlugin(loader)._query(
+            PRIMARY, " ".join([*said, f"{key}{sign}{last}"]) + " " * (not word)
+        )
+    return [
+        f"{key}{sign}{head}{comma}{text.partition('=')[2]}" if comma else text
+        for text in found
+        if not text.startswith("hydra")
+    ]

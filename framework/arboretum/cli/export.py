@@ -1,4 +1,6 @@
-"""``arboretum export RUN --to NAME`` and ``arboretum predict RUN FILE``: the tree of a run in other forms, and at work."""
+"""``arboretum export RUN --to NAME`` and ``arboretum predict RUN FILE``: the tree of a run in
+other forms, and at work.
+"""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -36,7 +38,15 @@ OPTIONS = ("separator", "encoding", "decimal", "missing")
 def main(argv: list[str]) -> int:
     """Write the tree."""
     parser = run_parser("export", DESCRIPTION, f"export.FIELD=VALUE; {OVERRIDES_HELP}")
-    parser.add_argument("--to", required=True, metavar="NAME", help="the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, or a plugin's")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="NAME",
+        help=(
+            "the form: text, svg, png, graphviz, sql, rules, json, sklearn, questionnaire, "
+            "or a plugin's"
+        ),
+    )
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "export.")
@@ -50,7 +60,9 @@ def main(argv: list[str]) -> int:
         terminal.as_data()
         terminal.say(written.rstrip("\n"))
     elif terminal.is_terminal():
-        raise ConfigError(f"the form {arguments.to!r} is no text: name a file, --out tree{export.suffix}")
+        raise ConfigError(
+            f"the form {arguments.to!r} is no text: name a file, --out tree{export.suffix}"
+        )
     else:
         sys.stdout.buffer.write(written)
     return 0
@@ -58,23 +70,40 @@ def main(argv: list[str]) -> int:
 
 def predict_main(argv: list[str]) -> int:
     """Write one line per row."""
-    how = f"how FILE is read: {', '.join(f'dataset.{name}=…' for name in OPTIONS)}; which store the run id is of: {OVERRIDES_HELP}"
-    parser = run_parser("predict", PREDICT, how, more={"file": "file with a header, or typed columns"})
+    how = (
+        f"how FILE is read: {', '.join(f'dataset.{name}=…' for name in OPTIONS)}; which store "
+        f"the run id is of: {OVERRIDES_HELP}"
+    )
+    parser = run_parser(
+        "predict", PREDICT, how, more={"file": "file with a header, or typed columns"}
+    )
     parser.add_argument("--output", metavar="FILE", help="write here instead of standard output")
     parser.add_argument("--proba", action="store_true", help="also the probability of each class")
-    parser.add_argument("--node", action="store_true", help="also the number of the node where the row comes to rest")
-    parser.add_argument("--for-spreadsheet", action="store_true", help="spell class names that a spreadsheet would run (=…) with a ' before them")
+    parser.add_argument(
+        "--node",
+        action="store_true",
+        help="also the number of the node where the row comes to rest",
+    )
+    parser.add_argument(
+        "--for-spreadsheet",
+        action="store_true",
+        help="spell class names that a spreadsheet would run (=…) with a ' before them",
+    )
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "dataset.")
     record, registry = find_tree(arguments.run, others, arguments.plugin)
     table = read_table(arguments.file, record, own, registry)
     read = {name for rule in record.tree.rules for name in rule.columns}
-    for column in (one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous):
+    for column in (
+        one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous
+    ):
         if len(rows := np.flatnonzero(column.values == UNSEEN_CODE)):
             found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
             terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
     columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
-    text = csv_text([list(columns), *zip(*columns.values(), strict=True)], inert=arguments.for_spreadsheet)
+    text = csv_text(
+        [list(columns), *zip(*columns.values(), strict=True)], inert=arguments.for_spreadsheet
+    )
     if arguments.output is not None:
         write_out(arguments.output, text)
     else:  # a file gets class names as they are, a terminal does not obey them
@@ -84,31 +113,42 @@ def predict_main(argv: list[str]) -> int:
 
 
 def _parted(overrides: Sequence[str], prefix: str) -> tuple[list[str], list[str]]:
-    return [text for text in overrides if text.startswith(prefix)], [text for text in overrides if not text.startswith(prefix)]
+    return [text for text in overrides if text.startswith(prefix)], [
+        text for text in overrides if not text.startswith(prefix)
+    ]
 
 
 def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[str, list[Any]]:
     """Heading → column."""
     answer = tree.predict(table)
-    columns = {"prediction": [tree.classes[code] if tree.classes else repr(float(code)) for code in answer]}
+    columns = {
+        "prediction": [tree.classes[code] if tree.classes else repr(float(code)) for code in answer]
+    }
     if proba:
         shares = tree.predict_proba(table)
-        columns |= {f"p({name})": [f"{share:.6g}" for share in shares[:, k]] for k, name in enumerate(tree.classes)}
+        columns |= {
+            f"p({name})": [f"{share:.6g}" for share in shares[:, k]]
+            for k, name in enumerate(tree.classes)
+        }
     return {**columns, "node": tree.apply(table).tolist()} if node else columns
 
 
 def read_table(file: str, record: Record, overrides: Sequence[str], registry: Registry) -> Table:
     """The rows of a file as the tree of a run wants them.
 
-    Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged rows, a column
-    absent that the tree reads, text for a number, infinite values.
+    Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged
+    rows, a column absent that the tree reads, text for a number, infinite values.
     """
     given = split_values({}, list(overrides))[1].get("dataset", {})
     for key in given:
         if key not in OPTIONS:
             raise ConfigError(f"dataset.{key}: {unknown('option', key, OPTIONS)}")
     # with the options of the run's own file, where it came from one
-    own = record.config.get("dataset") if (record.config.get("choices") or {}).get("dataset") == READER else None
+    own = (
+        record.config.get("dataset")
+        if (record.config.get("choices") or {}).get("dataset") == READER
+        else None
+    )
     kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
     reader = build(registry.get("dataset", READER), {**kept, **given})
     try:

@@ -1,4 +1,6 @@
-"""``arboretum curves RUN`` and ``arboretum importances RUN``: how good a tree is for each class, and which columns it lives on."""
+"""``arboretum curves RUN`` and ``arboretum importances RUN``: how good a tree is for each class,
+and which columns it lives on.
+"""
 
 from pathlib import Path
 
@@ -27,7 +29,9 @@ SHORTER = {"average_precision": "avg precision", "calibration_error": "calibrati
 
 
 def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, Table]:
-    """(part, its rows); the test rows where there are any and no part is named.  Says why they may not be the run's.  Raises DataError."""
+    """(part, its rows); the test rows where there are any and no part is named.  Says why they
+    may not be the run's.  Raises DataError.
+    """
     resolved, prepared, changes = again(record, registry)
     division = engine.pose(resolved.parts, prepared.table, record.seed).division
     there = [name for name in reversed(PARTS) if len(getattr(division, name))]
@@ -40,7 +44,9 @@ def rows_of(record: Record, registry: Registry, part: str | None) -> tuple[str, 
 
 def _parser(verb: str, description: str) -> Parser:
     parser = run_parser(verb, description)
-    parser.add_argument("--part", metavar="PART", help="rows: train, valid or test (default: test if there are any)")
+    parser.add_argument(
+        "--part", metavar="PART", help="rows: train, valid or test (default: test if there are any)"
+    )
     return parser
 
 
@@ -54,11 +60,15 @@ def main(argv: list[str]) -> int:
     judged = Judged.of(record.tree, rows)
     charts = judged.charts(f"{record.title}: {rows.n_rows} {part} rows")
     files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
-    files |= {f"{part}_classes.csv": csv_table(judged.rows()), f"{part}_curves.csv": csv_table(judged.points())}
+    files |= {
+        f"{part}_classes.csv": csv_table(judged.rows()),
+        f"{part}_curves.csv": csv_table(judged.points()),
+    }
     headings = {name: SHORTER.get(name, name) for name in max(judged.rows(), key=len)}
     terminal.say(text_table(judged.rows(), headings, width=max(terminal.width(), 120)))
     own = Path(given.run).expanduser()
-    if folder := given.out or (own.parent if own.is_file() else own if own.is_dir() else None):  # a tracker's run has no folder here
+    # a tracker's run has no folder here
+    if folder := given.out or (own.parent if own.is_file() else own if own.is_dir() else None):
         write_files(Path(folder).expanduser(), files, "--out FOLDER")
         terminal.say(f"in {folder}: {', '.join(files)}")
     return 0
@@ -70,8 +80,18 @@ def importances_main(argv: list[str]) -> int:
     record, registry = find_tree(given.run, given.overrides, given.plugin)
     part, rows = rows_of(record, registry, given.part)
     headings = {
-        "column": "column", "decrease": "impurity decrease", "price": "price paid", "decrease_per_price": "decrease per price",
-        "permutation": f"lost when shuffled ({part} rows)", "error": "±",
-    }  # fmt: skip
-    terminal.say(text_table(importances(record.tree, rows, seed=record.seed), headings, width=max(terminal.width(), 120)).rstrip())
+        "column": "column",
+        "decrease": "impurity decrease",
+        "price": "price paid",
+        "decrease_per_price": "decrease per price",
+        "permutation": f"lost when shuffled ({part} rows)",
+        "error": "±",
+    }
+    terminal.say(
+        text_table(
+            importances(record.tree, rows, seed=record.seed),
+            headings,
+            width=max(terminal.width(), 120),
+        ).rstrip()
+    )
     return 0

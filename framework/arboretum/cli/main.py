@@ -1,4 +1,6 @@
-"""The command ``arboretum``: a table of verbs, each in a module that is imported when it is called."""
+"""The command ``arboretum``: a table of verbs, each in a module that is imported when it is
+called.
+"""
 
 import os
 import pkgutil
@@ -6,41 +8,75 @@ import sys
 from collections.abc import Sequence
 
 from arboretum import __version__
-from arboretum.cli.terminal import FAILED_STATUS, close_output, columns, ending_like_ctrl_c, open_output, report_error, say, status_of, tell, word_of
+from arboretum.cli.terminal import (
+    FAILED_STATUS,
+    close_output,
+    columns,
+    ending_like_ctrl_c,
+    open_output,
+    report_error,
+    say,
+    status_of,
+    tell,
+    word_of,
+)
 from arboretum.errors import ConfigError, closest
 
 VERBS: dict[str, tuple[str, str]] = {
     "run": ("run:main", "grow one tree, or with -m a sweep of them"),
     "reproduce": ("reproduce:main", "a paper's numbers beside ours, with a verdict each"),
     "plugins": ("plugins:main", "what is installed: a bibliography with capabilities and commands"),
-    "explain": ("plugins:explain_main", "one component: paper, parameters with units and bounds, capabilities"),
+    "explain": (
+        "plugins:explain_main",
+        "one component: paper, parameters with units and bounds, capabilities",
+    ),
     "show": ("show:main", "a finished run: its numbers and its tree"),
     "curves": ("judging:main", "measures per class; ROC, precision-recall and calibration curves"),
-    "importances": ("judging:importances_main", "columns by impurity decrease, by price, and by what is lost without them"),
-    "why": ("show:why_main", "why this test at that node: every candidate's table, score and terms"),
+    "importances": (
+        "judging:importances_main",
+        "columns by impurity decrease, by price, and by what is lost without them",
+    ),
+    "why": (
+        "show:why_main",
+        "why this test at that node: every candidate's table, score and terms",
+    ),
     "predict": ("export:predict_main", "rows of a file through the tree of a run"),
-    "export": ("export:main", "the tree of a run in another form: text, picture, SQL, scikit-learn"),
+    "export": (
+        "export:main",
+        "the tree of a run in another form: text, picture, SQL, scikit-learn",
+    ),
     "verify": ("verify:main", "a solver's proof, replayed against the table: accepted or rejected"),
-    "lint": ("lint:main", "the axioms of an impurity or a coverage: counterexamples, false claims, theorems"),
+    "lint": (
+        "lint:main",
+        "the axioms of an impurity or a coverage: counterexamples, false claims, theorems",
+    ),
     "new": ("new:main", "write a complete plugin that passes its own tests, or a lab"),
-    "trust": ("trust:main", "let the lab of this folder (arboretum.yaml) choose plugins, data and defaults"),
+    "trust": (
+        "trust:main",
+        "let the lab of this folder (arboretum.yaml) choose plugins, data and defaults",
+    ),
     "completion": ("completion:main", "a script by which your shell completes what you type"),
     "ui": ("sync:ui_main", "open the tracker's user interface"),
     "sync": ("sync:main", "send runs to the tracker that never reached it"),
 }
 """Verb → its function ``argv -> status`` and one line of meaning, in the order of a user's day."""
 LIGHT = ("plugins", "explain", "new", "trust")
-"""They only read declarations; NumPy then starts no threads, which saves a fifth of the half second they may take."""
+"""They only read declarations; NumPy then starts no threads, which saves a fifth of the half
+second they may take.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130 interrupted, 143 SIGTERM."""
+    """Run the command; returns its exit status: 0 done, 1 failed, 3 done but not tracked, 130
+    interrupted, 143 SIGTERM.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     open_output()
     try:
         with ending_like_ctrl_c():
             status = _dispatch(arguments)
-        sys.stdout.flush()  # what cannot be written is known here, and not when the interpreter has ended
+        # what cannot be written is known here, and not when the interpreter has ended
+        sys.stdout.flush()
         return status
     except KeyboardInterrupt as error:
         tell(f"arboretum: {word_of(error)}")

@@ -26,7 +26,10 @@ _ for -) the package and the option."""
 
 EXACT = "dataset=monk1-full encoder=multiway split=none method=exact"
 EXAMPLES = {
-    **{kind: f"run dataset=iris {kind}=$option" for kind in "criterion impurity missing cost split encoder predicate pruner".split()},
+    **{
+        kind: f"run dataset=iris {kind}=$option"
+        for kind in "criterion impurity missing cost split encoder predicate pruner".split()
+    },
     "stopping": "run dataset=iris 'stopping=[$option]'",
     "dataset": "run dataset=$option",
     "coverage": "run dataset=iris method=ec45 'coverage=[$option]'",
@@ -37,15 +40,26 @@ EXAMPLES = {
     "method": "run dataset=iris method=$option criterion=reduction",
     "export": "export RUN --to $option",
 }
-"""Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of theirs.)"""
+"""Kind → the command that uses a new one.  (A tracker and a reproduction begin with a study of
+theirs.)
+"""
 
 
 def main(argv: list[str]) -> int:
     """Write the folder and say what to do next."""
     parser = Parser("new", DESCRIPTION)
-    parser.add_argument("words", nargs="+", metavar="[lab] NAME", help="letters, digits, '-' and '_'; begins with a letter; lab NAME writes a lab")
-    parser.add_argument("--kind", default="criterion", help=f"one of {', '.join(EXAMPLES)} (default criterion)")
-    parser.add_argument("--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)")
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[lab] NAME",
+        help="letters, digits, '-' and '_'; begins with a letter; lab NAME writes a lab",
+    )
+    parser.add_argument(
+        "--kind", default="criterion", help=f"one of {', '.join(EXAMPLES)} (default criterion)"
+    )
+    parser.add_argument(
+        "--into", default=".", metavar="FOLDER", help="where to make the folder NAME (default here)"
+    )
     arguments = parser.parse_args(argv)
     *first, arguments.name = arguments.words
     if first == ["lab"]:
@@ -54,7 +68,10 @@ def main(argv: list[str]) -> int:
         raise ConfigError(f"one NAME at a time, or lab NAME; got {' '.join(arguments.words)}")
     if arguments.kind not in EXAMPLES:
         if arguments.kind in KINDS:
-            there = f"there is none for the kind {arguments.kind!r} yet; begin with its contract, {REQUIRED[arguments.kind].__module__}"
+            there = (
+                f"there is none for the kind {arguments.kind!r} yet; begin with its contract, "
+                f"{REQUIRED[arguments.kind].__module__}"
+            )
             raise ConfigError(f"templates are written for {', '.join(EXAMPLES)}; {there}")
         raise ConfigError(unknown("kind", arguments.kind, EXAMPLES))
     option = checked_name(arguments.name, arguments.kind)
@@ -62,8 +79,13 @@ def main(argv: list[str]) -> int:
     _write(folder, plugin_files(arguments.name, option, arguments.kind))
     verb, _, words = EXAMPLES[arguments.kind].replace("$option", option).partition(" ")
     file = folder / option / f"{arguments.kind}.py"
-    terminal.say(f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}")
-    terminal.say(f"or at once, without installing:\n  arboretum {verb} --plugin {shlex.quote(str(file))} {words}")
+    terminal.say(
+        f"next:\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  arboretum {verb} {words}"
+    )
+    terminal.say(
+        f"or at once, without installing:\n  arboretum {verb} --plugin "
+        f"{shlex.quote(str(file))} {words}"
+    )
     return 0
 
 
@@ -71,7 +93,10 @@ def _write(folder: Path, written: Mapping[str, str]) -> None:
     """Write the files, and say so.  Raises StoreError where the folder holds anything."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise StoreError(f"{str(folder)!r} exists already; nothing is overwritten: choose another NAME or --into FOLDER")
+            raise StoreError(
+                f"{str(folder)!r} exists already; nothing is overwritten: choose another "
+                "NAME or --into FOLDER"
+            )
         for path, text in ((folder / name, text) for name, text in written.items()):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -81,28 +106,58 @@ def _write(folder: Path, written: Mapping[str, str]) -> None:
 
 
 def _lab(name: str, into: Path) -> int:
-    """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is written."""
-    option, templates = checked_name(name, "criterion"), files("arboretum.cli").joinpath("templates")
-    words = {"option": option, "cls": "".join(word.capitalize() for word in option.split("_")), "name": name}
+    """Write a lab: its file, a criterion with its test, an experiment.  It is trusted as it is
+    written.
+    """
+    option, templates = (
+        checked_name(name, "criterion"),
+        files("arboretum.cli").joinpath("templates"),
+    )
+    words = {
+        "option": option,
+        "cls": "".join(word.capitalize() for word in option.split("_")),
+        "name": name,
+    }
     written = {
-        "arboretum.yaml": "lab/arboretum.yaml.txt", f"{option}.py": "criterion/component.py.txt", f"test_{option}.py": "lab/test.py.txt",
-        "conf/experiment/first.yaml": "lab/experiment.yaml.txt", "README.md": "lab/README.md.txt",
-    }  # fmt: skip
-    texts = {name: Template(templates.joinpath(*file.split("/")).read_text(encoding="utf-8")).substitute(words) for name, file in written.items()}
+        "arboretum.yaml": "lab/arboretum.yaml.txt",
+        f"{option}.py": "criterion/component.py.txt",
+        f"test_{option}.py": "lab/test.py.txt",
+        "conf/experiment/first.yaml": "lab/experiment.yaml.txt",
+        "README.md": "lab/README.md.txt",
+    }
+    texts = {
+        name: Template(templates.joinpath(*file.split("/")).read_text(encoding="utf-8")).substitute(
+            words
+        )
+        for name, file in written.items()
+    }
     _write(into / name, texts)
     read(into / name).trust()
-    terminal.say(f"next:\n  cd {into / name}\n  arboretum run dataset=iris criterion={option}\n  arboretum run -m +experiment=first\n  pytest")
+    terminal.say(
+        f"next:\n  cd {into / name}\n  arboretum run dataset=iris criterion={option}\n  "
+        "arboretum run -m +experiment=first\n  pytest"
+    )
     return 0
 
 
 def checked_name(name: str, kind: str) -> str:
-    """The option for a name; raises ConfigError when it cannot be one, or an installed plugin has it."""
+    """The option for a name; raises ConfigError when it cannot be one, or an installed plugin
+    has it.
+    """
     option = name.replace("-", "_")
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", option) or keyword.iskeyword(option) or option == "none":
-        raise ConfigError(f"NAME must be letters, digits, '-' and '_', and begin with a letter; got {name!r}")
+    if (
+        not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", option)
+        or keyword.iskeyword(option)
+        or option == "none"
+    ):
+        raise ConfigError(
+            f"NAME must be letters, digits, '-' and '_', and begin with a letter; got {name!r}"
+        )
     option = option.lower()
     if option == "arboretum" or option.startswith("arboretum_"):
-        raise ConfigError(f"NAME must not begin with 'arboretum': that is the framework's own name; got {name!r}")
+        raise ConfigError(
+            f"NAME must not begin with 'arboretum': that is the framework's own name; got {name!r}"
+        )
     if find_spec(option) is not None:
         raise ConfigError(f"a Python package {option!r} is installed already; choose another NAME")
     if option in load_registry().names(kind):
@@ -113,17 +168,34 @@ def checked_name(name: str, kind: str) -> str:
 def plugin_files(name: str, option: str, kind: str) -> dict[str, str]:
     """Path inside the folder → text."""
     cls = "".join(word.capitalize() for word in option.split("_"))
-    words = {"package": option, "option": option, "module": kind, "kind": kind, "cls": cls, "version": __version__}
+    words = {
+        "package": option,
+        "option": option,
+        "module": kind,
+        "kind": kind,
+        "cls": cls,
+        "version": __version__,
+    }
     words |= {"distribution": name.lower().replace("_", "-"), "suite": f"{kind.capitalize()}Suite"}
     words["example"] = f"arboretum {EXAMPLES[kind].replace('$option', option)}"
 
     def text(template: str) -> str:
-        return Template(folder.joinpath(*template.split("/")).read_text(encoding="utf-8")).substitute(words)
+        return Template(
+            folder.joinpath(*template.split("/")).read_text(encoding="utf-8")
+        ).substitute(words)
 
     folder = files("arboretum.cli").joinpath("templates")
-    written = {name for name in ("component.py", "reference.py", "test.py") if folder.joinpath(kind, f"{name}.txt").is_file()}
+    written = {
+        name
+        for name in ("component.py", "reference.py", "test.py")
+        if folder.joinpath(kind, f"{name}.txt").is_file()
+    }
     test = f"{kind if 'test.py' in written else 'common'}/test.py.txt"
-    twin = {f"{option}/reference.py": text(f"{kind}/reference.py.txt")} if "reference.py" in written else {}
+    twin = (
+        {f"{option}/reference.py": text(f"{kind}/reference.py.txt")}
+        if "reference.py" in written
+        else {}
+    )
     readme = text("common/README.md.txt").splitlines(True)
     return {
         "pyproject.toml": text("common/pyproject.toml.txt"),

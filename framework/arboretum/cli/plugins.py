@@ -1,4 +1,5 @@
-"""``arboretum plugins`` and ``arboretum explain KIND.NAME``: what is installed, as a bibliography, and one component of it.
+"""``arboretum plugins`` and ``arboretum explain KIND.NAME``: what is installed, as a bibliography,
+and one component of it.
 
 Light enough to answer at once: declarations are read, nothing is compiled.
 """
@@ -25,11 +26,15 @@ DESCRIPTION = """\
 What is installed: papers first (year, authors, what they bring, one command each), then every
 component by kind.
 arboretum explain KIND.NAME tells more of one."""
-EXPLAIN = "One component: paper, meaning, parameters with type, default, unit and bounds, capabilities, owner."
+EXPLAIN = (
+    "One component: paper, meaning, parameters with type, default, unit and bounds, "
+    "capabilities, owner."
+)
 
 CLASSES, TWO_CLASSES, NUMBERS = "iris", "monk1-full", "diabetes"  # data sets of examples
 NOTHING = ("", (), NONE)  # default choices that leave a group empty
-NAMES_ONLY = 24  # components of a kind above which only their names are listed: data sets come by the dozen
+# components of a kind above which only their names are listed: data sets come by the dozen
+NAMES_ONLY = 24
 
 
 def main(argv: list[str]) -> int:
@@ -37,7 +42,9 @@ def main(argv: list[str]) -> int:
     parser = Parser("plugins", DESCRIPTION, plugin="a one-file plugin, too")
     parser.add_argument("kind", nargs="?", metavar="KIND", help="only components of this kind")
     parser.add_argument("--names", action="store_true", help="one KIND.NAME per line, for scripts")
-    parser.add_argument("--strict", action="store_true", help="exit with status 1 when a plugin does not load")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with status 1 when a plugin does not load"
+    )
     arguments = parser.parse_args(argv)
     if arguments.kind is not None and arguments.kind not in EVERY_KIND:
         raise ConfigError(unknown("kind", arguments.kind, EVERY_KIND))
@@ -53,27 +60,39 @@ def main(argv: list[str]) -> int:
 def explain_main(argv: list[str]) -> int:
     """Print what KIND.NAME is."""
     parser = Parser("explain", EXPLAIN, plugin="a one-file plugin, too")
-    parser.add_argument("component", metavar="KIND.NAME", help="as in criterion.reduction; KIND alone lists its options")
+    parser.add_argument(
+        "component",
+        metavar="KIND.NAME",
+        help="as in criterion.reduction; KIND alone lists its options",
+    )
     arguments = parser.parse_args(argv)
     terminal.say(explain(arguments.component, installed(arguments.plugin)))
     return 0
 
 
 def installed(files: Sequence[str] = ()) -> Registry:
-    """The registry with the given one-file plugins; what could not be loaded is told in a warning each."""
+    """The registry with the given one-file plugins; what could not be loaded is told in a
+    warning each.
+    """
     registry = load_registry(plugin_files(files))
     for failure in registry.failures:
         terminal.warn(f"plugin {failure.plugin} is left out: {failure.reason}")
     return registry
 
 
-# -- one command that uses a component, as it is printed beside it: it has to run ----------------------------------------------
+# -- one command that uses a component, as it is printed beside it: it has to run ------------------
 
 
 def command(item: Entry | Preset, registry: Registry) -> str:
-    """A command that uses a component or preset: its ``example`` says what it needs besides; words in capitals are to be replaced."""
+    """A command that uses a component or preset: its ``example`` says what it needs besides;
+    words in capitals are to be replaced.
+    """
     if item.kind in STUDIES:
-        return f"arboretum export RUN --to {item.name}" if item.kind == "export" else f"arboretum reproduce {item.name}"
+        return (
+            f"arboretum export RUN --to {item.name}"
+            if item.kind == "export"
+            else f"arboretum reproduce {item.name}"
+        )
     file = ("--plugin", item.owner.path) if item.owner.distribution.startswith(ONE_FILE) else ()
     words = (f"{key}={value}" for key, value in _overrides(item, registry).items())
     return f"arboretum run {shlex.join([*file, *words])}"
@@ -81,11 +100,21 @@ def command(item: Entry | Preset, registry: Registry) -> str:
 
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     """Key → value of the example, as on the command line."""
-    cls, preset = (item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls), item
-    examples = [_words(entry.cls) for entry in (_selected(item, registry) if isinstance(item, Preset) else [item])]
-    own = next((one for one in examples if isinstance(item, Entry) or one.get("method") == item.name), {})
+    cls, preset = (
+        (item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls),
+        item,
+    )
+    examples = [
+        _words(entry.cls)
+        for entry in (_selected(item, registry) if isinstance(item, Preset) else [item])
+    ]
+    own = next(
+        (one for one in examples if isinstance(item, Entry) or one.get("method") == item.name), {}
+    )
     option = f"[{item.name}]" if item.kind in MANY else item.name
-    data = {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
+    data = (
+        {} if item.kind == "dataset" else {"dataset": own.pop("dataset", _dataset(item, registry))}
+    )
     chosen = {**data, item.kind: option, **own}
     if isinstance(item, Entry):
         preset = registry.find_preset("method", own.get("method", ""))
@@ -93,7 +122,11 @@ def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     if item.kind != "method" and selected.get(item.kind) == item.name:
         del chosen[item.kind]  # the preset brings it
     if item.kind == "solver" and "method" not in chosen:  # somebody has to ask it
-        asks = [entry.name for entry in registry.entries("method") if "solver" in getattr(entry.cls, "needs", ())]
+        asks = [
+            entry.name
+            for entry in registry.entries("method")
+            if "solver" in getattr(entry.cls, "needs", ())
+        ]
         chosen |= {"method": asks[0], "encoder": "multiway"} if asks else {}
     wanted = list(getattr(cls, "needs", ()))
     while wanted:
@@ -117,24 +150,38 @@ def _words(cls: type) -> dict[str, str]:
 
 def _selected(preset: Preset, registry: Registry) -> list[Entry]:
     """The components that a preset is made of."""
-    options = [(kind, name) for kind, o in preset.select.items() for name in (o if isinstance(o, tuple) else (o,))]
+    options = [
+        (kind, name)
+        for kind, o in preset.select.items()
+        for name in (o if isinstance(o, tuple) else (o,))
+    ]
     return [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
 
 
 def _dataset(item: Entry | Preset, registry: Registry) -> str:
     """A data set with a target that the component copes with."""
     entries = _selected(item, registry) if isinstance(item, Preset) else [item]
-    numbers = (Capability.regression in one.capabilities and Capability.classification not in one.capabilities for one in entries)
-    two = (bool(one.capabilities) and Capability.multiclass not in one.capabilities for one in entries)
+    numbers = (
+        Capability.regression in one.capabilities
+        and Capability.classification not in one.capabilities
+        for one in entries
+    )
+    two = (
+        bool(one.capabilities) and Capability.multiclass not in one.capabilities for one in entries
+    )
     return NUMBERS if any(numbers) else TWO_CLASSES if any(two) else CLASSES
 
 
 def runs_anywhere(item: Entry | Preset) -> bool:
-    """Whether the example needs neither a file nor the network: False for data sets that do not say so."""
-    return item.kind != "dataset" or (isinstance(item, Entry) and bool(getattr(item.cls, "offline", False)))
+    """Whether the example needs neither a file nor the network: False for data sets that do not
+    say so.
+    """
+    return item.kind != "dataset" or (
+        isinstance(item, Entry) and bool(getattr(item.cls, "offline", False))
+    )
 
 
-# -- the bibliography ----------------------------------------------------------------------------------------------------------
+# -- the bibliography ------------------------------------------------------------------------------
 
 
 def bibliography(registry: Registry, kinds: list[str]) -> str:
@@ -143,7 +190,9 @@ def bibliography(registry: Registry, kinds: list[str]) -> str:
     blocks = [paragraph(f"plugins: {owners}", rest="  ")]
     if len(kinds) > 1 and (papers := _papers(registry)):
         blocks.append("papers\n" + papers)
-    return "\n\n".join([*blocks, *(_kind(kind, registry) for kind in kinds if registry.names(kind))])
+    return "\n\n".join(
+        [*blocks, *(_kind(kind, registry) for kind in kinds if registry.names(kind))]
+    )
 
 
 def _papers(registry: Registry) -> str:
@@ -153,35 +202,70 @@ def _papers(registry: Registry) -> str:
         if paper := item.paper:
             year = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
             authors = paper[: year.start()] if year else paper
-            found.setdefault((year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []).append(item)
+            found.setdefault(
+                (year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []
+            ).append(item)
     blocks = []
     for (year, authors), items in sorted(found.items()):  # "–" sorts after the digits
         names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
         data = [item.name for item in items if item.kind == "dataset"]
-        names += [f"{len(data)} data sets ({data[0]}, …)" if len(data) > 1 else f"dataset.{data[0]}"] if data else []
+        names += (
+            [f"{len(data)} data sets ({data[0]}, …)" if len(data) > 1 else f"dataset.{data[0]}"]
+            if data
+            else []
+        )
         runnable = [(item, command(item, registry)) for item in items if runs_anywhere(item)]
-        _, text = max(runnable, key=_telling, default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"))
-        blocks += [paragraph(authors, f"  {year}  "), paragraph(", ".join(names), " " * 8), " " * 8 + text]
+        _, text = max(
+            runnable,
+            key=_telling,
+            default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"),
+        )
+        blocks += [
+            paragraph(authors, f"  {year}  "),
+            paragraph(", ".join(names), " " * 8),
+            " " * 8 + text,
+        ]
     return "\n".join(blocks)
 
 
 def _telling(command: tuple[Entry | Preset, str]) -> tuple[bool, ...]:
-    """What a paper's command is chosen by: rather the whole study or a recipe than a part, a data set only if need be."""
+    """What a paper's command is chosen by: rather the whole study or a recipe than a part, a
+    data set only if need be.
+    """
     item, _ = command
-    return item.kind == "reproduction", item.kind not in ("dataset", "export"), isinstance(item, Preset), item.kind == "method"
+    return (
+        item.kind == "reproduction",
+        item.kind not in ("dataset", "export"),
+        isinstance(item, Preset),
+        item.kind == "method",
+    )
 
 
 def _kind(kind: str, registry: Registry) -> str:
-    entries, presets, chosen = list(registry.entries(kind)), registry.presets(kind), DEFAULT_CHOICES.get(kind, "")
-    head = paragraph(f"{kind}: {EVERY_KIND[kind]}" + (f" (default {_listed(chosen)})" if chosen not in NOTHING else ""), rest="  ")
+    entries, presets, chosen = (
+        list(registry.entries(kind)),
+        registry.presets(kind),
+        DEFAULT_CHOICES.get(kind, ""),
+    )
+    head = paragraph(
+        f"{kind}: {EVERY_KIND[kind]}"
+        + (f" (default {_listed(chosen)})" if chosen not in NOTHING else ""),
+        rest="  ",
+    )
     if len(entries) > NAMES_ONLY:
         return head + "\n" + paragraph(", ".join(entry.name for entry in entries), "  ")
     room = max(len(name) for name in registry.names(kind)) + 4
     rows = []
     for preset in presets:
-        selected = ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items()) or "defaults"
+        selected = (
+            ", ".join(f"{group}={_listed(option)}" for group, option in preset.select.items())
+            or "defaults"
+        )
         rows.append((preset.name, f"= {preset.recipe} with {selected}", "preset", preset.owner))
-    rows += [(e.name, e.summary, ", ".join(sorted(c.value for c in e.capabilities)), e.owner) for e in entries]
+    rows += [
+        (e.name, e.summary, ", ".join(sorted(c.value for c in e.capabilities)), e.owner)
+        for e in entries
+    ]
     lines = [head]
     for name, summary, declared, owner in rows:
         lines.append(paragraph(summary or "–", f"  {name}".ljust(room)))
@@ -193,7 +277,7 @@ def _listed(option: object) -> str:
     return ",".join(option) if isinstance(option, tuple) else str(option)
 
 
-# -- one component -------------------------------------------------------------------------------------------------------------
+# -- one component ---------------------------------------------------------------------------------
 
 
 def explain(text: str, registry: Registry) -> str:
@@ -201,47 +285,92 @@ def explain(text: str, registry: Registry) -> str:
     kind, _, name = text.partition(".")
     if not name and kind in EVERY_KIND:
         names = registry.names(kind)
-        return f"{kind}: {EVERY_KIND[kind]}\n\n" + ("\n".join(f"  {kind}.{n}" for n in names) or "  none installed")
+        return f"{kind}: {EVERY_KIND[kind]}\n\n" + (
+            "\n".join(f"  {kind}.{n}" for n in names) or "  none installed"
+        )
     if kind not in EVERY_KIND:
         every = [f"{k}.{n}" for k in EVERY_KIND for n in registry.names(k)]
         near = closest(text, [*every, *EVERY_KIND])
         hint = f"; did you mean {near!r}?" if near else ";"
-        raise ConfigError(f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}")
+        raise ConfigError(
+            f"unknown component {text!r}{hint} say KIND.NAME, kinds: {', '.join(EVERY_KIND)}"
+        )
     preset = registry.find_preset(kind, name)
     if preset is None:
         return _component(registry.get(kind, name), registry)
-    rows = [(f"  {group}", ", ".join(o) if isinstance(o, tuple) else o) for group, o in {kind: preset.recipe, **preset.select}.items()]
-    lines = [f"{kind}.{name}: a preset", "", paragraph(preset.summary), "", *_paper(preset.paper), "selects:"]
+    rows = [
+        (f"  {group}", ", ".join(o) if isinstance(o, tuple) else o)
+        for group, o in {kind: preset.recipe, **preset.select}.items()
+    ]
+    lines = [
+        f"{kind}.{name}: a preset",
+        "",
+        paragraph(preset.summary),
+        "",
+        *_paper(preset.paper),
+        "selects:",
+    ]
     return "\n".join([*lines, terminal.columns(rows), "", *_foot(preset, registry)])
 
 
 def _component(entry: Entry, registry: Registry) -> str:
     doc = inspect.cleandoc(entry.cls.__doc__ or "(no description)")
-    lines = [paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "), "", paragraphs(doc), "", *_paper(entry.paper)]
-    prefix = "--" if entry.kind == "reproduction" else f"{entry.kind}.{entry.name}." if entry.kind in MANY else f"{entry.kind}."
+    lines = [
+        paragraph(f"{entry.kind}.{entry.name}: {EVERY_KIND[entry.kind]}", rest="  "),
+        "",
+        paragraphs(doc),
+        "",
+        *_paper(entry.paper),
+    ]
+    prefix = (
+        "--"
+        if entry.kind == "reproduction"
+        else f"{entry.kind}.{entry.name}."
+        if entry.kind in MANY
+        else f"{entry.kind}."
+    )
     fields = fields_of(entry.cls)
     lines.append("parameters" if fields else "no parameters")
     for name, field in fields.items():
-        meta, default, type_ = field.metadata, default_of(field), type_text(field_types(entry.cls)[name])
+        meta, default, type_ = (
+            field.metadata,
+            default_of(field),
+            type_text(field_types(entry.cls)[name]),
+        )
         shown = "null" if default is None else str(getattr(default, "name", default)) or '""'
         bounds = (meta.get("bounds") or type_).replace("one of ", "")
-        words = dict.fromkeys((type_, bounds, *([f"in {meta['unit']}"] if meta.get("unit") else [])))
+        words = dict.fromkeys(
+            (type_, bounds, *([f"in {meta['unit']}"] if meta.get("unit") else []))
+        )
         lines.append(paragraph(f"{prefix}{name}={shown}  ({'; '.join(words)})", "  ", "      "))
-        lines.append(paragraph(meta.get("doc", "") + (f" (follows {meta['shared']})" if meta.get("shared") else ""), "      "))
+        lines.append(
+            paragraph(
+                meta.get("doc", "")
+                + (f" (follows {meta['shared']})" if meta.get("shared") else ""),
+                "      ",
+            )
+        )
     lines.append("")
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
-        words = ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        words = (
+            ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        )
         lines.append(paragraph("capabilities: " + words, rest="  "))
     if entry.kind in KINDS:
         lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())
-    return "\n".join([*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)])
+    return "\n".join(
+        [*lines, *([f"needs: {', '.join(needs)}"] if needs else []), *_foot(entry, registry)]
+    )
 
 
 def type_text(wanted: Any) -> str:
     """A field's type for people: "int or null", "list of float", the names of an enumeration."""
-    origin, arguments = typing.get_origin(wanted), [a for a in typing.get_args(wanted) if a is not ...]
+    origin, arguments = (
+        typing.get_origin(wanted),
+        [a for a in typing.get_args(wanted) if a is not ...],
+    )
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
         return " | ".join(member.name for member in wanted)
     if origin in (tuple, list):
@@ -250,7 +379,9 @@ def type_text(wanted: Any) -> str:
         return "{name: " + (type_text(arguments[1]) if len(arguments) == 2 else "value") + "}"
     if arguments:
         return " or ".join(type_text(argument) for argument in arguments)
-    return {str: "text", bool: "true | false", type(None): "null"}.get(wanted, getattr(wanted, "__name__", str(wanted)))
+    return {str: "text", bool: "true | false", type(None): "null"}.get(
+        wanted, getattr(wanted, "__name__", str(wanted))
+    )
 
 
 def _paper(paper: str) -> list[str]:
@@ -259,8 +390,12 @@ def _paper(paper: str) -> list[str]:
 
 def _foot(item: Entry | Preset, registry: Registry) -> list[str]:
     owner, text = item.owner, command(item, registry)
-    brought = f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
+    brought = (
+        f" ({owner.distribution} {owner.version})".replace("  ", " ") if owner.distribution else ""
+    )
     if not runs_anywhere(item):
-        note = "(reads a file: one you name, one of the data home ARBORETUM_DATA, or one it fetches)"
+        note = (
+            "(reads a file: one you name, one of the data home ARBORETUM_DATA, or one it fetches)"
+        )
         text += "\n" + paragraph(note, " " * 7)
     return [f"owner: {owner.plugin}{brought}", f"try:   {text}"]

@@ -21,7 +21,9 @@ LOOK_SECONDS = 0.25
 class Line:
     """A line that is rewritten on a terminal, and repeated at most every LINE_SECONDS elsewhere."""
 
-    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._rewrites = self._stream.isatty()
         self._clock = clock
@@ -68,9 +70,11 @@ def waiting(text: str, line: Line | None = None) -> Iterator[None]:
 
 
 class RunProgress:
-    """What one run is doing: at once when it compiles, else once it takes longer than QUIET_SECONDS.
+    """What one run is doing: at once when it compiles, else once it takes longer than
+    QUIET_SECONDS.
 
-    Reports come from the work (calls) and from the clock (:meth:`look`), so that one long step is told, too.
+    Reports come from the work (calls) and from the clock (:meth:`look`), so that one long step is
+    told, too.
     """
 
     def __init__(self, line: Line, clock: Callable[[], float] = time.monotonic) -> None:
@@ -86,8 +90,14 @@ class RunProgress:
             self._line.show(self._text, now=compiles)
 
 
-def counts(done: int, total: int, left: float | None, failed: int, skipped: int, what: str = "") -> str:
-    """Compose "37 of 120, 2 min left, 1 failed, 3 finished before".   left : seconds, None if not known.   what : after the total."""
+def counts(
+    done: int, total: int, left: float | None, failed: int, skipped: int, what: str = ""
+) -> str:
+    """Compose "37 of 120, 2 min left, 1 failed, 3 finished before".
+
+    left : seconds, None if not known.
+    what : after the total.
+    """
     words = [f"{done} of {max(total, done)}{what}"]
     words += [f"{duration(left)} left"] if left is not None and done < total else []
     words += [f"{failed} failed"] if failed else []
@@ -101,10 +111,16 @@ def counts_of(notes: Sequence[Note], total: int, left: float | None = None) -> s
 
 
 def standing(notes: Sequence[Note], total: int, left: float | None = None) -> str:
-    """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2", with the best of each data set."""
+    """Compose "37 of 120, 2 min left, best valid_error 0.04 method=cart seed=2", with the best
+    of each data set.
+    """
     found: dict[str, Note] = {}
     for note in notes:
-        if note.goal and note.value is not None and better(note.goal, note.value, found.setdefault(note.dataset, note).value):
+        if (
+            note.goal
+            and note.value is not None
+            and better(note.goal, note.value, found.setdefault(note.dataset, note).value)
+        ):
             found[note.dataset] = note
     best = "; ".join(f"{note.goal} {note.value:.4g} {note.label}" for note in found.values())
     return counts_of(notes, total, left) + (f", best {best}" if best else "")
@@ -114,7 +130,11 @@ class Watch:
     """Shows how a sweep stands while the launcher works."""
 
     def __init__(
-        self, line: Line, read: Callable[[], list[Note]], total: Callable[[], int], clock: Callable[[], float] = time.monotonic
+        self,
+        line: Line,
+        read: Callable[[], list[Note]],
+        total: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._line, self._read, self._total, self._clock = line, read, total, clock
         self._start, self._first = clock(), (0.0, 0)
@@ -125,8 +145,13 @@ class Watch:
             if total and now - self._start >= QUIET_SECONDS:
                 self._line.show(f"configurations checked: {total}")
             return
-        worked = sum(note.status != SKIPPED for note in notes)  # those finished before tell nothing about how long the others take
+        # those finished before tell nothing about how long the others take
+        worked = sum(note.status != SKIPPED for note in notes)
         if not self._first[1]:
             self._first = now, worked  # the first job compiles and loads
         since, before = self._first
-        self._line.show(standing(notes, total, seconds_left(now - since, worked - before, max(total - len(notes), 0))))
+        self._line.show(
+            standing(
+                notes, total, seconds_left(now - since, worked - before, max(total - len(notes), 0))
+            )
+        )

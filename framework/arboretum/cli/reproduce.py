@@ -15,7 +15,14 @@ import yaml
 from arboretum.cli import terminal
 from arboretum.cli.progress import QUIET_SECONDS, Line, counts
 from arboretum.cli.show import tracker_from
-from arboretum.cli.terminal import FAILED_STATUS, TRACKER_FAILED, Parser, duration, paragraph, status_of
+from arboretum.cli.terminal import (
+    FAILED_STATUS,
+    TRACKER_FAILED,
+    Parser,
+    duration,
+    paragraph,
+    status_of,
+)
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.errors import ConfigError, StoreError
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
@@ -52,19 +59,41 @@ def judgement_text(facts: VerdictFacts, *, brief: bool = False) -> str:
         lines = ["claims"]
         for claim in judged.claims:
             lines.append(paragraph(f"{claim.verdict.value:<5} {claim.sentence}", "  ", "        "))
-            lines += [paragraph(text, "        ") for text in (claim.evidence, f"known: {claim.reason}" * bool(claim.reason)) if text]
+            lines += [
+                paragraph(text, "        ")
+                for text in (claim.evidence, f"known: {claim.reason}" * bool(claim.reason))
+                if text
+            ]
         blocks.append("\n".join(lines))
-    reasons = dict.fromkeys(f"{cell.table}, {cell.row} {cell.column}: {cell.reason}" for cell in judged.cells if cell.reason)
+    reasons = dict.fromkeys(
+        f"{cell.table}, {cell.row} {cell.column}: {cell.reason}"
+        for cell in judged.cells
+        if cell.reason
+    )
     if reasons:
-        blocks.append("\n".join(["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]))
-    blocks += ["\n".join(map(paragraph, lines)) for lines in (judged.notes, counts_and_verdict(facts)) if lines]
+        blocks.append(
+            "\n".join(
+                ["differences and their reasons", *(paragraph(reason, "  ") for reason in reasons)]
+            )
+        )
+    blocks += [
+        "\n".join(map(paragraph, lines))
+        for lines in (judged.notes, counts_and_verdict(facts))
+        if lines
+    ]
     return "\n\n".join(blocks)
 
 
 def judgement_note(facts: VerdictFacts) -> str:
-    """Markdown for a page of its own: the verdict first, then what does not simply pass, as it is printed."""
+    """Markdown for a page of its own: the verdict first, then what does not simply pass, as it
+    is printed.
+    """
     *counts, verdict = counts_and_verdict(facts)
-    blocks = [f"**{verdict}**", "\n".join(f"- {line}" for line in counts), "Every number is in the artifacts verdict.txt and cells.csv."]
+    blocks = [
+        f"**{verdict}**",
+        "\n".join(f"- {line}" for line in counts),
+        "Every number is in the artifacts verdict.txt and cells.csv.",
+    ]
     return "\n\n".join([*blocks, f"```\n{judgement_text(facts, brief=True)}\n```"])
 
 
@@ -73,56 +102,106 @@ def cell_table(table: str, cells: Sequence[Cell]) -> str:
     rows = []
     for cell, before in zip(cells, (None, *cells)):
         name = "" if before is not None and cell.row == before.row else cell.row
-        numbers = (*(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)), f"{cell.deviation:+.2f}".replace("inf", "∞"))
+        numbers = (
+            *(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)),
+            f"{cell.deviation:+.2f}".replace("inf", "∞"),
+        )
         rows.append((f"  {name}", cell.column, *numbers, cell.verdict.value, cell.aside))
     shown, (first, *_) = len(HEADER) - (not any(cell.aside for cell in cells)), cells
     header = [*HEADER[:2], "recomputed" if first.recomputed else "published", *HEADER[3:shown]]
-    return f"{table}\n" + terminal.columns([row[:shown] for row in rows], header, right=(2, 3, 4, 5))
+    return f"{table}\n" + terminal.columns(
+        [row[:shown] for row in rows], header, right=(2, 3, 4, 5)
+    )
 
 
 def counts_and_verdict(facts: VerdictFacts) -> list[str]:
-    """Counts, the largest deviation without a reason, and the verdict: of how much, where it is not of the whole study."""
+    """Counts, the largest deviation without a reason, and the verdict: of how much, where it is
+    not of the whole study.
+    """
     judged, asked = facts.judgement, facts.facts
     if not judged.cells and not judged.claims:
         return ["nothing can be judged yet: no piece is finished, or the fraction is too small"]
     lines = []
     if judged.cells:
-        printed, own = ([cell for cell in judged.cells if cell.recomputed is told] for told in (False, True))
-        lines = [_counts(what, cells) for what, cells in (("cell", printed), ("recomputed number", own)) if cells]
-        if measured := [cell for cell in judged.cells if cell.error > 0.0 and not cell.reason]:  # exact numbers have none
+        printed, own = (
+            [cell for cell in judged.cells if cell.recomputed is told] for told in (False, True)
+        )
+        lines = [
+            _counts(what, cells)
+            for what, cells in (("cell", printed), ("recomputed number", own))
+            if cells
+        ]
+        # exact numbers have none
+        if measured := [cell for cell in judged.cells if cell.error > 0.0 and not cell.reason]:
             far = max(measured, key=lambda cell: abs(cell.deviation))
-            lines[0] += f"; largest unexplained deviation {abs(far.deviation):.2f} standard errors ({far.table}, {far.row} {far.column})"
+            lines[0] += (
+                f"; largest unexplained deviation {abs(far.deviation):.2f} standard errors "
+                f"({far.table}, {far.row} {far.column})"
+            )
     if judged.claims:
         lines.append(_counts("claim", judged.claims))
     return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
 
 
 def _of_how_much(judged: Judgement, asked: Mapping[str, Any]) -> str:
-    """What the verdict leaves out: pieces of the study that nobody asked for, or what is not shown; "" where it is of everything."""
+    """What the verdict leaves out: pieces of the study that nobody asked for, or what is not
+    shown; "" where it is of everything.
+    """
     finished, planned, fraction = asked["finished"], asked["planned"], asked["fraction"]
     if finished < planned or fraction < 1.0:
         part = f", fraction {fraction:g}" if fraction < 1.0 else ""
         return f" of what was asked ({finished} of {planned} pieces{part})"
     every, unseen = len(judged.cells) + len(judged.claims), judged.count(Verdict.OPEN)
-    return f" of what is shown ({every - unseen} of {every} cells and claims)" if 0 < unseen < every else ""
+    return (
+        f" of what is shown ({every - unseen} of {every} cells and claims)"
+        if 0 < unseen < every
+        else ""
+    )
 
 
 def _counts(what: str, judged: Sequence[Cell | Claim]) -> str:
-    found = ", ".join(f"{n} {v.value}{MEANING.get(v, '')}" for v in Verdict if (n := sum(one.verdict is v for one in judged)))
+    found = ", ".join(
+        f"{n} {v.value}{MEANING.get(v, '')}"
+        for v in Verdict
+        if (n := sum(one.verdict is v for one in judged))
+    )
     return f"{len(judged)} {what}{'s' * (len(judged) > 1)}: {found}"
 
 
 def main(argv: list[str]) -> int:
-    """Reproduce; returns 0 (nothing fails), 1 (something does), 3 (all is kept, but the tracker failed), 130 (Ctrl-C)."""
+    """Reproduce; returns 0 (nothing fails), 1 (something does), 3 (all is kept, but the tracker
+    failed), 130 (Ctrl-C).
+    """
     parser = Parser("reproduce", DESCRIPTION, plugin="a one-file plugin, too")
-    parser.add_argument("words", nargs="*", metavar="PAPER tracker.…", help="what to reproduce; tracker=none, tracker.uri=URI")
-    parser.add_argument("--fraction", type=float, default=1.0, metavar="F", help="of the planned work, of every chapter its cheapest pieces (default 1)")
-    parser.add_argument("--workers", type=int, default=None, metavar="N", help="processes (default: one per core)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of everything drawn at random (default 0)")
-    parser.add_argument("--out", metavar="FOLDER", help="where results are kept (default outputs/reproduce/PAPER)")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="PAPER tracker.…",
+        help="what to reproduce; tracker=none, tracker.uri=URI",
+    )
+    parser.add_argument(
+        "--fraction",
+        type=float,
+        default=1.0,
+        metavar="F",
+        help="of the planned work, of every chapter its cheapest pieces (default 1)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=None, metavar="N", help="processes (default: one per core)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="of everything drawn at random (default 0)"
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where results are kept (default outputs/reproduce/PAPER)"
+    )
     parser.add_argument("--fresh", action="store_true", help="do finished pieces again")
-    parser.add_argument("--brief", action="store_true", help="print only the cells that do not pass")
-    known, _ = parser.parse_known_intermixed_args([word for word in argv if word not in ("-h", "--help")])
+    parser.add_argument(
+        "--brief", action="store_true", help="print only the cells that do not pass"
+    )
+    known, _ = parser.parse_known_intermixed_args(
+        [word for word in argv if word not in ("-h", "--help")]
+    )
     registry = load_registry(known.plugin)
     papers = [word for word in known.words if "=" not in word]
     entry = registry.get("reproduction", papers[0]) if papers else None
@@ -132,7 +211,10 @@ def main(argv: list[str]) -> int:
         parser.parse_args(["--help"])
     arguments = parser.parse_intermixed_args(argv)  # an unknown option is refused in any case
     if entry is None:
-        said = (f"{e.name}\n  {e.paper}\n  {e.summary}\n  arboretum reproduce {e.name}" for e in registry.entries("reproduction"))
+        said = (
+            f"{e.name}\n  {e.paper}\n  {e.summary}\n  arboretum reproduce {e.name}"
+            for e in registry.entries("reproduction")
+        )
         terminal.say("\n\n".join(said) or "no reproduction is installed")
         return 0
     if len(papers) > 1:
@@ -153,17 +235,30 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
     group = parser.add_argument_group(f"options of {entry.name}")
     for field in attrs.fields(entry.cls):
         default = default_of(field)
-        shown = ",".join(map(str, default)) or "all" if isinstance(default, tuple | list) else str(default) or "none"
+        shown = (
+            ",".join(map(str, default)) or "all"
+            if isinstance(default, tuple | list)
+            else str(default) or "none"
+        )
         words = f"{field.metadata.get('doc', '')} (default {shown})".replace("%", "%%")
         try:
-            group.add_argument(f"--{field.alias.replace('_', '-')}", dest=f"field {field.alias}", metavar="VALUE", help=words)
+            group.add_argument(
+                f"--{field.alias.replace('_', '-')}",
+                dest=f"field {field.alias}",
+                metavar="VALUE",
+                help=words,
+            )
         except argparse.ArgumentError as error:
             who = f"reproduction {entry.name!r} ({entry.owner.plugin})"
-            raise ConfigError(f"{who} has a field {field.alias!r}, which is an option of the command") from error
+            raise ConfigError(
+                f"{who} has a field {field.alias!r}, which is an option of the command"
+            ) from error
 
 
 def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Field → value of the options that were given; where the field is a list, "a,b" is one of two, "a" of one."""
+    """Field → value of the options that were given; where the field is a list, "a,b" is one of
+    two, "a" of one.
+    """
     found = {}
     for field in attrs.fields(entry.cls):
         text = getattr(arguments, f"field {field.alias}")
@@ -172,7 +267,9 @@ def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
             try:
                 found[field.alias] = yaml.safe_load(f"[{text}]" if listed else text)
             except yaml.YAMLError:
-                raise ConfigError(f"--{field.alias.replace('_', '-')} cannot be read: {text!r}") from None
+                raise ConfigError(
+                    f"--{field.alias.replace('_', '-')} cannot be read: {text!r}"
+                ) from None
     return found
 
 
@@ -183,21 +280,51 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     fields = _fields(entry, arguments)
     component = build(entry, fields)
     tracker = tracker_from([word for word in arguments.words if "=" in word], registry)
-    folder = Path(arguments.out).expanduser() if arguments.out else default_root() / "reproduce" / entry.name
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in (SUMMARY, PIECES)):
-        raise StoreError(f"{str(folder)!r} holds other things than a study, which might be overwritten; choose another with {OUT}")
+    folder = (
+        Path(arguments.out).expanduser()
+        if arguments.out
+        else default_root() / "reproduce" / entry.name
+    )
+    if (
+        folder.is_dir()
+        and any(folder.iterdir())
+        and not any((folder / name).exists() for name in (SUMMARY, PIECES))
+    ):
+        raise StoreError(
+            f"{str(folder)!r} holds other things than a study, which might be overwritten; "
+            f"choose another with {OUT}"
+        )
     make_ready(folder, OUT)
     session = Session(registry)
-    trouble = "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
-    job = Job(entry.name, arguments.seed, json.dumps(fields), plugin_files(arguments.plugin), code_of(registry))
+    trouble = (
+        "" if tracker is None else session.ask(tracker, lambda: session.prepare_tracker(tracker))
+    )
+    job = Job(
+        entry.name,
+        arguments.seed,
+        json.dumps(fields),
+        plugin_files(arguments.plugin),
+        code_of(registry),
+    )
     pieces = list(component.pieces(arguments.fraction))
     workers, line = arguments.workers or cpu_count(), Line()
 
     def watch(now: Work) -> None:
         if now.seconds >= QUIET_SECONDS:
-            line.show(counts(now.reused + now.ended, now.total, now.left, len(now.failures), now.reused, " pieces"))
+            line.show(
+                counts(
+                    now.reused + now.ended,
+                    now.total,
+                    now.left,
+                    len(now.failures),
+                    now.reused,
+                    " pieces",
+                )
+            )
 
-    work = perform(job, pieces, folder / PIECES, workers=workers, fresh=arguments.fresh, watch=watch)
+    work = perform(
+        job, pieces, folder / PIECES, workers=workers, fresh=arguments.fresh, watch=watch
+    )
     line.clear()
     if work.interrupted:
         kept = f"{len(work.found)} of {len(pieces)} pieces are finished and kept in {folder}"
@@ -205,17 +332,30 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
         terminal.tell(f"arboretum: interrupted; {kept}; the same command goes on from there{again}")
         return status_of(KeyboardInterrupt())
     judged = component.judge(work.results)
-    pictures = {name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()}
+    pictures = {
+        name: p if isinstance(p, str) else chart_svg(p) for name, p in judged.pictures.items()
+    }
     failures = [failure for _, failure in sorted(work.failures.items())]
     summary = {
-        "name": entry.name, "paper": entry.paper, "fields": component_values(component), "seed": job.seed,
-        "fraction": arguments.fraction, "pieces": work.total, "reused": work.reused,
-        "finished": len(work.found), "planned": len(build(entry, {}).pieces(1.0)),
+        "name": entry.name,
+        "paper": entry.paper,
+        "fields": component_values(component),
+        "seed": job.seed,
+        "fraction": arguments.fraction,
+        "pieces": work.total,
+        "reused": work.reused,
+        "finished": len(work.found),
+        "planned": len(build(entry, {}).pieces(1.0)),
         "failures": [{"piece": dict(key), "error": text} for key, text in failures],
-        "seconds": round(work.seconds, 2), "processor_seconds": round(work.busy, 2), "workers": workers,
-        "machine": platform.machine(), "code": job.code, "versions": dict(session.versions),
-        "tracker": None if tracker is None else tracker.name, "command": arguments.command,
-    }  # fmt: skip
+        "seconds": round(work.seconds, 2),
+        "processor_seconds": round(work.busy, 2),
+        "workers": workers,
+        "machine": platform.machine(),
+        "code": job.code,
+        "versions": dict(session.versions),
+        "tracker": None if tracker is None else tracker.name,
+        "command": arguments.command,
+    }
     facts = VerdictFacts(summary, judged, pictures)
     terminal.say(judgement_text(facts, brief=arguments.brief))
     write_files(folder, facts.files(), OUT)
@@ -223,27 +363,41 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     if tracker is not None and not trouble and (judged.cells or judged.claims):
         trouble = session.ask(tracker, lambda: _track(tracker, facts, folder))
     if trouble:
-        terminal.tell(f"arboretum: error: {trouble}; everything is kept in {folder}, the same command sends it again")
+        terminal.tell(
+            f"arboretum: error: {trouble}; everything is kept in {folder}, the same command "
+            "sends it again"
+        )
     if work.failures or judged.verdict is Verdict.FAIL:
         return FAILED_STATUS
     return TRACKER_FAILED if trouble else 0
 
 
-def _present(work: Work, failures: Sequence[tuple[Mapping[str, Any], str]], workers: int, folder: Path) -> None:
-    """One line per reason of a failure, with the first piece that failed for it; then what was done."""
+def _present(
+    work: Work, failures: Sequence[tuple[Mapping[str, Any], str]], workers: int, folder: Path
+) -> None:
+    """One line per reason of a failure, with the first piece that failed for it; then what was
+    done.
+    """
     pieces: dict[str, list[Mapping[str, Any]]] = {}
     for key, text in failures:
         pieces.setdefault(text, []).append(key)
     for text, (first, *others) in pieces.items():
         more = f" and {len(others)} more" if others else ""
         terminal.tell(f"arboretum: error: piece {json.dumps(first)}{more}: {text}")
-    words = f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, {workers} worker{'s' * (workers > 1)}"
+    words = (
+        f"{work.total - work.reused} of {work.total} pieces in {duration(work.seconds)}, "
+        f"{workers} worker{'s' * (workers > 1)}"
+    )
     before = f", {work.reused} finished before" if work.reused else ""
-    terminal.say(f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}")
+    terminal.say(
+        f"{words}{before} ({duration(work.busy)} of processor time in all)\nkept: {folder}"
+    )
 
 
 def _track(tracker: Any, facts: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
     fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
     run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)
-    terminal.say(f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already")
+    terminal.say(
+        f"tracked: {tracker.name} {run_id}" if run_id else f"tracked: {tracker.name} has it already"
+    )

@@ -25,7 +25,15 @@ from arboretum.lab import current
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, SWEEPER, Registry, plugin_files
 from arboretum.proof.format import Proof, is_proof, read as read_proof
-from arboretum.runs.folder import ERROR, RECORD, Index, default_root, free_folder, make_ready, remove_empty
+from arboretum.runs.folder import (
+    ERROR,
+    RECORD,
+    Index,
+    default_root,
+    free_folder,
+    make_ready,
+    remove_empty,
+)
 
 DESCRIPTION = """\
 Grow one tree, or with -m one per combination of values:
@@ -43,20 +51,58 @@ exit status: 0 finished, verified and recorded; 1 failed; 3 finished and kept, b
 def parser() -> Parser:
     """The options; what is no option goes to Hydra."""
     found = Parser("run", DESCRIPTION, plugin="load a one-file plugin (may be given several times)")
-    found.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="a choice or a value, as below")
-    found.add_argument("-m", "--multirun", action="store_true", help="run every combination of comma-separated values")
-    found.add_argument("--from", dest="run", metavar="RUN", help="repeat a run, its configuration is the default here; or go on with a proof's search")
-    found.add_argument("--config-dir", metavar="DIR", help="look for choices (experiments, data sets, …) in a folder, too")
-    found.add_argument("-c", "--cfg", choices=("job", "hydra", "all"), help="print the configuration instead of running it")
-    found.add_argument("--resolve", action="store_true", help="with --cfg: interpolations as values")
+    found.add_argument(
+        "overrides", nargs="*", metavar="KEY=VALUE", help="a choice or a value, as below"
+    )
+    found.add_argument(
+        "-m",
+        "--multirun",
+        action="store_true",
+        help="run every combination of comma-separated values",
+    )
+    found.add_argument(
+        "--from",
+        dest="run",
+        metavar="RUN",
+        help="repeat a run, its configuration is the default here; or go on with a proof's search",
+    )
+    found.add_argument(
+        "--config-dir",
+        metavar="DIR",
+        help="look for choices (experiments, data sets, …) in a folder, too",
+    )
+    found.add_argument(
+        "-c",
+        "--cfg",
+        choices=("job", "hydra", "all"),
+        help="print the configuration instead of running it",
+    )
+    found.add_argument(
+        "--resolve", action="store_true", help="with --cfg: interpolations as values"
+    )
     return found
 
 
 def help_text(registry: Registry) -> str:
     """Usage, settings, and every group with its options; the default is marked with *."""
-    fields = [(prefix + f.name, f) for cls, prefix in ((Settings, ""), (Budget, "budget.")) for f in attrs.fields(cls) if f.name != "budget"]
-    rows = [(f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"]) for key, f in fields]
-    lines = [parser().format_help(), FOLDERS.format(sweepers=",".join(registry.names(SWEEPER)) or "NAME"), "settings:", columns(rows), "", "groups (arboretum explain GROUP.OPTION tells the parameters of an option):"]
+    fields = [
+        (prefix + f.name, f)
+        for cls, prefix in ((Settings, ""), (Budget, "budget."))
+        for f in attrs.fields(cls)
+        if f.name != "budget"
+    ]
+    rows = [
+        (f"  {key}", "null" if f.default is None else f.default, f.metadata["doc"])
+        for key, f in fields
+    ]
+    lines = [
+        parser().format_help(),
+        FOLDERS.format(sweepers=",".join(registry.names(SWEEPER)) or "NAME"),
+        "settings:",
+        columns(rows),
+        "",
+        "groups (arboretum explain GROUP.OPTION tells the parameters of an option):",
+    ]
     for kind, question in KINDS.items():
         default = DEFAULT_CHOICES[kind]
         marked = set(default) if kind in MANY else {default}
@@ -67,26 +113,41 @@ def help_text(registry: Registry) -> str:
     return "\n".join(lines)
 
 
-TREE_LEAVES = 40  # of a larger tree the heaviest branches are drawn after a run; ``arboretum show RUN`` draws all
+# of a larger tree the heaviest branches are drawn after a run; ``arboretum show RUN`` draws all
+TREE_LEAVES = 40
 
 
 def main(argv: list[str]) -> int:
     """Run once or sweep; returns the exit status."""
     if {"-h", "--help"} & set(argv):
-        given, _ = parser().parse_known_args([word for word in argv if word not in ("-h", "--help")])
+        given, _ = parser().parse_known_args(
+            [word for word in argv if word not in ("-h", "--help")]
+        )
         terminal.say(help_text(installed(given.plugin)))
         return 0
-    arguments = parser().parse_intermixed_args(argv)  # "run dataset=iris -m seed=1,2": options anywhere
+    # "run dataset=iris -m seed=1,2": options anywhere
+    arguments = parser().parse_intermixed_args(argv)
     arguments.overrides = [concealed(readable(text)) for text in arguments.overrides]
     return Application(arguments).run()
 
 
 def go_on(proof: Proof, path: str, start: Start) -> Start:
-    """Let a run that starts as the one of a proof go on from there.  Raises ConfigError where its solver cannot."""
+    """Let a run that starts as the one of a proof go on from there.  Raises ConfigError where
+    its solver cannot.
+    """
     solver = start.values.get("solver", {})
     if "resume" not in solver:
-        raise ConfigError(f"solver {proof.header['solver']} cannot go on from a proof; --from RUN repeats a run, from its start")
-    return attrs.evolve(start, values={**start.values, "solver": {**solver, "resume": str(Path(path).expanduser().absolute())}})
+        raise ConfigError(
+            f"solver {proof.header['solver']} cannot go on from a proof; --from RUN repeats "
+            "a run, from its start"
+        )
+    return attrs.evolve(
+        start,
+        values={
+            **start.values,
+            "solver": {**solver, "resume": str(Path(path).expanduser().absolute())},
+        },
+    )
 
 
 class Application:
@@ -94,36 +155,65 @@ class Application:
 
     def __init__(self, arguments: Any) -> None:
         proof = read_proof(arguments.run) if arguments.run and is_proof(arguments.run) else None
-        record = find_run(arguments.run, plugins=arguments.plugin)[0] if arguments.run and proof is None else None
+        record = (
+            find_run(arguments.run, plugins=arguments.plugin)[0]
+            if arguments.run and proof is None
+            else None
+        )
         self.arguments, self.lab = arguments, current()
-        self.files, start = plugin_files((*self.lab.plugins, *arguments.plugin)), start_in(self.lab, arguments.overrides)
+        self.files, start = (
+            plugin_files((*self.lab.plugins, *arguments.plugin)),
+            start_in(self.lab, arguments.overrides),
+        )
         self.registry = installed(self.files)
         self.session = Session(self.registry)
         if record is not None:
             require_plugins(record, self.registry.owners)
             start = start_from(record, arguments.overrides, self.registry)
         if proof is not None:
-            start = go_on(proof, arguments.run, start_from(proof, arguments.overrides, self.registry))
+            start = go_on(
+                proof, arguments.run, start_from(proof, arguments.overrides, self.registry)
+            )
         if start.left_out:
-            one = next((word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir")
+            one = next(
+                (word.partition("=")[0] for word in start.left_out if "=" in word), "hydra.run.dir"
+            )
             ways = f"where something is written is for the command to say: add {one}=…"
-            terminal.tell(f"arboretum: not taken over from {arguments.run}: {', '.join(start.left_out)}; {ways}")
-        self.start = attrs.evolve(start, values={**start.values, "plugins": list(self.files)}) if self.files else start
+            terminal.tell(
+                f"arboretum: not taken over from {arguments.run}: "
+                f"{', '.join(start.left_out)}; {ways}"
+            )
+        self.start = (
+            attrs.evolve(start, values={**start.values, "plugins": list(self.files)})
+            if self.files
+            else start
+        )
 
     def run(self) -> int:
         """Compose, check, and run once or sweep; returns the exit status."""
         from hydra.types import RunMode
 
         arguments = self.arguments
-        path, overrides = search_path(self.lab.conf, arguments.config_dir), list(arguments.overrides)
+        path, overrides = (
+            search_path(self.lab.conf, arguments.config_dir),
+            list(arguments.overrides),
+        )
         with stored(self.registry, self.start):
             loader = Loader(path, self.registry)
             if arguments.cfg:
                 return _show(loader, arguments)
-            base = loader.load_command(overrides, RunMode.MULTIRUN if arguments.multirun else RunMode.RUN)
-            for key, folder in (("hydra.run.dir", base.hydra.run.dir), ("hydra.sweep.dir", base.hydra.sweep.dir)):
+            base = loader.load_command(
+                overrides, RunMode.MULTIRUN if arguments.multirun else RunMode.RUN
+            )
+            for key, folder in (
+                ("hydra.run.dir", base.hydra.run.dir),
+                ("hydra.sweep.dir", base.hydra.sweep.dir),
+            ):
                 if not str(folder).strip():
-                    raise ConfigError(f"{key} names no folder; say {key}=FOLDER ({key}=. is the folder you are in)")
+                    raise ConfigError(
+                        f"{key} names no folder; say {key}=FOLDER ({key}=. is the folder you "
+                        "are in)"
+                    )
             if not arguments.multirun and base.hydra.mode == RunMode.MULTIRUN:
                 base, arguments.multirun = loader.load_command(overrides, RunMode.MULTIRUN), True
             return sweep(self, loader, base) if arguments.multirun else self._once(base)
@@ -131,13 +221,26 @@ class Application:
     def _once(self, base: Any) -> int:
         from hydra.core.utils import env_override
 
-        resolved, folder, line = resolve(base, self.registry), Path(base.hydra.run.dir).absolute(), Line()
+        resolved, folder, line = (
+            resolve(base, self.registry),
+            Path(base.hydra.run.dir).absolute(),
+            Line(),
+        )
         source = Path(self.arguments.run or "").expanduser().resolve()
-        if self.arguments.run and folder.resolve() == (source.parent if source.name == RECORD else source):
-            raise StoreError(f"hydra.run.dir={base.hydra.run.dir} is where --from {self.arguments.run} lies; it is kept: choose another folder")
+        if self.arguments.run and folder.resolve() == (
+            source.parent if source.name == RECORD else source
+        ):
+            raise StoreError(
+                f"hydra.run.dir={base.hydra.run.dir} is where --from {self.arguments.run} "
+                "lies; it is kept: choose another folder"
+            )
         progress, index, fresh = RunProgress(line), Index(default_root()), make_ready(folder)
         try:
-            with line.shows(progress), env_override(base.hydra.job.env_set), chdir(folder if base.hydra.job.chdir else "."):
+            with (
+                line.shows(progress),
+                env_override(base.hydra.job.env_set),
+                chdir(folder if base.hydra.job.chdir else "."),
+            ):
                 outcome = self.session.execute(resolved, folder, index=index, progress=progress)
         except BaseException as error:
             if fresh:
@@ -148,7 +251,9 @@ class Application:
                 self.session.fail(resolved, folder, "", error_text(error))
                 if unforeseen(error):
                     folder = free_folder(folder)
-                    error.add_note(explain_failure(folder, error) or f"traceback in {folder / ERROR}")
+                    error.add_note(
+                        explain_failure(folder, error) or f"traceback in {folder / ERROR}"
+                    )
             raise
         return present(outcome)
 
@@ -159,7 +264,11 @@ def _show(loader: Loader, arguments: Any) -> int:
     from omegaconf import OmegaConf, flag_override
 
     config = loader.load_command(arguments.overrides, RunMode.MULTIRUN)
-    if arguments.multirun or config.hydra.mode == RunMode.MULTIRUN or config.hydra.sweeper.get("params"):
+    if (
+        arguments.multirun
+        or config.hydra.mode == RunMode.MULTIRUN
+        or config.hydra.sweeper.get("params")
+    ):
         refuse_vain(asked(loader, config))
         first = first_job(loader, config)
         terminal.say(f"# the first run of the sweep: {' '.join(first)}")
@@ -187,6 +296,13 @@ def present(outcome: Outcome) -> int:
     for warning in outcome.warnings:
         terminal.warn(warning)
     if outcome.tracker_error:
-        terminal.warn(f"kept, but not tracked: {outcome.tracker_error} (arboretum sync {outcome.folder} sends it later)")
+        terminal.warn(
+            f"kept, but not tracked: {outcome.tracker_error} (arboretum sync "
+            f"{outcome.folder} sends it later)"
+        )
         return TRACKER_FAILED
-    return status_of(record.solution.interrupted) if record.solution is not None and record.solution.interrupted else 0
+    return (
+        status_of(record.solution.interrupted)
+        if record.solution is not None and record.solution.interrupted
+        else 0
+    )

@@ -1,4 +1,6 @@
-"""RUN on the command line, a run folder or a tracker's run id: found, shown (``arboretum show``) and explained (``why``)."""
+"""RUN on the command line, a run folder or a tracker's run id: found, shown (``arboretum show``)
+and explained (``why``).
+"""
 
 import math
 import shlex
@@ -32,12 +34,27 @@ Why this test at that node?  Grows again along the path and judges every candida
 table (one bracket per outcome, one number per class), its score, and the criterion's named terms.
 NODE is a number: 0 is the root, the others are numbered in depth-first order (arboretum show RUN
 --numbers)."""
-OVERRIDES_HELP = "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store (tracker.uri=sqlite:///FILE)"
-PLUGIN_HELP = "a one-file plugin that the run used: a run's folder names its plugins, but only what is named here is loaded"
+OVERRIDES_HELP = (
+    "tracker=NAME or tracker.FIELD=VALUE, for a run id of another store "
+    "(tracker.uri=sqlite:///FILE)"
+)
+PLUGIN_HELP = (
+    "a one-file plugin that the run used: a run's folder names its plugins, but only what is "
+    "named here is loaded"
+)
 
 
-def run_parser(verb: str, description: str, overrides: str = OVERRIDES_HELP, more: Mapping[str, str] | None = None) -> Parser:
-    """A parser for a verb that reads RUN.   overrides : what KEY=VALUE may say.   more : further words → what they mean."""
+def run_parser(
+    verb: str,
+    description: str,
+    overrides: str = OVERRIDES_HELP,
+    more: Mapping[str, str] | None = None,
+) -> Parser:
+    """A parser for a verb that reads RUN.
+
+    overrides : what KEY=VALUE may say.
+    more : further words → what they mean.
+    """
     parser = Parser(verb, description, plugin=PLUGIN_HELP)
     parser.add_argument("run", metavar="RUN", help="run folder or tracker run id")
     for word, meaning in (more or {}).items():
@@ -47,25 +64,37 @@ def run_parser(verb: str, description: str, overrides: str = OVERRIDES_HELP, mor
 
 
 def require_plugins(record: Record, owners: Iterable[Owner]) -> None:
-    """Raise ConfigError, saying what to type, when a one-file plugin of the run is not among those loaded.
+    """Raise ConfigError, saying what to type, when a one-file plugin of the run is not among those
+    loaded.
 
-    owners : of the registry.   A record names files, and a record that was found somewhere must not decide what is run here.
+    owners : of the registry.   A record names files, and a record that was found somewhere must not
+        decide what is run here.
     """
     loaded = [Path(owner.path).name for owner in owners if owner.distribution == ONE_FILE]
     recorded = [Path(file) for file in record.config.get("plugins") or ()]
     if len(loaded) >= len(recorded):
         return
     file = next((file for file in recorded if file.name not in loaded), recorded[-1])
-    where = f", which is not there any more; say where it is now: --plugin FOLDER/{shlex.quote(file.name)}"
+    where = (
+        ", which is not there any more; say where it is now: --plugin "
+        f"FOLDER/{shlex.quote(file.name)}"
+    )
     if file.is_file():
-        where = f", and a run's folder is not trusted to run code; look at it, then say --plugin {shlex.quote(str(file))}"
+        where = (
+            ", and a run's folder is not trusted to run code; look at it, then say --plugin "
+            f"{shlex.quote(str(file))}"
+        )
     raise ConfigError(f"the run used the plugin file {str(file)!r}{where}")
 
 
-def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> tuple[Record, Registry]:
-    """The record of RUN, and the registry with the installed plugins and the given ones, which its tree may need.
+def find_run(
+    run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = ()
+) -> tuple[Record, Registry]:
+    """The record of RUN, and the registry with the installed plugins and the given ones, which its
+    tree may need.
 
-    Warns of a given file that is not what the run used.   Raises ConfigError, PluginError, StoreError, TrackerError.
+    Warns of a given file that is not what the run used.   Raises ConfigError, PluginError,
+    StoreError, TrackerError.
     """
     if more := [word for word in overrides if "=" not in word]:
         raise ConfigError(f"one RUN at a time: {run!r}, then {more[0]!r}; {OVERRIDES_HELP}")
@@ -83,7 +112,9 @@ def find_run(run: str, overrides: Sequence[str] = (), plugins: Sequence[str] = (
     return record, registry
 
 
-def find_tree(run: str, overrides: Sequence[str], plugins: Sequence[str]) -> tuple[Record, Registry]:
+def find_tree(
+    run: str, overrides: Sequence[str], plugins: Sequence[str]
+) -> tuple[Record, Registry]:
     """The same for a run that has a tree; raises StoreError where it has none."""
     record, registry = find_run(run, overrides, plugins)
     if record.tree is None:
@@ -92,7 +123,9 @@ def find_tree(run: str, overrides: Sequence[str], plugins: Sequence[str]) -> tup
 
 
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
-    """The tracker that overrides choose, else the lab's or the default one; None for ``tracker=none``."""
+    """The tracker that overrides choose, else the lab's or the default one; None for
+    ``tracker=none``.
+    """
     choices, fields, shared = split_values({}, list(overrides))
     for key in (*choices, *fields, *shared):
         if key != "tracker":
@@ -101,7 +134,8 @@ def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
 
 
 def write_out(file: str, content: str | bytes) -> None:
-    """Write a file that the command line names, whole or not at all: behind a link where that leads, into a device or a pipe.
+    """Write a file that the command line names, whole or not at all: behind a link where that
+    leads, into a device or a pipe.
 
     Raises StoreError.
     """
@@ -110,7 +144,9 @@ def write_out(file: str, content: str | bytes) -> None:
         try:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
         except OSError as error:
-            raise StoreError(f"{file!r} cannot be written ({error.strerror}); choose another FILE") from error
+            raise StoreError(
+                f"{file!r} cannot be written ({error.strerror}); choose another FILE"
+            ) from error
         return
     path = path.resolve()
     write_files(path.parent, {path.name: content}, "another FILE")
@@ -120,18 +156,36 @@ def main(argv: list[str]) -> int:
     """Print the record."""
     parser = run_parser("show", DESCRIPTION)
     parser.add_argument("--max-depth", type=int, metavar="N", help="fold what lies deeper")
-    parser.add_argument("--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree")
-    parser.add_argument("--numbers", action="store_true", help="begin a line with its node's number, for arboretum why")
+    parser.add_argument(
+        "--max-leaves", type=int, metavar="N", help="fold the smallest parts of a larger tree"
+    )
+    parser.add_argument(
+        "--numbers",
+        action="store_true",
+        help="begin a line with its node's number, for arboretum why",
+    )
     parser.add_argument("--config", action="store_true", help="print the configuration, too")
-    parser.add_argument("--outliers", action="store_true", help="the rows that the tree errs on, and what classifying each would cost")
-    parser.add_argument("--out", metavar="FILE", help="with --outliers: draw them (.svg), or list all of them (.csv)")
+    parser.add_argument(
+        "--outliers",
+        action="store_true",
+        help="the rows that the tree errs on, and what classifying each would cost",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="with --outliers: draw them (.svg), or list all of them (.csv)",
+    )
     arguments = parser.parse_intermixed_args(argv)
     folder = Path(arguments.run).expanduser()
     if not (folder / RECORD).exists() and runs_of(folder):
         from arboretum.cli.comparison import DEFAULT, Comparison
 
         if (sweep := read_sweep(folder)) is not None:
-            state = "killed" if sweep.status == RUNNING and not sweep.is_running else sweep.status.lower()
+            state = (
+                "killed"
+                if sweep.status == RUNNING and not sweep.is_running
+                else sweep.status.lower()
+            )
             terminal.say(f"{sweep.name}: {state}\n")
         sweep = sweep or Sweep()
         compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
@@ -145,11 +199,20 @@ def main(argv: list[str]) -> int:
         raise ConfigError("--out goes with --outliers; arboretum export writes the tree")
     terminal.say(numbers_of(record))
     if arguments.config:
-        terminal.say(terminal.columns([(key, "null" if v is None else v) for key, v in flatten(record.config)]) + "\n")
+        terminal.say(
+            terminal.columns(
+                [(key, "null" if v is None else v) for key, v in flatten(record.config)]
+            )
+            + "\n"
+        )
     if record.tree is None:
         terminal.say("no tree is kept")
     else:
-        shown = {"max_depth": arguments.max_depth, "max_leaves": arguments.max_leaves, "numbers": arguments.numbers}
+        shown = {
+            "max_depth": arguments.max_depth,
+            "max_leaves": arguments.max_leaves,
+            "numbers": arguments.numbers,
+        }
         terminal.say(tree_of(record.tree, **shown), painted=True)
     return 0
 
@@ -169,39 +232,91 @@ def show_outliers(record: Record, registry: Registry, out: str | None) -> int:
 
 
 FRONT_ROWS = 24
-CLASSIFICATION = ("accuracy", "error", "balanced_accuracy", "f1", "roc_auc", "log_loss", "expected_cost")
+CLASSIFICATION = (
+    "accuracy",
+    "error",
+    "balanced_accuracy",
+    "f1",
+    "roc_auc",
+    "log_loss",
+    "expected_cost",
+)
 REGRESSION = ("mse", "mae", "r2", "expected_cost")
-SHAPE = ("depth", "average_depth", "n_leaves", "n_nodes", "expected_cost", "covering_cost", "max_cost")
+SHAPE = (
+    "depth",
+    "average_depth",
+    "n_leaves",
+    "n_nodes",
+    "expected_cost",
+    "covering_cost",
+    "max_cost",
+)
 
 
 def numbers_of(record: Record) -> str:
     """A headline, the quality per part of the rows, the shape of the tree, and what is proven."""
     choices, data, metrics = record.config.get("choices", {}), record.data, record.metrics
-    rows = f"{data.get('n_rows')} rows" + (f", {data['n_train']} to learn from" if "n_train" in data else "")
+    rows = f"{data.get('n_rows')} rows" + (
+        f", {data['n_train']} to learn from" if "n_train" in data else ""
+    )
     seconds = sum(record.timings.values())
     head = f"{choices.get('method', 'run')} on {data.get('name')} ({rows}), seed {record.seed}"
-    lines = [f"{head}: {'verified' if record.verified else 'not verified'}, {terminal.duration(seconds)}", ""]
+    lines = [
+        f"{head}: {'verified' if record.verified else 'not verified'}, "
+        f"{terminal.duration(seconds)}",
+        "",
+    ]
     names = REGRESSION if any(name.endswith("_mse") for name in metrics) else CLASSIFICATION
-    found = {part: {name: metrics.get(f"{part}_{name}") for name in names} for part in ("train", "valid", "test")}
-    if quality := [{"rows": part, **values} for part, values in found.items() if any(value is not None for value in values.values())]:
+    found = {
+        part: {name: metrics.get(f"{part}_{name}") for name in names}
+        for part in ("train", "valid", "test")
+    }
+    if quality := [
+        {"rows": part, **values}
+        for part, values in found.items()
+        if any(value is not None for value in values.values())
+    ]:
         lines.append(text_table(quality, width=terminal.width()))
-    if alone := [part for part, values in found.items() if values.get("roc_auc") is not None and math.isnan(values["roc_auc"])]:
-        lines += [f"roc_auc is undefined of the {' and '.join(alone)} rows, which show one class", ""]
-    shape = [f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}" for name in SHAPE if name in metrics]
+    if alone := [
+        part
+        for part, values in found.items()
+        if values.get("roc_auc") is not None and math.isnan(values["roc_auc"])
+    ]:
+        lines += [
+            f"roc_auc is undefined of the {' and '.join(alone)} rows, which show one class",
+            "",
+        ]
+    shape = [
+        f"{name.removeprefix('n_').replace('_', ' ')} {spell_cell(metrics[name])}"
+        for name in SHAPE
+        if name in metrics
+    ]
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:
         found = record.solution
         how = "claimed" if found.checked is Checked.claimed else "proven"
-        lines.append(f"{found.word}: value {found.value:.6g}, {how} bound {found.lower_bound:.6g}, gap {found.gap:.3g}")
+        lines.append(
+            f"{found.word}: value {found.value:.6g}, {how} bound {found.lower_bound:.6g}, "
+            f"gap {found.gap:.3g}"
+        )
         if len(found.curve) > 1:
             _, low, best = found.curve[-1]
-            tree, bound = (next(point[0] for point in found.curve if point[k] == end) for k, end in ((2, best), (1, low)))
+            tree, bound = (
+                next(point[0] for point in found.curve if point[k] == end)
+                for k, end in ((2, best), (1, low))
+            )
             lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
-        lines += [f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()]
+        lines += [
+            f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()
+        ]
         if found.front is not None:
             shown = front_rows(found.front, most=FRONT_ROWS)
             head = f"front of {len(found.front.points)} trees, gap {found.front.gap:.3g}"
-            lines += ["", f"{head}{f', of which {FRONT_ROWS}' * (len(found.front.points) > FRONT_ROWS)}:", text_table(shown).rstrip()]
+            lines += [
+                "",
+                f"{head}{f', of which {FRONT_ROWS}' * (len(found.front.points) > FRONT_ROWS)}:",
+                text_table(shown).rstrip(),
+            ]
     if record.certificate is not None:
         lines += ["", *certificate_lines(record), *([""] if record.notes else [])]
     lines += [f"note: {note}" for note in record.notes]
@@ -216,11 +331,23 @@ def _detail(value: Any) -> str:
 
 
 def certificate_lines(record: Record) -> list[str]:
-    """What is proven of the tree: the trees it is compared with, then a table with a row per complexity."""
+    """What is proven of the tree: the trees it is compared with, then a table with a row per
+    complexity.
+    """
     certificate, data = record.certificate, record.data
-    n_objects, tests = data.get("n_objects"), certificate.certifier.get("tests", f"{data.get('n_tests')} tests")
-    head = f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} objects and {tests}"
-    rule = [f"{key} {value:g}" for key, value in certificate.leaf_rule.items() if value and math.isfinite(value)]
+    n_objects, tests = (
+        data.get("n_objects"),
+        certificate.certifier.get("tests", f"{data.get('n_tests')} tests"),
+    )
+    head = (
+        f"certified by {certificate.certifier['name']} against all trees on the same {n_objects} "
+        f"objects and {tests}"
+    )
+    rule = [
+        f"{key} {value:g}"
+        for key, value in certificate.leaf_rule.items()
+        if value and math.isfinite(value)
+    ]
     head += f" ({', '.join(rule)}):" if rule else ":"
     table = text_table(certificate.rows(), width=terminal.width()).rstrip("\n")
     return [*textwrap.wrap(head, terminal.width(), break_on_hyphens=False), "", table]
@@ -234,7 +361,13 @@ def tree_of(tree: Tree, **options: Any) -> str:
 def why_main(argv: list[str]) -> int:
     """Print the node and its candidates."""
     parser = run_parser("why", WHY, more={"node": "number of a node"})
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many candidates to list (0: all; default 10)")
+    parser.add_argument(
+        "--top",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many candidates to list (0: all; default 10)",
+    )
     arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
@@ -246,7 +379,8 @@ def why_main(argv: list[str]) -> int:
 def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     """The text; raises ArboretumError when the run cannot be re-created.
 
-    registry : with the one-file plugins of the run.   The chosen test is listed in any case, however many are better.
+    registry : with the one-file plugins of the run.   The chosen test is listed in any case,
+        however many are better.
     """
     from arboretum.engine import run as engine
     from arboretum.engine.why import reasons
@@ -254,13 +388,26 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     tree = record.tree
     resolved, prepared, changes = again(record, registry)
     scale = engine.Scale.of(prepared.table, resolved.parts)
-    problem = engine.fit(resolved.parts, scale.table(prepared.table), record.seed, scale=scale).problem
+    problem = engine.fit(
+        resolved.parts, scale.table(prepared.table), record.seed, scale=scale
+    ).problem
     found = reasons(problem, tree, node, record.seed)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
-    steps = " and ".join(f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}" for r, outcome in asked)
+    steps = " and ".join(
+        f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"
+        for r, outcome in asked
+    )
     lines = [f"node {node}: {steps or 'all rows'}", _standing(tree, found), *changes]
-    rows = [_row(tree, rank, one) for rank, one in enumerate(found.candidates, 1) if top <= 0 or rank <= top or one.chosen]
-    lines += ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()] if rows else ["no test that may be asked divides its rows"]
+    rows = [
+        _row(tree, rank, one)
+        for rank, one in enumerate(found.candidates, 1)
+        if top <= 0 or rank <= top or one.chosen
+    ]
+    lines += (
+        ["", text_table(rows, width=max(terminal.width(), 120)).rstrip()]
+        if rows
+        else ["no test that may be asked divides its rows"]
+    )
     if len(rows) < len(found.candidates):
         lines.append(f"… and {len(found.candidates) - len(rows)} more (--top 0 lists all)")
     return "\n".join([*lines, "", *found.plan])
@@ -269,7 +416,8 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
 def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
     """The components and the data of a run, and a line per reason why growing again may differ.
 
-    Data are loaded, divided and encoded again; refuses other data than the recorded, and missing one-file plugins.
+    Data are loaded, divided and encoded again; refuses other data than the recorded, and missing
+    one-file plugins.
     """
     from arboretum.config.compose import compose_and_resolve
     from arboretum.config.execute import Session
@@ -281,31 +429,53 @@ def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
     _, resolved = compose_and_resolve(nobody, registry, start=start_from(record, nobody, registry))
     prepared = engine.prepare(engine.Request(resolved.parts, record.seed, config=resolved.config))
     if prepared.sha256 != record.data["sha256"]:
-        data = f"the data set {record.data['name']} is not what it was (checksum {prepared.sha256[:12]}…)"
+        data = (
+            f"the data set {record.data['name']} is not what it was (checksum "
+            f"{prepared.sha256[:12]}…)"
+        )
         raise StoreError(f"{data}; growing again needs the same")
     code, known = Session(registry).code(resolved.parts), set(record.code.values())
-    changed = [name for name, checksum in code.items() if checksum not in known]  # a plugin file may have another name today
-    notes = [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"] if changed else []
+    # a plugin file may have another name today
+    changed = [name for name, checksum in code.items() if checksum not in known]
+    notes = (
+        [f"explained with today's code: that of {' and '.join(changed)} differs from the run's"]
+        if changed
+        else []
+    )
     return resolved, prepared, notes
 
 
 def _standing(tree: Tree, found: Any) -> str:
     node = found.node
-    words = [f"{node.count} rows", f"mass {spell_cell(node.mass)} of {spell_cell(node.total_mass)}", f"depth {node.depth}"]
+    words = [
+        f"{node.count} rows",
+        f"mass {spell_cell(node.mass)} of {spell_cell(node.total_mass)}",
+        f"depth {node.depth}",
+    ]
     if tree.task is Task.classification:
-        words.append(" ".join(f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0))
+        words.append(
+            " ".join(
+                f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0
+            )
+        )
     if math.isfinite(node.impurity):
         words.append(f"impurity {spell_cell(node.impurity)}")
     rank = next((rank for rank, one in enumerate(found.candidates, 1) if one.chosen), 0)
     if found.stopped_by:
         return ", ".join([*words, f"a leaf: {found.stopped_by}"])
-    taken = f"the test marked ▸, number {rank} of {len(found.candidates)}" if rank else "a test that is not among today's candidates"
+    taken = (
+        f"the test marked ▸, number {rank} of {len(found.candidates)}"
+        if rank
+        else "a test that is not among today's candidates"
+    )
     return ", ".join([*words, f"divided by {taken}"])
 
 
 def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
     outcomes = [weights for weights, counts in zip(one.weights, one.counts) if counts.sum() > 0]
-    brackets = " ".join("[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes)
+    brackets = " ".join(
+        "[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes
+    )
     return {
         "": "▸" if one.chosen else "",
         "rank": rank,

@@ -1,4 +1,6 @@
-"""A multirun: every configuration checked first, one line of progress, failures at the end, a table to close."""
+"""A multirun: every configuration checked first, one line of progress, failures at the end, a
+table to close.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,57 @@ from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
 from arboretum.cli.progress import LOOK_SECONDS, Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, close_dead
-from arboretum.cli.terminal import DEBUG, FAILED_STATUS, TRACKER_FAILED, error_text, fit, status_of, tell, word_of
+from arboretum.cli.terminal import (
+    DEBUG,
+    FAILED_STATUS,
+    TRACKER_FAILED,
+    error_text,
+    fit,
+    status_of,
+    tell,
+    word_of,
+)
 from arboretum.config.compose import Loader
 from arboretum.config.execute import Session, session
 from arboretum.config.launch import asked, multirun, search_of
 from arboretum.config.resolve import Resolved, component_from, resolve
 from arboretum.engine.check import check_goal
-from arboretum.errors import ArboretumError, ConfigError, ContractError, StoreError, TrackerError, VerificationError
+from arboretum.errors import (
+    ArboretumError,
+    ConfigError,
+    ContractError,
+    StoreError,
+    TrackerError,
+    VerificationError,
+)
 from arboretum.interfaces.component import KINDS
 from arboretum.plugin.registry import SWEEPER
-from arboretum.runs.folder import ERROR, RECORD, SWEEP_DIR, Index, default_root, free_folder, holds_others, is_tracked, make_ready, remove, remove_empty, write_files
-from arboretum.runs.sweeps import BROKEN, DONE, ENDED, FAILED, KILLED, SKIPPED, SWEEP, Note, Notes, Sweep
+from arboretum.runs.folder import (
+    ERROR,
+    RECORD,
+    SWEEP_DIR,
+    Index,
+    default_root,
+    free_folder,
+    holds_others,
+    is_tracked,
+    make_ready,
+    remove,
+    remove_empty,
+    write_files,
+)
+from arboretum.runs.sweeps import (
+    BROKEN,
+    DONE,
+    ENDED,
+    FAILED,
+    KILLED,
+    SKIPPED,
+    SWEEP,
+    Note,
+    Notes,
+    Sweep,
+)
 from arboretum.runs.sweeps import owner, read_sweep, records_of, runs_of, write_sweep
 
 
@@ -42,9 +84,13 @@ from arboretum.runs.sweeps import owner, read_sweep, records_of, runs_of, write_
 class Job:
     """Callable with a configuration; a sweep's launcher may also hand it what was resolved.
 
-    files : one-file plugins, for workers that have no registry yet.   index, notes, sweep : folders of the index of finished runs, of
-    what jobs leave word of, of the sweep.   constant : keys that all jobs have alike.   varied : those with which the runs' names
-    begin.   sweep_id : the tracker's id of the sweep.   goals : of a search, whose jobs return the values of these.
+    files : one-file plugins, for workers that have no registry yet.
+    index, notes, sweep : folders of the index of finished runs, of what jobs leave word of, of the
+        sweep.
+    constant : keys that all jobs have alike.
+    varied : those with which the runs' names begin.
+    sweep_id : the tracker's id of the sweep.
+    goals : of a search, whose jobs return the values of these.
     """
 
     files: tuple[str, ...]
@@ -64,8 +110,12 @@ class Job:
 
     def __call__(self, config: DictConfig) -> Any:
         hydra, registry = HydraConfig.get(), self._session.registry
-        resolved = functools.partial(resolve, config, registry, OmegaConf.to_container(hydra.runtime.choices))
-        return self.do(resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir))
+        resolved = functools.partial(
+            resolve, config, registry, OmegaConf.to_container(hydra.runtime.choices)
+        )
+        return self.do(
+            resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir)
+        )
 
     @property
     def _session(self) -> Session:
@@ -73,30 +123,66 @@ class Job:
 
     def label(self, overrides: Sequence[str]) -> str:
         """What tells a job of these overrides from the others of the sweep."""
-        return " ".join(text for text in overrides if text.partition("=")[0] not in self.constant and not text.startswith("hydra."))
+        return " ".join(
+            text
+            for text in overrides
+            if text.partition("=")[0] not in self.constant and not text.startswith("hydra.")
+        )
 
-    def do(self, resolve_job: Callable[[], Resolved], number: int, overrides: Sequence[str], folder: Path) -> Any:
-        """Do one job; returns the value of its goal (of a search, of its goals).   resolve_job : may raise ConfigError.
+    def do(
+        self,
+        resolve_job: Callable[[], Resolved],
+        number: int,
+        overrides: Sequence[str],
+        folder: Path,
+    ) -> Any:
+        """Do one job; returns the value of its goal (of a search, of its goals).
 
-        number : of the job.   overrides : its own.   folder : absolute.
+        resolve_job : may raise ConfigError.
+
+        number : of the job.
+        overrides : its own.
+        folder : absolute.
         """
         label, notes, resolved = self.label(overrides), Notes(self.notes), None
         self.finished = self.finished or Index(self.index, self.sweep)
-        where = {"index": self.finished, "sweep_id": self.sweep_id, "sweep": self.sweep, "varied": self.varied}
+        where = {
+            "index": self.finished,
+            "sweep_id": self.sweep_id,
+            "sweep": self.sweep,
+            "varied": self.varied,
+        }
         try:
             resolved = resolve_job()
-            outcome = self._session.execute(resolved, folder, **where, beside=self.own is not None, progress=self.progress)
+            outcome = self._session.execute(
+                resolved, folder, **where, beside=self.own is not None, progress=self.progress
+            )
         except Exception as error:
             label = label or (resolved.label if resolved else f"job {number}")
-            return self._failed(resolved, Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)), error)
-        goal, warnings, metrics, values = resolved.settings.goal, outcome.warnings, outcome.record.metrics, None
+            return self._failed(
+                resolved,
+                Note(number, FAILED, label, str(free_folder(folder)), error=error_text(error)),
+                error,
+            )
+        goal, warnings, metrics, values = (
+            resolved.settings.goal,
+            outcome.warnings,
+            outcome.record.metrics,
+            None,
+        )
         try:
             goal = goal_of(goal, metrics)
             values = [metrics.get(goal_of(one, metrics), math.nan) for one in self.goals]
         except ConfigError as error:
             warnings = (*warnings, str(error))
-        value, status, dataset = metrics.get(goal), SKIPPED if outcome.skipped else DONE, data_set_of(outcome.record)
-        note = Note(number, status, label or resolved.label, str(outcome.folder), dataset, goal, value)
+        value, status, dataset = (
+            metrics.get(goal),
+            SKIPPED if outcome.skipped else DONE,
+            data_set_of(outcome.record),
+        )
+        note = Note(
+            number, status, label or resolved.label, str(outcome.folder), dataset, goal, value
+        )
         notes.write(attrs.evolve(note, tracker_error=outcome.tracker_error, warnings=warnings))
         if outcome.record.solution is not None and outcome.record.solution.interrupted:
             raise outcome.record.solution.interrupted  # its best tree is kept; no other job begins
@@ -115,14 +201,21 @@ class Job:
 
 def unforeseen(error: Exception) -> bool:
     """Whether code is at fault, a plugin's or ours, and not what the user asked for."""
-    return not isinstance(error, ArboretumError) or isinstance(error, ContractError | VerificationError)
+    return not isinstance(error, ArboretumError) or isinstance(
+        error, ContractError | VerificationError
+    )
 
 
 def explain_failure(folder: Path, error: Exception) -> str:
-    """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is not possible, or ""."""
+    """Leave ``error.txt`` in the folder, with the traceback where code is at fault; why that is
+    not possible, or "".
+    """
     steps = fit("".join(traceback.format_exception(error))) if unforeseen(error) else ""
     if holds_others(folder) and os.path.lexists(folder / ERROR):
-        return f"{folder / ERROR} was there before and stays, so the traceback is not kept (ARBORETUM_DEBUG=1 prints it)"
+        return (
+            f"{folder / ERROR} was there before and stays, so the traceback is not kept "
+            "(ARBORETUM_DEBUG=1 prints it)"
+        )
     try:
         write_files(folder, {ERROR: "\n".join((error_text(error), *steps.splitlines())) + "\n"})
     except StoreError as problem:
@@ -131,12 +224,17 @@ def explain_failure(folder: Path, error: Exception) -> str:
 
 
 SHOWN_FAILURES = 20
-DIED = "a worker process ended before its run was done (killed, or out of memory: fewer workers may help)"
+DIED = (
+    "a worker process ended before its run was done (killed, or out of memory: fewer workers may "
+    "help)"
+)
 MULTIRUN = "multirun.yaml"  # what Hydra notes of a sweep in its folder
 
 
 def sweep(app: Any, loader: Loader, base: Any) -> int:
-    """Run all jobs of a command (its Application); returns the exit status: 1 when one failed, 3 when one is not tracked, 130 or 143 when it was ended."""
+    """Run all jobs of a command (its Application); returns the exit status: 1 when one failed, 3
+    when one is not tracked, 130 or 143 when it was ended.
+    """
     folder = Path(str(base.hydra.sweep.dir))
     check_goal(str(base.goal))
     overrides = OverridesParser.create().parse_overrides(list(app.arguments.overrides))
@@ -149,7 +247,9 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     constant = frozenset(one.get_key_element() for one in overrides if not one.is_sweep_override())
     folders = default_root(), notes.folder.absolute(), folder.absolute()
     job = Job(app.files, *folders, constant, post.sweep.varied, post.goals, own=app.session)
-    job.progress = lambda done, total, message: line.show(message, now=True) if "compil" in message else None
+    job.progress = lambda done, total, message: (
+        line.show(message, now=True) if "compil" in message else None
+    )
     ended = broken = None
     lost: list[Note] = []
     try:
@@ -180,9 +280,19 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
                 remove_empty(folder)
         raise broken
     if records:
-        terminal.say("\n".join([compared.text(terminal.width() if terminal.is_terminal() else None), *uncertified(records)]))
+        terminal.say(
+            "\n".join(
+                [
+                    compared.text(terminal.width() if terminal.is_terminal() else None),
+                    *uncertified(records),
+                ]
+            )
+        )
     _present(done, loader.n_jobs, time.monotonic() - start, folder, trouble)
-    kept = f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and kept in {folder} "
+    kept = (
+        f"{sum(note.status != FAILED for note in done)} of {loader.n_jobs} runs are finished and "
+        f"kept in {folder} "
+    )
     kept += "(the same command with skip_finished=true does the others)"
     if ended is not None:
         terminal.tell(f"arboretum: {word_of(ended)}; {kept}")
@@ -197,43 +307,77 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
 
 
 LATE_SECONDS = 5.0  # a shared folder may show what another machine wrote some seconds later
-UNHEARD = "it left no word in {}: its worker ended, or does not see that folder; hydra.sweep.dir names one that all workers share"
-UNSEEN = "its record is not in {}: its worker writes elsewhere; hydra.sweep.dir names a folder that all workers share"
+UNHEARD = (
+    "it left no word in {}: its worker ended, or does not see that folder; hydra.sweep.dir names "
+    "one that all workers share"
+)
+UNSEEN = (
+    "its record is not in {}: its worker writes elsewhere; hydra.sweep.dir names a folder that "
+    "all workers share"
+)
 
 
 def missing(notes: Notes, jobs: Mapping[int, Sequence[str]], job: Job) -> list[Note]:
-    """A failure for every job that was launched and of which nothing is here: no note, or no record where its note says."""
+    """A failure for every job that was launched and of which nothing is here: no note, or no
+    record where its note says.
+    """
     end = time.monotonic() + LATE_SECONDS
     while True:
         heard = {note.job: note for note in notes.read()}
         silent = [number for number in jobs if number not in heard]
-        unseen = [note for note in heard.values() if note.status != FAILED and not Path(note.folder, RECORD).is_file()]
+        unseen = [
+            note
+            for note in heard.values()
+            if note.status != FAILED and not Path(note.folder, RECORD).is_file()
+        ]
         if not (silent or unseen) or time.monotonic() >= end:
             break
         time.sleep(LOOK_SECONDS)
-    lost = [Note(number, FAILED, job.label(jobs[number]), error=UNHEARD.format(job.sweep)) for number in silent]
-    return lost + [attrs.evolve(note, status=FAILED, error=UNSEEN.format(note.folder)) for note in unseen]
+    lost = [
+        Note(number, FAILED, job.label(jobs[number]), error=UNHEARD.format(job.sweep))
+        for number in silent
+    ]
+    return lost + [
+        attrs.evolve(note, status=FAILED, error=UNSEEN.format(note.folder)) for note in unseen
+    ]
 
 
 class Post:
-    """What a sweep has to do with its tracker, which may be in trouble at any time and never loses a run."""
+    """What a sweep has to do with its tracker, which may be in trouble at any time and never
+    loses a run.
+    """
 
-    def __init__(self, app: Any, folder: Path, base: Any, overrides: Sequence[Override], line: Line) -> None:
+    def __init__(
+        self, app: Any, folder: Path, base: Any, overrides: Sequence[Override], line: Line
+    ) -> None:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
-        self.config = {key: value for key, value in OmegaConf.to_container(base, resolve=False).items() if key != "hydra"}
+        self.config = {
+            key: value
+            for key, value in OmegaConf.to_container(base, resolve=False).items()
+            if key != "hydra"
+        }
         self.before = before = read_sweep(folder)
         self.search = search = search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
-            msg = f"another process searches in {str(folder)!r} ({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
+            msg = (
+                f"another process searches in {str(folder)!r} "
+                f"({before.owner.rsplit(' ', 2)[0]}); wait for it, or choose another folder"
+            )
             raise StoreError(f"{msg} with hydra.sweep.dir=FOLDER")
         self.goals = search.goals if search else ()
         goal, *traded = self.goals or (str(base.goal),)
         keys = [one.get_key_element().lstrip("+") for one in overrides if one.is_sweep_override()]
-        keys = [key for key in (*keys, *(base.hydra.sweeper.get("params") or {})) if not key.startswith("hydra")]
+        keys = [
+            key
+            for key in (*keys, *(base.hydra.sweeper.get("params") or {}))
+            if not key.startswith("hydra")
+        ]
         keys.sort(key=lambda key: key in ("seed", "split.fold"))  # names end with them
         varied = tuple(dict.fromkeys((*keys, *(before.varied if before else ()))))
-        self.sweep = Sweep(tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded))
+        self.sweep = Sweep(
+            tuple(app.arguments.overrides), varied, goal, owner=owner(), traded=tuple(traded)
+        )
         self.parent: Parent | None = None
         self.begun = False  # a sweep that is refused leaves no parent
         self.trouble = ""
@@ -245,7 +389,9 @@ class Post:
             return self.app.session.ask(self.component, action, anew=anew)
 
     def open(self, job: Job) -> None:
-        """Make the tracker ready and open the parent run, before any worker starts; the jobs learn of it."""
+        """Make the tracker ready and open the parent run, before any worker starts; the jobs
+        learn of it.
+        """
         self.begun = True
         self.trouble = self._ask("opening", self._open)
         if self.parent is None:
@@ -260,7 +406,9 @@ class Post:
         self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
 
     def hand_in(self, notes: list[Note]) -> list[Note]:
-        """Ask a tracker that was in trouble once more, now that nothing waits for it; returns the notes as they then are."""
+        """Ask a tracker that was in trouble once more, now that nothing waits for it; returns
+        the notes as they then are.
+        """
         if self.component is None:
             return notes
 
@@ -271,11 +419,16 @@ class Post:
                 self.parent.send(run)
 
         def lacking(note: Note) -> str:
-            has = self.parent is not None and is_tracked(Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id)
+            has = self.parent is not None and is_tracked(
+                Path(note.folder), self.parent.sweep.tracker, self.parent.sweep.id
+            )
             return "" if has else self.trouble
 
         self.trouble = self._ask("handing in runs to", send, anew=True)
-        return [note if note.status == FAILED else attrs.evolve(note, tracker_error=lacking(note)) for note in notes]
+        return [
+            note if note.status == FAILED else attrs.evolve(note, tracker_error=lacking(note))
+            for note in notes
+        ]
 
     def close(self, status: str, compared: Comparison) -> str:
         """End the parent; returns what went wrong so far, or ""."""
@@ -292,13 +445,26 @@ class Post:
 
 
 def refuse_vain(overrides: Sequence[Override]) -> None:
-    """Raise ConfigError when a swept key names no value, or one twice: the same run twice weighs double in every average."""
+    """Raise ConfigError when a swept key names no value, or one twice: the same run twice weighs
+    double in every average.
+    """
     for override in (one for one in overrides if one.is_sweep_override()):
         key = override.get_key_element()
-        if override.value_type == ValueType.GLOB_CHOICE_SWEEP and override.key_or_group not in KINDS and "/" not in override.key_or_group:
-            raise ConfigError(f"{override.input_line}: glob(…) chooses among the options of a group; say the values: {key}=A,B")
-        if isinstance(override.value(), ChoiceSweep) and any(isinstance(item, Several) for item in override.value().list):
-            raise ConfigError(f"{override.input_line}: range(…) stands alone; say each value, separated by commas")
+        if (
+            override.value_type == ValueType.GLOB_CHOICE_SWEEP
+            and override.key_or_group not in KINDS
+            and "/" not in override.key_or_group
+        ):
+            raise ConfigError(
+                f"{override.input_line}: glob(…) chooses among the options of a group; say "
+                f"the values: {key}=A,B"
+            )
+        if isinstance(override.value(), ChoiceSweep) and any(
+            isinstance(item, Several) for item in override.value().list
+        ):
+            raise ConfigError(
+                f"{override.input_line}: range(…) stands alone; say each value, separated by commas"
+            )
         if override.is_discrete_sweep() and next(override.sweep_string_iterator(), None) is None:
             raise ConfigError(f"{override.input_line} names no value; say at least one: {key}=A,B")
         if override.value_type not in (ValueType.CHOICE_SWEEP, ValueType.SIMPLE_CHOICE_SWEEP):
@@ -307,21 +473,42 @@ def refuse_vain(overrides: Sequence[Override]) -> None:
         twice = [value for i, value in enumerate(values) if value in values[:i]]
         if twice:
             once = ",".join(dict.fromkeys(values))
-            raise ConfigError(f"{override.input_line} names {twice[0]} twice; say each value once: {key}={once}")
+            raise ConfigError(
+                f"{override.input_line} names {twice[0]} twice; say each value once: {key}={once}"
+            )
 
 
 def _refuse_mixture(folder: Path, base: Any, overrides: Sequence[str]) -> None:
-    """Raise StoreError when the folder holds runs of another sweep: nobody could tell them apart any more.
+    """Raise StoreError when the folder holds runs of another sweep: nobody could tell them apart
+    any more.
 
-    The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs overwrites another's.
+    The same command again, and going on with ``skip_finished=true``, belong there; no run of theirs
+    overwrites another's.
     """
     held, before = len(runs_of(folder)), read_sweep(folder)
-    if foreign := [name for name in (SWEEP, MULTIRUN) if not held and before is None and os.path.lexists(folder / name)]:
-        raise StoreError(f"sweep folder {str(folder)!r} holds a {foreign[0]} of something else; it is kept: choose another folder with hydra.sweep.dir=FOLDER")
-    if not held or base.get("skip_finished") is True or (before is not None and before.asks(overrides)):
+    if foreign := [
+        name
+        for name in (SWEEP, MULTIRUN)
+        if not held and before is None and os.path.lexists(folder / name)
+    ]:
+        raise StoreError(
+            f"sweep folder {str(folder)!r} holds a {foreign[0]} of something else; it is "
+            "kept: choose another folder with hydra.sweep.dir=FOLDER"
+        )
+    if (
+        not held
+        or base.get("skip_finished") is True
+        or (before is not None and before.asks(overrides))
+    ):
         return
-    msg = f"sweep folder {str(folder)!r} holds {held} finished runs of another sweep; they are kept: choose another folder "
-    raise StoreError(msg + "with hydra.sweep.dir=FOLDER, add to that sweep with skip_finished=true, or move it away")
+    msg = (
+        f"sweep folder {str(folder)!r} holds {held} finished runs of another sweep; they are "
+        "kept: choose another folder "
+    )
+    raise StoreError(
+        msg
+        + "with hydra.sweep.dir=FOLDER, add to that sweep with skip_finished=true, or move it away"
+    )
 
 
 def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, trouble: str) -> None:
@@ -330,11 +517,18 @@ def _present(notes: Sequence[Note], total: int, seconds: float, folder: Path, tr
     for note in failures[:SHOWN_FAILURES]:
         terminal.tell(f"arboretum: failed: {note.label}: {note.error}")
     if len(failures) > SHOWN_FAILURES:
-        terminal.tell(f"arboretum: {len(failures) - SHOWN_FAILURES} more failed; each folder below {folder} holds error.txt")
+        terminal.tell(
+            f"arboretum: {len(failures) - SHOWN_FAILURES} more failed; each folder below "
+            f"{folder} holds error.txt"
+        )
     for warning in dict.fromkeys(text for note in notes for text in note.warnings):
         terminal.warn(warning)
     untracked = [note for note in notes if note.tracker_error]
     if trouble or untracked:
-        count = f"{len(untracked)} runs are kept, but not tracked" if untracked else "the sweep's parent run is not tracked"
+        count = (
+            f"{len(untracked)} runs are kept, but not tracked"
+            if untracked
+            else "the sweep's parent run is not tracked"
+        )
         reason = untracked[0].tracker_error if untracked else trouble
         terminal.warn(f"{count}: {reason} (arboretum sync {folder} sends them later)")

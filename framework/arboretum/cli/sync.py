@@ -1,6 +1,8 @@
-"""The tracker's side of the command: the parent of a sweep, ``arboretum sync`` and ``arboretum ui``.
+"""The tracker's side of the command: the parent of a sweep, ``arboretum sync`` and ``arboretum
+ui``.
 
-One sweep folder is one parent.  What a sweep that was killed left open is closed by the next command that meets it.
+One sweep folder is one parent.  What a sweep that was killed left open is closed by the next
+command that meets it.
 """
 
 from __future__ import annotations
@@ -26,7 +28,16 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, plugin_files
 from arboretum.report.charts import chart_svg
 from arboretum.runs.folder import TRACKED, read_run, run_folders
-from arboretum.runs.sweeps import KILLED, RUNNING, Sweep, is_dead, owner, read_sweep, records_of, write_sweep
+from arboretum.runs.sweeps import (
+    KILLED,
+    RUNNING,
+    Sweep,
+    is_dead,
+    owner,
+    read_sweep,
+    records_of,
+    write_sweep,
+)
 from arboretum.runs.tracking import guarded, track_folder, unsent
 
 DESCRIPTION = """\
@@ -40,14 +51,19 @@ UI = "Open the tracker's user interface on this machine; Ctrl-C ends it."
 DEFAULT_FOLDERS = ("outputs", "multirun")
 
 CHIEF = ("test_error", "test_mse")
-"""What the parent of a sweep over several data sets shows of the best setting of each, besides the goal."""
+"""What the parent of a sweep over several data sets shows of the best setting of each, besides
+the goal.
+"""
 TABLE, CHART = "comparison.csv", "comparison.svg"
 SHOWN_SETTINGS = 25  # rows of the table on the parent's page; all are in the artifact
 
 
 @attrs.define
 class Parent:
-    """The parent run of one sweep in a tracker that is ready.   sweep : as noted in the folder, its ``id`` the parent's."""
+    """The parent run of one sweep in a tracker that is ready.
+
+    sweep : as noted in the folder, its ``id`` the parent's.
+    """
 
     folder: Path
     sweep: Sweep
@@ -55,7 +71,8 @@ class Parent:
 
     @staticmethod
     def open(folder: Path, sweep: Sweep, tracker: Any, config: Any = None) -> Parent:
-        """Open the parent, or go on with the one that the folder names; raises TrackerError and StoreError.
+        """Open the parent, or go on with the one that the folder names; raises TrackerError and
+        StoreError.
 
         config : what was asked, for the tracker to keep.
         """
@@ -71,53 +88,82 @@ class Parent:
         return Parent(folder, sweep, tracker)
 
     def send(self, folder: Path) -> bool:
-        """Give the parent a run of its folder; whether it lacked it.  Raises TrackerError, StoreError."""
-        return bool(track_folder(self.tracker, folder, self.sweep.tracker, self.sweep.id, self.sweep.varied))
+        """Give the parent a run of its folder; whether it lacked it.  Raises TrackerError,
+        StoreError.
+        """
+        return bool(
+            track_folder(self.tracker, folder, self.sweep.tracker, self.sweep.id, self.sweep.varied)
+        )
 
     def close(self, status: str, compared: Comparison | None = None) -> None:
-        """Put table, picture and the metrics of the best setting on the parent and end it.  Raises TrackerError, StoreError.
+        """Put table, picture and the metrics of the best setting on the parent and end it.  Raises
+        TrackerError, StoreError.
 
         compared : the folder's runs, where they have been read.
         """
-        compared = compared or Comparison.of(records_of(self.folder), self.sweep.goal or DEFAULT, self.sweep.traded)
+        compared = compared or Comparison.of(
+            records_of(self.folder), self.sweep.goal or DEFAULT, self.sweep.traded
+        )
         if compared.settings and hasattr(self.tracker, "annotate"):
             text = f"```\n{compared.text(most=SHOWN_SETTINGS)}```"
             chart = compared.chart(self.sweep.name)
-            files = {TABLE: compared.csv(), **({CHART: chart_svg(chart)} if chart is not None else {})}
+            files = {
+                TABLE: compared.csv(),
+                **({CHART: chart_svg(chart)} if chart is not None else {}),
+            }
             guarded(self.tracker, lambda: self.tracker.annotate(self.sweep.id, text, files))
-        guarded(self.tracker, lambda: self.tracker.close_sweep(self.sweep.id, best_metrics(compared.best), status))
+        guarded(
+            self.tracker,
+            lambda: self.tracker.close_sweep(self.sweep.id, best_metrics(compared.best), status),
+        )
         if read_sweep(self.folder) is not None:  # it may be gone: a parent can outlive its folder
             write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
 
 
 def close_dead(tracker: Any) -> None:
-    """Close the sweeps whose command was killed on this machine.  Raises TrackerError, StoreError."""
+    """Close the sweeps whose command was killed on this machine.  Raises TrackerError,
+    StoreError.
+    """
     for one in guarded(tracker, tracker.open_sweeps) if hasattr(tracker, "open_sweeps") else ():
         if is_dead(one["owner"]):
             folder = Path(one["folder"])
-            Parent(folder, attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"]), tracker).close(KILLED)
+            Parent(
+                folder, attrs.evolve(read_sweep(folder) or Sweep(), id=one["id"]), tracker
+            ).close(KILLED)
 
 
 def best_metrics(best: Sequence[Setting]) -> dict[str, float]:
     """Means over the runs of the best setting.
 
-    Several data sets: the mean over their best settings, and goal and test error of each, as "valid_error.iris".
+    Several data sets: the mean over their best settings, and goal and test error of each, as
+    "valid_error.iris".
     """
     means = [setting.metrics() for setting in best]
-    shared = [name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)]
-    first = [name for name in (*(setting.goal for setting in best), *CHIEF) if name in shared]  # lists show them in this order
-    found = {name: math.fsum(metrics[name] for metrics in means) / len(means) for name in dict.fromkeys((*first, *shared))}
+    shared = [
+        name for name in (means[0] if means else {}) if all(name in metrics for metrics in means)
+    ]
+    # lists show them in this order
+    first = [name for name in (*(setting.goal for setting in best), *CHIEF) if name in shared]
+    found = {
+        name: math.fsum(metrics[name] for metrics in means) / len(means)
+        for name in dict.fromkeys((*first, *shared))
+    }
     for setting, metrics in zip(best, means, strict=True) if len(best) > 1 else ():
         chief = [name for name in (setting.goal, *CHIEF) if name in metrics]
-        found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}  # a "/" would open MLflow's charts on them
+        # a "/" would open MLflow's charts on them
+        found |= {f"{name}.{setting.dataset}": metrics[name] for name in chief}
     return found
 
 
 def main(argv: list[str]) -> int:
     """Send; status 1 when any run could not be sent."""
     parser = Parser("sync", DESCRIPTION, plugin=PLUGIN_HELP)
-    parser.add_argument("words", nargs="*", metavar="FOLDER", help=f"where to look; {OVERRIDES_HELP}")
-    parser.add_argument("--all", action="store_true", help="also runs that another tracker has already")
+    parser.add_argument(
+        "words", nargs="*", metavar="FOLDER", help=f"where to look; {OVERRIDES_HELP}"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="also runs that another tracker has already"
+    )
     arguments = parser.parse_intermixed_args(argv)
     overrides = [word for word in arguments.words if "=" in word]
     named = [Path(word).expanduser() for word in arguments.words if "=" not in word]
@@ -125,7 +171,10 @@ def main(argv: list[str]) -> int:
     if lost := [root for root in roots if not root.is_dir()]:
         raise StoreError(f"there is no folder {str(lost[0])!r}")
     if not roots:
-        raise StoreError(f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say sync FOLDER")
+        raise StoreError(
+            f"nothing to send: neither {' nor '.join(DEFAULT_FOLDERS)} is a folder here; say "
+            "sync FOLDER"
+        )
     registry = load_registry(plugin_files(arguments.plugin))
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in roots for folder in run_folders(root)]
@@ -133,12 +182,16 @@ def main(argv: list[str]) -> int:
     session, parents = Session(registry), {}
 
     def tracker_of(folder: Path) -> Any:
-        """The one that was named, or that the run was meant for; None for none.  Raises StoreError, ConfigError, TrackerError."""
+        """The one that was named, or that the run was meant for; None for none.  Raises
+        StoreError, ConfigError, TrackerError.
+        """
         fields = dict(read_run(folder).config.get("tracker") or {}) if chosen is None else {}
         name = fields.pop("name", NONE)
         if chosen is None and name == NONE:
             return None
-        return session.prepare_tracker(chosen or build(registry.get("tracker", name), found_again(fields, "tracker")))
+        return session.prepare_tracker(
+            chosen or build(registry.get("tracker", name), found_again(fields, "tracker"))
+        )
 
     sent, failures, alone = 0, 0, 0
     for folder in waiting:
@@ -150,7 +203,8 @@ def main(argv: list[str]) -> int:
         except ArboretumError as error:
             terminal.report_error(error)
             failures += 1
-            if isinstance(error, TrackerError):  # the store itself is in trouble: the next run would meet the same
+            # the store itself is in trouble: the next run would meet the same
+            if isinstance(error, TrackerError):
                 failures = len(waiting) - sent - alone
                 break
     try:
@@ -159,7 +213,9 @@ def main(argv: list[str]) -> int:
                 parent.close(KILLED if parent.sweep.status == RUNNING else parent.sweep.status)
         for home, folder in {folder.parent: folder for folder in found}.items():
             sweep = read_sweep(home)
-            killed = sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner)
+            killed = (
+                sweep is not None and sweep.id and sweep.status == RUNNING and is_dead(sweep.owner)
+            )
             if killed and (tracker := tracker_of(folder)) is not None:
                 close_dead(tracker)
     except ArboretumError as error:
@@ -169,33 +225,48 @@ def main(argv: list[str]) -> int:
         failures += 1
         terminal.tell(f"a reproduction is sent by its own command: {facts.get('command')}")
     untouched = f", {alone} asked for no tracker (name one: tracker=mlflow)" if alone else ""
-    terminal.say(f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}")
+    terminal.say(
+        f"{sent} sent, {len(found) - len(waiting)} there already, {failures} not sent{untouched}"
+    )
     return 1 if failures else 0
 
 
 def _parent(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Parent:
-    """The sweep in a folder, its parent open in the tracker; an empty one where it is no sweep's.  Raises TrackerError, StoreError."""
+    """The sweep in a folder, its parent open in the tracker; an empty one where it is no
+    sweep's.  Raises TrackerError, StoreError.
+    """
     sweep = read_sweep(home)
     if sweep is None:
         return Parent(home, Sweep(tracker=tracker_fields(tracker)), tracker)
     if (home, tracker) not in parents:
-        at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))  # its own command closes it
-        parents[home, tracker] = Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
+        # its own command closes it
+        at_work = sweep.is_running and sweep.is_of(tracker_fields(tracker))
+        parents[home, tracker] = (
+            Parent(home, sweep, tracker) if at_work else Parent.open(home, sweep, tracker)
+        )
     return parents[home, tracker]
 
 
 def ui_main(argv: list[str]) -> int:
     """Serve until Ctrl-C."""
     parser = Parser("ui", UI)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1: this machine only)")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to listen on (default 127.0.0.1: this machine only)",
+    )
     parser.add_argument("--port", type=int, default=5000, help="port (default 5000)")
     parser.add_argument("overrides", nargs="*", metavar="tracker.…", help=OVERRIDES_HELP)
     arguments = parser.parse_intermixed_args(argv)
     tracker = tracker_from(arguments.overrides, load_registry())
     if tracker is None or not hasattr(tracker, "serve"):
         name = "none" if tracker is None else tracker.name
-        raise CapabilityError(f"tracker {name} has no user interface; choose another with tracker=NAME")
-    terminal.tell(f"starting the user interface of tracker {tracker.name}, which takes some seconds")
+        raise CapabilityError(
+            f"tracker {name} has no user interface; choose another with tracker=NAME"
+        )
+    terminal.tell(
+        f"starting the user interface of tracker {tracker.name}, which takes some seconds"
+    )
     with suppress(KeyboardInterrupt):
         with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
             close_dead(tracker)

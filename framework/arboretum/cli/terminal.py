@@ -1,4 +1,6 @@
-"""Lines on the terminal: results on stdout, everything else on stderr, one line per error; and how a command is ended."""
+"""Lines on the terminal: results on stdout, everything else on stderr, one line per error; and
+how a command is ended.
+"""
 
 import argparse
 import codecs
@@ -22,17 +24,24 @@ DEBUG = "ARBORETUM_DEBUG"
 
 
 def open_output() -> None:
-    """Make stdout and stderr take whatever is printed: characters that the locale lacks are spelled (\\u2514), closed streams swallow."""
+    """Make stdout and stderr take whatever is printed: characters that the locale lacks are
+    spelled (\\u2514), closed streams swallow.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - as long as the process
-        elif isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            # as long as the process
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif (
+            isinstance(stream, io.TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8"
+        ):
             stream.reconfigure(errors="backslashreplace")
 
 
 def close_output() -> None:
-    """Forget what stdout could not take: the interpreter would try again at its end, and complain."""
+    """Forget what stdout could not take: the interpreter would try again at its end, and
+    complain.
+    """
     try:
         sys.stdout.flush()
     except OSError:
@@ -46,7 +55,11 @@ def as_data() -> None:
 
 
 def say(text: str = "", *, painted: bool = False) -> None:
-    """Print a result.   painted : it holds colours of ours; its names were made :func:`~arboretum.model.shown.visible` before."""
+    """Print a result.
+
+    painted : it holds colours of ours; its names were made :func:`~arboretum.model.shown.visible`
+        before.
+    """
     print(text if painted else fit(text))
 
 
@@ -56,7 +69,9 @@ def tell(text: str) -> None:
 
 
 def fit(text: str) -> str:
-    """The text as it may reach a terminal or a file about a run: no passwords, no characters that a terminal obeys."""
+    """The text as it may reach a terminal or a file about a run: no passwords, no characters
+    that a terminal obeys.
+    """
     return visible(masked(text))
 
 
@@ -72,7 +87,9 @@ def report_error(error: BaseException) -> None:
 
 
 def error_text(error: BaseException) -> str:
-    """An error in one line, with its notes; what is not one of ours is named with its type, its place and the component."""
+    """An error in one line, with its notes; what is not one of ours is named with its type, its
+    place and the component.
+    """
     text = fit(" ".join(str(error).split())) or type(error).__name__
     if isinstance(error, MemoryError):
         text = "out of memory; a smaller table or budget.memory_mb helps"
@@ -90,27 +107,43 @@ def width() -> int:
 
 
 def is_terminal() -> bool:
-    """Whether somebody reads stdout as it comes: what goes to a file or a pipe is not cut to a width."""
+    """Whether somebody reads stdout as it comes: what goes to a file or a pipe is not cut to a
+    width.
+    """
     return sys.stdout.isatty()
 
 
 def colour() -> bool:
     """Whether stdout takes colours: a terminal, and nobody said NO_COLOR."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    )
 
 
-def columns(rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Sequence[int] = ()) -> str:
+def columns(
+    rows: Sequence[Sequence[Any]], header: Sequence[str] = (), right: Sequence[int] = ()
+) -> str:
     """Rows as aligned columns.   right : numbers of the columns to align right."""
     table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
     sizes = [max(map(len, column)) for column in zip(*table)]
-    padded = [[cell.rjust(size) if i in right else cell.ljust(size) for i, (cell, size) in enumerate(zip(row, sizes))] for row in table]
+    padded = [
+        [
+            cell.rjust(size) if i in right else cell.ljust(size)
+            for i, (cell, size) in enumerate(zip(row, sizes))
+        ]
+        for row in table
+    ]
     if header:
         padded.insert(1, ["─" * size for size in sizes])
     return "\n".join("  ".join(row).rstrip() for row in padded)
 
 
 def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
-    """Wrapped text.   first, rest : what the first line and the others begin with (``rest``: by default as wide in spaces)."""
+    """Wrapped text.
+
+    first, rest : what the first line and the others begin with (``rest``: by default as wide in
+        spaces).
+    """
     rest = " " * len(first) if rest is None else rest
     how = {"break_on_hyphens": False, "break_long_words": False}
     lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=rest, **how)
@@ -118,12 +151,18 @@ def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Paragraphs, items of lists and names with what they mean, wrapped one by one; other indented lines stay as they are."""
+    """Paragraphs, items of lists and names with what they mean, wrapped one by one; other
+    indented lines stay as they are.
+    """
     item = re.compile(r"^(?=[*-] |[\w, *]+ : )", re.MULTILINE)
 
     def wrapped(block: str) -> str:
         if item.match(block):
-            return "\n".join(paragraph(one, rest="  " if one[0] in "*-" else "    ") for one in item.split(block) if one)
+            return "\n".join(
+                paragraph(one, rest="  " if one[0] in "*-" else "    ")
+                for one in item.split(block)
+                if one
+            )
         return block if block.startswith(" ") or "\n " in block else paragraph(block)
 
     return "\n\n".join(map(wrapped, text.split("\n\n")))
@@ -143,7 +182,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, verb: str, description: str, *, plugin: str = "") -> None:
         """``plugin`` : what one-file plugins are for; "" where the verb takes none."""
         form = argparse.RawDescriptionHelpFormatter
-        super().__init__(prog=f"arboretum {verb}", description=description, allow_abbrev=False, formatter_class=form)
+        super().__init__(
+            prog=f"arboretum {verb}",
+            description=description,
+            allow_abbrev=False,
+            formatter_class=form,
+        )
         if plugin:
             self.add_argument("--plugin", action="append", default=[], metavar="FILE", help=plugin)
 
@@ -152,7 +196,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         known = {option for action in self._actions for option in action.option_strings}
-        near = [closest(word, known) for word in message.split() if word.startswith("-") and known.isdisjoint(word.rstrip(":").split("/"))]
+        near = [
+            closest(word, known)
+            for word in message.split()
+            if word.startswith("-") and known.isdisjoint(word.rstrip(":").split("/"))
+        ]
         hint = f"; did you mean {near[0]!r}?" if near and near[0] else ""
         raise ConfigError(f"{message}{hint} ({self.format_usage().strip()})".replace("\n", " "))
 
@@ -173,10 +221,12 @@ def word_of(error: KeyboardInterrupt) -> str:
 
 @contextmanager
 def ending_like_ctrl_c() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a command as Ctrl-C does: what is finished is kept, a sweep is closed, then the status says why.
+    """SIGTERM and SIGHUP end a command as Ctrl-C does: what is finished is kept, a sweep is closed,
+    then the status says why.
 
-    Raises KeyboardInterrupt (with the signal's number) in the main thread at the first of them; more do not disturb the
-    closing.  What the caller of the command ignores (``nohup``) stays ignored.
+    Raises KeyboardInterrupt (with the signal's number) in the main thread at the first of them;
+    more do not disturb the closing.  What the caller of the command ignores (``nohup``) stays
+    ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -187,7 +237,11 @@ def ending_like_ctrl_c() -> Iterator[None]:
             signal.signal(each, lambda number, frame: None)  # the command is ending already
         raise KeyboardInterrupt(number)
 
-    before = {number: signal.getsignal(number) for number in ENDING if signal.getsignal(number) != signal.SIG_IGN}
+    before = {
+        number: signal.getsignal(number)
+        for number in ENDING
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
     for number in before:
         signal.signal(number, end)
     try:

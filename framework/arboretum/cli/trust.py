@@ -16,14 +16,29 @@ files changes."""
 def main(argv: list[str]) -> int:
     """Show what is trusted, and note it."""
     parser = Parser("trust", DESCRIPTION)
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help=f"where the {FILE} is (default: here, or the nearest above)")
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help=f"where the {FILE} is (default: here, or the nearest above)",
+    )
     arguments = parser.parse_args(argv)
     folder = Path(arguments.folder).expanduser().absolute() if arguments.folder else find()
     if folder is None:
-        raise ConfigError(f"there is no {FILE} here or above; write one (arboretum new lab NAME), or name its FOLDER")
+        raise ConfigError(
+            f"there is no {FILE} here or above; write one (arboretum new lab NAME), or name "
+            "its FOLDER"
+        )
     lab = read(folder)
     before = dict(reversed(line.split(" ", 1)) for line in lab.changes())
     lab.trust()
     terminal.say(f"trusted: {folder}")
-    terminal.say(columns([(f"  {name}", checksum[:12], before.get(name, "as before")) for name, checksum in lab.checksums]))
+    terminal.say(
+        columns(
+            [
+                (f"  {name}", checksum[:12], before.get(name, "as before"))
+                for name, checksum in lab.checksums
+            ]
+        )
+    )
     return 0

@@ -1,4 +1,6 @@
-"""``arboretum verify PATH``: replay a proof against the table, with nothing of the solver that wrote it."""
+"""``arboretum verify PATH``: replay a proof against the table, with nothing of the solver that
+wrote it.
+"""
 
 import time
 from typing import Any
@@ -21,14 +23,21 @@ Exit status 0: accepted; 1: rejected, with the first record that does not follow
 checked at all."""
 GREEK = {"lam": "λ ", "mu": "μ "}
 PLACES = ("dataset", "encoder")
-"""Groups whose values may be given anew: where the table is now.  The table itself has to be the one of the proof."""
+"""Groups whose values may be given anew: where the table is now.  The table itself has to be the
+one of the proof.
+"""
 
 
 def main(argv: list[str]) -> int:
     """Print what is proven; raises VerificationError for a proof that is none."""
     parser = Parser("verify", DESCRIPTION, plugin="a one-file plugin that the run used")
     parser.add_argument("path", metavar="PATH", help="the proof")
-    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="where the table is now: dataset.path=FILE")
+    parser.add_argument(
+        "overrides",
+        nargs="*",
+        metavar="KEY=VALUE",
+        help="where the table is now: dataset.path=FILE",
+    )
     arguments = parser.parse_intermixed_args(argv)
     from arboretum.proof.check import check
     from arboretum.proof.format import read
@@ -36,7 +45,9 @@ def main(argv: list[str]) -> int:
     proof, line = read(arguments.path), Line()
     progress = RunProgress(line)
     with line.shows(progress):
-        problem = problem_of(proof, arguments.overrides, load_registry(plugin_files(arguments.plugin)), progress)
+        problem = problem_of(
+            proof, arguments.overrides, load_registry(plugin_files(arguments.plugin)), progress
+        )
         start = time.monotonic()
         try:
             found = check(proof, problem, progress)
@@ -47,28 +58,48 @@ def main(argv: list[str]) -> int:
 
 
 def told(proof: Any, problem: Any, found: Any, seconds: str) -> str:
-    """What is shown, of which table and under what; and which words are the header's, of which nothing was checked."""
+    """What is shown, of which table and under what; and which words are the header's, of which
+    nothing was checked.
+    """
     from arboretum.proof.asked import asked_of
 
     parts, table, header = problem.parts, problem.objects.table, proof.header
     value = "" if found.value is None else f", the tree's value is {found.value:.6g}"
     optimal = " (optimal)" if found.value is not None and found.lower_bound >= found.value else ""
     least = parts.complexity or parts.objective
-    fields = ", ".join(f"{GREEK.get(name, '')}{name}={_word(value)}" for name, value in component_values(least).items())
+    fields = ", ".join(
+        f"{GREEK.get(name, '')}{name}={_word(value)}"
+        for name, value in component_values(least).items()
+    )
     asked = ", ".join(f"{name}={value:g}" for name, value in asked_of(problem).items())
-    unchecked = {"solver": header["solver"], "version": header["version"], "table": header["data"].get("name", "")}
-    return "\n".join((
-        f"accepted: {found.records:,} records of {_word(header['solver'])} checked in {seconds}",
-        f"minimised: {least.name}{f' ({fields})' * bool(fields)}, limits: {asked or 'none'}",
-        f"table: {_word(table.name)}, {table.n_rows:,} training rows, sha256 {table.sha256()}",
-        f"said by the header alone: {', '.join(f'{name} {_word(word)}' for name, word in unchecked.items())}",
-        f"no tree is below {found.lower_bound:.6g} ({least.name} on {_word(table.name)}){value}{optimal}",
-    ))  # fmt: skip
+    unchecked = {
+        "solver": header["solver"],
+        "version": header["version"],
+        "table": header["data"].get("name", ""),
+    }
+    return "\n".join(
+        (
+            f"accepted: {found.records:,} records of {_word(header['solver'])} checked in "
+            f"{seconds}",
+            f"minimised: {least.name}{f' ({fields})' * bool(fields)}, limits: {asked or 'none'}",
+            f"table: {_word(table.name)}, {table.n_rows:,} training rows, sha256 {table.sha256()}",
+            "said by the header alone: "
+            f"{', '.join(f'{name} {_word(word)}' for name, word in unchecked.items())}",
+            f"no tree is below {found.lower_bound:.6g} ({least.name} on "
+            f"{_word(table.name)}){value}{optimal}",
+        )
+    )
 
 
 def _word(value: Any) -> str:
     """On one line, whatever it holds."""
-    text = brief(value) if not isinstance(value, str) else value if len(value) <= SHOWN else f"{value[:SHOWN]}…"
+    text = (
+        brief(value)
+        if not isinstance(value, str)
+        else value
+        if len(value) <= SHOWN
+        else f"{value[:SHOWN]}…"
+    )
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
@@ -80,9 +111,15 @@ def problem_of(proof: Any, overrides: list[str], registry: Registry, progress: A
 
     for text in overrides:
         if text.partition("=")[0].partition(".")[0] not in PLACES:
-            raise ConfigError(f"{text!r} would be another proof; only {' and '.join(f'{name}.…' for name in PLACES)} may be given")
+            raise ConfigError(
+                f"{text!r} would be another proof; only "
+                f"{' and '.join(f'{name}.…' for name in PLACES)} may be given"
+            )
     if not isinstance(proof.config.get("dataset"), dict):
-        raise DataError("the proof does not say of which data set it is (its run was not given one); check it from Python")
+        raise DataError(
+            "the proof does not say of which data set it is (its run was not given one); "
+            "check it from Python"
+        )
     said = ["tracker=none", *overrides]
     _, resolved = compose_and_resolve(said, registry, start=start_from(proof, said, registry))
     table = engine.prepare(engine.Request(resolved.parts, proof.header["seed"]), progress).table

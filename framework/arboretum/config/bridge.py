@@ -1,7 +1,8 @@
 """Registry → Hydra's store: group = kind, option = name, generated from the attrs fields.
 
-The only module that touches ``ConfigStore``, which is one per process: :func:`stored` puts the nodes in and takes them
-out again, so that a notebook, a thread or somebody else's Hydra application is left as it was.
+The only module that touches ``ConfigStore``, which is one per process: :func:`stored` puts the
+nodes in and takes them out again, so that a notebook, a thread or somebody else's Hydra application
+is left as it was.
 """
 
 import inspect
@@ -41,10 +42,13 @@ _LOCK = threading.RLock()
 
 @attrs.frozen
 class Start:
-    """Where a composition starts from: the defaults, or the choices and values of a record that is repeated.
+    """Where a composition starts from: the defaults, or the choices and values of a record that is
+    repeated.
 
-    recorded : groups whose option is the record's; there a method's preset selects nothing any more.
-    left_out : "KEY=VALUE" of a record that says where something is written, which only a command says.
+    recorded : groups whose option is the record's; there a method's preset selects nothing any
+        more.
+    left_out : "KEY=VALUE" of a record that says where something is written, which only a command
+        says.
     """
 
     choices: Mapping[str, Any] = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
@@ -55,26 +59,35 @@ class Start:
 
 @dataclass
 class _Node(ConfigNode):
-    """A node that becomes an OmegaConf object when it is loaded: two hundred of them at start would take 0.1 s."""
+    """A node that becomes an OmegaConf object when it is loaded: two hundred of them at start
+    would take 0.1 s.
+    """
 
     def __copy__(self) -> ConfigNode:
         node = OmegaConf.create(self.node)
         for key, value in self.node.items():
             if isinstance(value, Mapping) and self.group is not None:
-                OmegaConf.set_struct(node[key], False)  # a mapping field (prices, kinds) takes any key
+                # a mapping field (prices, kinds) takes any key
+                OmegaConf.set_struct(node[key], False)
         return ConfigNode(self.name, node, self.group, self.package, self.provider)
 
 
 @contextmanager
 def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
-    """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at the end."""
+    """Hold the registry's nodes in Hydra's store; other threads that compose wait; restored at
+    the end.
+    """
     with _LOCK:
-        Plugins.instance()  # Hydra's own launchers and sweepers register at first use: not inside, where it is undone
+        # Hydra's own launchers and sweepers register at first use: not inside, where it is undone
+        Plugins.instance()
         store, base = ConfigStore.instance(), version.VersionBase.instance()
         before, base_before = store.repo, base.getbase()
         if TOLD_ITS_BASE:
             version.setbase(VERSION_BASE)
-        store.repo = {name: dict(value) if isinstance(value, dict) else value for name, value in before.items()}
+        store.repo = {
+            name: dict(value) if isinstance(value, dict) else value
+            for name, value in before.items()
+        }
         try:
             fill(store.repo, registry, start or Start())
             yield
@@ -84,16 +97,21 @@ def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
 
 
 def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
-    """Add the primary configuration, a node per component and per preset, and ``none`` per optional group."""
+    """Add the primary configuration, a node per component and per preset, and ``none`` per
+    optional group.
+    """
     _put(repo, None, PRIMARY, primary(start), None)
     if start.values:
         _put(repo, None, REPEATED, dict(start.values), "_global_")
     hydra = repo.setdefault("hydra", {})
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
-    if plain_sweeper := hydra["sweeper"].get(BASIC):  # what is null there takes no key from the command line
+    # what is null there takes no key from the command line
+    if plain_sweeper := hydra["sweeper"].get(BASIC):
         node = OmegaConf.merge(plain_sweeper.node, {"params": {}})
         OmegaConf.set_struct(node.params, False)
-        hydra["sweeper"][BASIC] = ConfigNode(BASIC, node, plain_sweeper.group, plain_sweeper.package, plain_sweeper.provider)
+        hydra["sweeper"][BASIC] = ConfigNode(
+            BASIC, node, plain_sweeper.group, plain_sweeper.package, plain_sweeper.provider
+        )
     for file, entry in ((f"{entry.name}.yaml", entry) for entry in registry.entries(SWEEPER)):
         hydra["sweeper"][file] = _Node(file, component_node(entry), "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
@@ -104,22 +122,43 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         package = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
         _put(repo, entry.kind, entry.name, component_node(entry), package)
     for preset in registry.presets():
-        selected = [{f"override /{group}": list(o) if group in MANY else o} for group, o in preset.select.items()]
-        _put(repo, preset.kind, preset.name, {"defaults": [f"{preset.recipe}@{preset.kind}", *selected]}, "_global_")
+        selected = [
+            {f"override /{group}": list(o) if group in MANY else o}
+            for group, o in preset.select.items()
+        ]
+        _put(
+            repo,
+            preset.kind,
+            preset.name,
+            {"defaults": [f"{preset.recipe}@{preset.kind}", *selected]},
+            "_global_",
+        )
 
 
 def primary(start: Start) -> dict[str, Any]:
-    """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of its own."""
+    """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of
+    its own.
+    """
     defaults: list[Any] = ["_self_"]
-    options = {kind: list(choice) if kind in MANY else choice or "???" for kind, choice in start.choices.items()}
+    options = {
+        kind: list(choice) if kind in MANY else choice or "???"
+        for kind, choice in start.choices.items()
+    }
     for kind in (*(k for k in KINDS if k not in ("method", "tracker")), "tracker", "method"):
         defaults.append({kind: options[kind]})
     if start.values:
         defaults.append(REPEATED)
-    defaults += [{f"override /{kind}": options[kind]} for kind in start.recorded if kind != "method"]
+    defaults += [
+        {f"override /{kind}": options[kind]} for kind in start.recorded if kind != "method"
+    ]
     defaults += [{"override hydra/job_logging": "none"}, {"override hydra/hydra_logging": "none"}]
-    when = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{secrets.token_hex(2)}"  # two processes that start in the same second get two folders
-    hydra = {"run": {"dir": f"outputs/{when}"}, "sweep": {"dir": f"multirun/{when}"}, "job": {"name": PRIMARY}}
+    # two processes that start in the same second get two folders
+    when = f"${{now:%Y-%m-%d}}/${{now:%H-%M-%S}}-{secrets.token_hex(2)}"
+    hydra = {
+        "run": {"dir": f"outputs/{when}"},
+        "sweep": {"dir": f"multirun/{when}"},
+        "job": {"name": PRIMARY},
+    }
     return {
         "defaults": defaults,
         **plain(attrs.asdict(Settings())),
@@ -138,7 +177,9 @@ def component_node(entry: Entry) -> dict[str, Any]:
         reason = str(error) if isinstance(error, ValueError) else said(error)
         where = place(error, inspect.getsourcefile(entry.cls) or "")
         owner = f"{entry.kind} {entry.name!r} ({entry.owner.plugin})"
-        raise PluginError(f"{owner} cannot be built with its own defaults: {reason}{where}") from error
+        raise PluginError(
+            f"{owner} cannot be built with its own defaults: {reason}{where}"
+        ) from error
     node: dict[str, Any] = {} if entry.kind in MANY else {"name": entry.name}
     for key, field in fields_of(entry.cls).items():
         shared = field.metadata.get("shared")
@@ -146,20 +187,24 @@ def component_node(entry: Entry) -> dict[str, Any]:
     return node
 
 
-def _put(repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None) -> None:
+def _put(
+    repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None
+) -> None:
     where = repo if group is None else repo[group]
     where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")
 
 
 GIVEN = frozenset({"dataset", "split", "cost", "tracker"})
-"""Groups that stay as recorded when another method is chosen: what is asked, not how it is answered."""
+"""Groups that stay as recorded when another method is chosen: what is asked, not how it is
+answered.
+"""
 
 
 def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> Start:
     """The starting point of a repetition.  Raises ConfigError when the record names no components.
 
-    overrides : the command line's; a group chosen there forgets the recorded option and its values, and another method
-    forgets the recorded recipe (everything but GIVEN).
+    overrides : the command line's; a group chosen there forgets the recorded option and its values,
+        and another method forgets the recorded recipe (everything but GIVEN).
     """
     config = record.config
     whole = all(_is_group(kind, config[kind]) for kind in KINDS if kind in config)
@@ -168,9 +213,14 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     anew = chosen_options(overrides)
     kept = [kind for kind in KINDS if kind not in anew and (kind in GIVEN or "method" not in anew)]
     options = {kind: _recorded(kind, config, registry) for kind in kept}
-    forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}  # θ belongs to components that may be gone
+    # θ belongs to components that may be gone
+    forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
-    values: dict[str, Any] = {key: restored(config[key], key, said) for key in SETTINGS if key in config and key not in forgotten}
+    values: dict[str, Any] = {
+        key: restored(config[key], key, said)
+        for key in SETTINGS
+        if key in config and key not in forgotten
+    }
     left_out = ["hydra"] if "hydra" in config else []
     for kind in options:
         if (fields := config.get(kind, {} if kind in MANY else None)) is not None:
@@ -178,49 +228,72 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
             for key, usual in _writes(kind, fields.get("name"), registry).items():
                 if key in own and own.pop(key) != usual and f"{kind}.{key}" not in said:
                     left_out.append(f"{kind}.{key}={masked(str(fields[key]))}")
-            values[kind] = {key: restored(value, f"{kind}.{key}", said) for key, value in own.items()}
+            values[kind] = {
+                key: restored(value, f"{kind}.{key}", said) for key, value in own.items()
+            }
     return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
 
 
 def _writes(kind: str, name: Any, registry: Registry) -> dict[str, Any]:
-    """Field → default, of those that say where a component writes: of a tracker all, as they say whose store it is."""
+    """Field → default, of those that say where a component writes: of a tracker all, as they say
+    whose store it is.
+    """
     if kind in MANY or name not in registry.names(kind):
         return {}
     return {
-        key: plain(field.default) for key, field in fields_of(registry.get(kind, name).cls).items()
+        key: plain(field.default)
+        for key, field in fields_of(registry.get(kind, name).cls).items()
         if kind == "tracker" or field.metadata.get("writes")
-    }  # fmt: skip
+    }
 
 
 def start_in(
-    lab: Lab, overrides: Sequence[str], choices: Mapping[str, Any] = DEFAULT_CHOICES, *, tracked: bool = True
-) -> Start:  # fmt: skip
-    """Where a run starts in a lab: its defaults in place of ours.  Raises ConfigError naming the key.
+    lab: Lab,
+    overrides: Sequence[str],
+    choices: Mapping[str, Any] = DEFAULT_CHOICES,
+    *,
+    tracked: bool = True,
+) -> Start:
+    """Where a run starts in a lab: its defaults in place of ours.  Raises ConfigError naming the
+    key.
 
-    overrides : the command line's; a group that is chosen otherwise there forgets the lab's values, and so do all but
-    :data:`GIVEN` where another method is chosen.   choices : what holds where the lab says nothing.   tracked : whether the lab
-    chooses the tracker.
+    overrides : the command line's; a group that is chosen otherwise there forgets the lab's values,
+        and so do all but :data:`GIVEN` where another method is chosen.
+    choices : what holds where the lab says nothing.
+    tracked : whether the lab chooses the tracker.
     """
     said = dict(json.loads(lab.defaults))
     if not tracked:
         said.pop("tracker", None)
     for key in said:
         if (first := key.partition(".")[0]) not in (*KINDS, *SETTINGS):
-            raise ConfigError(f"{lab.folder}/{FILE}: defaults: " + unknown("key", first, [*KINDS, *SETTINGS]))
+            raise ConfigError(
+                f"{lab.folder}/{FILE}: defaults: " + unknown("key", first, [*KINDS, *SETTINGS])
+            )
         if key in KINDS and isinstance(said[key], dict):
-            raise ConfigError(f"{lab.folder}/{FILE}: defaults: {key} takes the name of an option; its values are written {key}.FIELD: VALUE")
+            raise ConfigError(
+                f"{lab.folder}/{FILE}: defaults: {key} takes the name of an option; its "
+                f"values are written {key}.FIELD: VALUE"
+            )
     own = {kind: said.pop(kind) for kind in KINDS if kind in said}
-    options = {kind: tuple(value if isinstance(value, list) else [value]) if kind in MANY else str(value) for kind, value in own.items()}
+    options = {
+        kind: tuple(value if isinstance(value, list) else [value]) if kind in MANY else str(value)
+        for kind, value in own.items()
+    }
     ours, anew = {**choices, **options}, chosen_options(overrides)
     if lab.store:
         said.setdefault("tracker.uri", lab.store)
-    chosen = {kind: [names] if isinstance(names, str) else list(names) for kind, names in ours.items()}
+    chosen = {
+        kind: [names] if isinstance(names, str) else list(names) for kind, names in ours.items()
+    }
     method = "method" in anew and anew["method"] != chosen["method"]
     values: dict[str, Any] = {}
     for key, value in said.items():
         kind, *_ = path = key.split(".")
         wanted = anew.get(kind, chosen.get(kind))
-        if kind in KINDS and (wanted != chosen[kind] or wanted == [NONE] or (method and kind not in GIVEN)):
+        if kind in KINDS and (
+            wanted != chosen[kind] or wanted == [NONE] or (method and kind not in GIVEN)
+        ):
             continue
         node = values
         for step in path[:-1]:
@@ -230,7 +303,9 @@ def start_in(
 
 
 def _is_group(kind: str, value: Any) -> bool:
-    """Whether a recorded group is one: nothing, a component's name and fields, or the fields of several by their names."""
+    """Whether a recorded group is one: nothing, a component's name and fields, or the fields of
+    several by their names.
+    """
     if kind in MANY and isinstance(value, Mapping):
         return all(isinstance(fields, Mapping) for fields in value.values())
     return value is None or (isinstance(value, Mapping) and isinstance(value.get("name"), str))
@@ -241,6 +316,7 @@ def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:
     fields = config.get(kind)
     if kind in MANY or fields is None:
         return tuple(fields or ()) if kind in MANY else NONE
-    name, chosen = fields["name"], config["choices"].get(kind)  # the preset, if it is still one of this component
+    # the preset, if it is still one of this component
+    name, chosen = fields["name"], config["choices"].get(kind)
     preset = registry.find_preset(kind, chosen) if isinstance(chosen, str) else None
     return chosen if preset is not None and preset.recipe == name else name

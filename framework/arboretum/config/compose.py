@@ -29,18 +29,27 @@ from arboretum.plugin.assemble import expand
 from arboretum.plugin.build import coerce, field_types, fields_of
 from arboretum.plugin.registry import NONE, Registry
 
-_VALUE = re.compile(r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|" + "|".join(SETTINGS) + r"))=")
-"""An override that sets a value; the others choose options, or remove something, and may change what is composed."""
+_VALUE = re.compile(
+    r"^(?:hydra\.run\.dir|(?!hydra[./])\+{0,2}(?:[A-Za-z_][\w-]*(?:\.[\w-]+)+|"
+    + "|".join(SETTINGS)
+    + r"))="
+)
+"""An override that sets a value; the others choose options, or remove something, and may change
+what is composed.
+"""
 
 _KEYED = re.compile(r"\+{0,2}([a-z_]+(?:\.[a-z_]+)+)\.([^=]+)=(.*)", re.DOTALL)
 
-KEPT = 10_000  # checked jobs kept for the launcher (some KB each); what lies beyond is composed again
+# checked jobs kept for the launcher (some KB each); what lies beyond is composed again
+KEPT = 10_000
 SHAPES = 256  # compositions kept (50 KB each)
 
 
 @contextmanager
 def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[None]:
-    """Raise Hydra's error said again in one line, with the closest match and the way out; as it is where there is no registry."""
+    """Raise Hydra's error said again in one line, with the closest match and the way out; as it
+    is where there is no registry.
+    """
     try:
         yield
     except ArboretumError:
@@ -53,13 +62,20 @@ def translated(overrides: Sequence[str], registry: Registry | None) -> Iterator[
 
 def _translation(error: Exception, overrides: Sequence[str], registry: Registry) -> str:
     if isinstance(error, OverrideParseException):
-        lines = [line for line in str(error.message).split("\n") if line and not line.startswith(("Error parsing", "See "))]
+        lines = [
+            line
+            for line in str(error.message).split("\n")
+            if line and not line.startswith(("Error parsing", "See "))
+        ]
         what = (lines or [""])[0]
         if "Exception" in what:  # the parser's own words for a character it does not know
             what = "some of its characters have a meaning of their own"
         hint = "quote text with special characters inside the shell's quotes: 'KEY=\"a, b\"'"
         if found := _KEYED.match(error.override or ""):  # a column's name as a part of the key
-            hint = f"a name with special characters is a key in quotes: '{found[1]}={{\"{_cut(found[2])}\": {_cut(found[3])}}}'"
+            hint = (
+                "a name with special characters is a key in quotes: "
+                f"'{found[1]}={{\"{_cut(found[2])}\": {_cut(found[3])}}}'"
+            )
         elif "{" in error.override:
             hint += ", keys too: 'KEY={\"a, b\": VALUE}'"
         return f"cannot read {_cut(error.override)!r} ({_cut(what)}); expected KEY=VALUE; {hint}"
@@ -70,13 +86,21 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
         return _unspecified(found[1], registry)
     if "Ambiguous value" in text or "requires --multirun" in text:
         given = re.search(r"'([^=']+=[^']*)'", text)
-        return f"{given[1] if given else 'KEY=A,B'} names several values; add -m to run each, or write a list as [A,B]"
+        return (
+            f"{given[1] if given else 'KEY=A,B'} names several values; add -m to run each, or "
+            "write a list as [A,B]"
+        )
     if found := re.search(r"Error merging override \+{0,2}([^=\s]+)=(.*)", text, re.DOTALL):
         return _misfit(*found.groups(), cause, overrides, registry)
-    if found := re.search(r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text):
+    if found := re.search(
+        r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text
+    ):
         return _unknown_key(found[1], overrides, registry)
     if "Config group override must be" in text:
-        return "a group takes the name of an option (criterion=NAME), or a list of them for stopping, coverage, predicate"
+        return (
+            "a group takes the name of an option (criterion=NAME), or a list of them for "
+            "stopping, coverage, predicate"
+        )
     return " ".join(text.split()) or " ".join(str(cause or "").split()) or type(error).__name__
 
 
@@ -88,12 +112,22 @@ def _cut(text: str, most: int = 200) -> str:
 def _missing(error: MissingConfigException, registry: Registry) -> str:
     found = re.search(r"Could not (?:load|find) '([^']+)'", str(error))
     path = error.missing_cfg_file or (found[1] if found else "")
-    group, _, option = path.partition("/") if path.partition("/")[0] in KINDS else path.rpartition("/")
+    group, _, option = (
+        path.partition("/") if path.partition("/")[0] in KINDS else path.rpartition("/")
+    )
     if group in KINDS:
-        return _unspecified(group, registry) if option == NONE else registry.unknown_option(group, option)
+        return (
+            _unspecified(group, registry)
+            if option == NONE
+            else registry.unknown_option(group, option)
+        )
     if group.startswith("hydra/"):
         kind = group.removeprefix("hydra/")
-        listed = [line.strip() for line in str(error).split("\n") if line.startswith("\t") and "provider=" not in line]
+        listed = [
+            line.strip()
+            for line in str(error).split("\n")
+            if line.startswith("\t") and "provider=" not in line
+        ]
         return f"unknown {group} {option!r}; known: {', '.join(listed)}; " + _way_to(kind, option)
     where = "" if group else " (is --config-dir given?)"
     return " ".join(str(error).split("\n")[0].split()).removeprefix(f"In '{path}': ") + where
@@ -102,7 +136,8 @@ def _missing(error: MissingConfigException, registry: Registry) -> str:
 PACKAGES = {
     "joblib": "arboretum[parallel]",
     **dict.fromkeys(("submitit_local", "submitit_slurm"), "hydra-submitit-launcher"),
-    **dict.fromkeys(("ray", "ray_aws"), "hydra-ray-launcher>=1.2.2"),  # without a floor pip takes 0.1.2, which cannot be built
+    # without a floor pip takes 0.1.2, which cannot be built
+    **dict.fromkeys(("ray", "ray_aws"), "hydra-ray-launcher>=1.2.2"),
     "rq": "hydra-rq-launcher",
 }
 """Launcher → the package that brings it."""
@@ -117,7 +152,11 @@ def _way_to(kind: str, option: str) -> str:
     if option in PACKAGES:
         return f"pip install '{PACKAGES[option]}' brings it"
     near = closest(option, PACKAGES)
-    return f"did you mean {near!r}? pip install '{PACKAGES[near]}' brings it" if near else f"packages bring {', '.join(PACKAGES)}"
+    return (
+        f"did you mean {near!r}? pip install '{PACKAGES[near]}' brings it"
+        if near
+        else f"packages bring {', '.join(PACKAGES)}"
+    )
 
 
 def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry: Registry) -> str:
@@ -132,21 +171,36 @@ def _misfit(key: str, value: str, cause: Any, overrides: Sequence[str], registry
                 coerce(yaml.safe_load(value), wanted, key)
             except (ConfigError, yaml.YAMLError) as error:
                 return " ".join(str(error).split())
-    reason = " ".join(str(cause).split("\n")[0].split()) if cause is not None else "its value has another form"
+    reason = (
+        " ".join(str(cause).split("\n")[0].split())
+        if cause is not None
+        else "its value has another form"
+    )
     return f"{key} does not take {_cut(value)} ({_cut(reason)})"
 
 
 def _unspecified(group: str, registry: Registry) -> str:
     known = registry.names(group) if group in KINDS else []
     first = "iris" if "iris" in known else "NAME"
-    way_out = " (or dataset=file dataset.path=PATH dataset.target=COLUMN)" if group == "dataset" else ""
-    return f"a run needs a {group}; say {group}={first}{way_out}; installed: {', '.join(known) or 'none'}"
+    way_out = (
+        " (or dataset=file dataset.path=PATH dataset.target=COLUMN)" if group == "dataset" else ""
+    )
+    return (
+        f"a run needs a {group}; say {group}={first}{way_out}; installed: "
+        f"{', '.join(known) or 'none'}"
+    )
 
 
 def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
     """Group → option (or options), as far as the command line and its preset say."""
     said = chosen_options(overrides)
-    return expand(registry, {group: tuple(names) if group in MANY else (names or [NONE])[0] for group, names in said.items()})
+    return expand(
+        registry,
+        {
+            group: tuple(names) if group in MANY else (names or [NONE])[0]
+            for group, names in said.items()
+        },
+    )
 
 
 def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
@@ -157,11 +211,18 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
         return f"unknown Hydra setting {key!r}; arboretum run --cfg hydra dataset=NAME lists them"
     if group not in KINDS:
         if owners := [] if rest else _owners_of(group, overrides, registry):
-            more = f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""
-            return f"unknown key {group!r}: a parameter lives under its component; say {owners[0]}.{group}=VALUE{more}"
+            more = (
+                f" (or {', '.join(f'{one}.{group}' for one in owners[1:4])})" if owners[1:] else ""
+            )
+            return (
+                f"unknown key {group!r}: a parameter lives under its component; say "
+                f"{owners[0]}.{group}=VALUE{more}"
+            )
         near = closest(group, [*KINDS, *SETTINGS])
         hint = f"; did you mean {near!r}?" if near else ";"
-        return f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}"
+        return (
+            f"unknown key {key!r}{hint} groups: {', '.join(KINDS)}; settings: {', '.join(SETTINGS)}"
+        )
     if not rest:
         return f"{key}: choose an option with {group}=NAME of {', '.join(registry.names(group))}"
     option = _expanded(overrides, registry).get(group)
@@ -173,7 +234,10 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
             given = f"{rule} is not among {group}=[{', '.join(options) or NONE}]"
             return f"{group}.{'.'.join(rest)}: {given}; add {group}=[{','.join((*options, rule))}]"
         if owners := [one for one in options if rule in fields_of(registry.get(group, one).cls)]:
-            return f"{group}.{rule}: a field lives under its rule's name; say {group}.{owners[0]}.{rule}=VALUE"
+            return (
+                f"{group}.{rule}: a field lives under its rule's name; say "
+                f"{group}.{owners[0]}.{rule}=VALUE"
+            )
         return unknown(f"{group} rule", rule, options or registry.names(group))
     if option in (NONE, "", None):
         return f"{key} has nothing to belong to: {group}=none; choose {group}=NAME"
@@ -184,11 +248,15 @@ def _unknown_key(key: str, overrides: Sequence[str], registry: Registry) -> str:
 
 
 def _unknown_parameter(group: str, name: str, field: str, registry: Registry) -> str:
-    return f"{group} {name!r}: " + unknown("parameter", field, fields_of(registry.get(group, name).cls))
+    return f"{group} {name!r}: " + unknown(
+        "parameter", field, fields_of(registry.get(group, name).cls)
+    )
 
 
 def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list[str]:
-    """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen, else in what is installed."""
+    """Where a parameter of that name lives ("stopping.standard"): in what the run has chosen,
+    else in what is installed.
+    """
     chosen = _expanded(overrides, registry)
     found, elsewhere = [], []
     for entry in registry.entries():
@@ -196,51 +264,76 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
             option = chosen.get(entry.kind)
             mine = entry.name in option if isinstance(option, tuple) else entry.name == option
             place = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
-            (found if mine else elsewhere).append(place if mine or entry.kind in MANY else f"{entry.kind}={entry.name} {place}")
+            (found if mine else elsewhere).append(
+                place if mine or entry.kind in MANY else f"{entry.kind}={entry.name} {place}"
+            )
     return found or elsewhere
 
 
 class Loader(ConfigLoaderImpl):
     """Hydra's loader, with checks before anything is executed.
 
-    A sweep's configurations are composed once: the launcher is handed what was composed when the sweep was checked.
+    A sweep's configurations are composed once: the launcher is handed what was composed when the
+    sweep was checked.
     """
 
-    def __init__(self, search_path: ConfigSearchPath, registry: Registry, start: Start | None = None) -> None:
+    def __init__(
+        self, search_path: ConfigSearchPath, registry: Registry, start: Start | None = None
+    ) -> None:
         super().__init__(search_path)
         setup_globals()
         self.registry: Registry | None = registry
         self.start = start
         self._ready: dict[tuple[str, ...], Resolved] = {}
         self._shapes: dict[tuple[str, ...], Callable[[], DictConfig]] = {}
-        self._said: Sequence[str] = ()  # on the command line; a file's sweeper may make overrides of its own
+        # on the command line; a file's sweeper may make overrides of its own
+        self._said: Sequence[str] = ()
         self.n_jobs = 0
-        """Found right so far, or to come, where a sweeper states it that composes one after another."""
+        """Found right so far, or to come, where a sweeper states it that composes one after
+        another.
+        """
         self.counting = True
 
     def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
         return {**self.__dict__, "registry": None, "_ready": {}, "_shapes": {}}
 
-    def load_configuration(self, config_name: str | None, overrides: list[str], run_mode: RunMode, *how: bool, **more: bool) -> DictConfig:
-        """Compose; raises ConfigError in one line with the closest match, also when the result names code."""
+    def load_configuration(
+        self,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        *how: bool,
+        **more: bool,
+    ) -> DictConfig:
+        """Compose; raises ConfigError in one line with the closest match, also when the result
+        names code.
+        """
         if self.registry is None:
             return super().load_configuration(config_name, overrides, run_mode, *how, **more)
         with translated(overrides, self.registry):
-            config = super().load_configuration(config_name, normalise(overrides), run_mode, *how, **more)
+            config = super().load_configuration(
+                config_name, normalise(overrides), run_mode, *how, **more
+            )
         name_keys(config, normalise(overrides))
         refuse_code(config, overrides)
         return config
 
     def load_command(self, overrides: list[str], run_mode: RunMode) -> DictConfig:
-        """What the command line asks for; of a sweep, which Hydra writes down, without its secrets."""
+        """What the command line asks for; of a sweep, which Hydra writes down, without its
+        secrets.
+        """
         self._said = overrides
         config = self.load_configuration(PRIMARY, overrides, run_mode)
         if run_mode == RunMode.MULTIRUN:
             conceal(config)
         return config
 
-    def load_sweep_config(self, master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
-        """One job's configuration: resolved at the first call, which is the check; a second call is the launcher's."""
+    def load_sweep_config(
+        self, master_config: DictConfig, sweep_overrides: list[str]
+    ) -> DictConfig:
+        """One job's configuration: resolved at the first call, which is the check; a second call
+        is the launcher's.
+        """
         config, key = self._job(master_config, sweep_overrides), tuple(sweep_overrides)
         if self.registry is not None and self._ready.pop(key, None) is None:
             resolved = resolve(config, self.registry)
@@ -255,44 +348,65 @@ class Loader(ConfigLoaderImpl):
         return ready or resolve(self._job(master, overrides), self.registry)
 
     def load_run(self, overrides: list[str]) -> DictConfig:
-        """One run's configuration, without touching Hydra's global state; for many runs that differ in values."""
+        """One run's configuration, without touching Hydra's global state; for many runs that
+        differ in values.
+        """
 
         def composed(choices: list[str]) -> DictConfig:
             with stored(self.registry, self.start):
                 return self.load_configuration(PRIMARY, choices, RunMode.RUN, from_shell=False)
 
-        if any(text.startswith("hydra.searchpath=") for text in overrides):  # its files may change meanwhile
+        # its files may change meanwhile
+        if any(text.startswith("hydra.searchpath=") for text in overrides):
             self._shapes.clear()
         self._said = overrides
         return self._with_values(normalise(overrides), (), composed)
 
     def _job(self, master: DictConfig, overrides: Sequence[str]) -> DictConfig:
-        given, compose = OmegaConf.to_container(master.hydra.overrides.hydra), super().load_sweep_config
-        config = self._with_values(normalise(overrides), given, lambda choices: compose(master, choices))
+        given, compose = (
+            OmegaConf.to_container(master.hydra.overrides.hydra),
+            super().load_sweep_config,
+        )
+        config = self._with_values(
+            normalise(overrides), given, lambda choices: compose(master, choices)
+        )
         OmegaConf.copy_cache(from_config=master, to_config=config)
         return config
 
-    def _with_values(self, overrides: list[str], given: Sequence[str], composed: Callable[[list[str]], DictConfig]) -> DictConfig:
-        """Hydra's own composition for the choices of options, once per combination; values are set on a copy of it.
+    def _with_values(
+        self,
+        overrides: list[str],
+        given: Sequence[str],
+        composed: Callable[[list[str]], DictConfig],
+    ) -> DictConfig:
+        """Hydra's own composition for the choices of options, once per combination; values are set
+        on a copy of it.
 
-        A composition takes 0.1 s, a copy with its values some milliseconds, and most runs repeat few choices with many values.
+        A composition takes 0.1 s, a copy with its values some milliseconds, and most runs repeat
+        few choices with many values.
         given : overrides that ``composed`` adds itself.
         """
         choices = [text for text in overrides if not _VALUE.match(text)]
         if (key := (*given, *choices)) not in self._shapes:
             if len(self._shapes) >= SHAPES:
                 self._shapes.clear()
-            with translated(overrides, self.registry):  # Hydra 1.4 composes a job past load_configuration
+            # Hydra 1.4 composes a job past load_configuration
+            with translated(overrides, self.registry):
                 made = composed(choices)
             try:  # copies by pickle take a third of the time
-                self._shapes[key] = functools.partial(pickle.loads, pickle.dumps(made, pickle.HIGHEST_PROTOCOL))
-            except (pickle.PicklingError, AttributeError, TypeError):  # a launcher's own class that Hydra's scan imported twice
+                self._shapes[key] = functools.partial(
+                    pickle.loads, pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+                )
+            except (pickle.PicklingError, AttributeError, TypeError):
+                # a launcher's own class that Hydra's scan imported twice
                 self._shapes[key] = functools.partial(copy.deepcopy, made)
         config = self._shapes[key]()
         with translated(overrides, self.registry):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
-            self._apply_overrides_to_config([o for o in parsed if _VALUE.match(o.input_line)], config)
+            self._apply_overrides_to_config(
+                [o for o in parsed if _VALUE.match(o.input_line)], config
+            )
         name_keys(config, overrides)
         task = [override for override in parsed if not override.is_hydra_override()]
         config.hydra.overrides.task = [override.input_line for override in task]
@@ -302,21 +416,37 @@ class Loader(ConfigLoaderImpl):
 
 
 def search_path(*config_dirs: str | None) -> ConfigSearchPath:
-    """Where Hydra looks: its own configuration, the folders of choices, the last one first, the registry's nodes.  None, "": no folder."""
+    """Where Hydra looks: its own configuration, the folders of choices, the last one first, the
+    registry's nodes.  None, "": no folder.
+    """
     path = create_config_search_path(None)
     for config_dir in filter(None, config_dirs):
         folder = os.path.abspath(config_dir)
         if not os.path.isdir(folder):
             raise ConfigError(f"configuration folder {config_dir!r} does not exist")
-        if os.path.exists(os.path.join(folder, f"{PRIMARY}.yaml")):  # it would stand for ours, and import what it searches
-            raise ConfigError(f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the primary configuration; rename it")
-        path.prepend(provider="command-line", path=f"file://{folder}", anchor=SearchPathQuery(provider="schema"))
+        # it would stand for ours, and import what it searches
+        if os.path.exists(os.path.join(folder, f"{PRIMARY}.yaml")):
+            raise ConfigError(
+                f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the "
+                "primary configuration; rename it"
+            )
+        path.prepend(
+            provider="command-line",
+            path=f"file://{folder}",
+            anchor=SearchPathQuery(provider="schema"),
+        )
     return path
 
 
 def compose_and_resolve(
-    overrides: Sequence[str], registry: Registry, *, start: Start | None = None, config_dir: str | None = None
+    overrides: Sequence[str],
+    registry: Registry,
+    *,
+    start: Start | None = None,
+    config_dir: str | None = None,
 ) -> tuple[DictConfig, Resolved]:
-    """Compose one run, without touching Hydra's global state (about 0.1 s), and build its components; raises ConfigError."""
+    """Compose one run, without touching Hydra's global state (about 0.1 s), and build its
+    components; raises ConfigError.
+    """
     config = Loader(search_path(config_dir), registry, start).load_run(list(overrides))
     return config, resolve(config, registry)

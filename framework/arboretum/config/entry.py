@@ -25,18 +25,28 @@ if TYPE_CHECKING:
 def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Record:
     """Do one run and return its verified record.
 
-    overrides : as on the command line, ["dataset=iris", "method=cart", "seed=1"].   plugins : one-file plugins. Writes no folder and tracks
-    nothing unless asked (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).  Hydra's global state is left alone, so it works inside notebooks,
-    threads and other Hydra applications.  Choices are composed once (0.1 s); a call that differs in values alone takes the time of its run
-    and some milliseconds.   Raises ArboretumError, also for what goes wrong inside a plugin (the exception itself is its ``__cause__``);
-    TrackerError when all is done and kept but for a tracker that was asked for.
+    overrides : as on the command line, ["dataset=iris", "method=cart", "seed=1"].
+    plugins : one-file plugins. Writes no folder and tracks nothing unless asked
+        (``hydra.run.dir=FOLDER``, ``tracker=mlflow``).  Hydra's global state is left alone, so it
+        works inside notebooks, threads and other Hydra applications.  Choices are composed once
+        (0.1 s); a call that differs in values alone takes the time of its run and some
+        milliseconds.   Raises ArboretumError, also for what goes wrong inside a plugin (the
+        exception itself is its ``__cause__``); TrackerError when all is done and kept but for a
+        tracker that was asked for.
     """
     from arboretum.config.resolve import resolve
 
     if isinstance(overrides, str):
-        raise ConfigError(f'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), not run({overrides!r})')
+        raise ConfigError(
+            'overrides is a list of texts, one per KEY=VALUE; say run(["dataset=iris"]), '
+            f"not run({overrides!r})"
+        )
     try:
-        session, loader = _composer(*_surroundings([str(file) for file in plugins]), lab := current(), _chosen_anew(lab, overrides))
+        session, loader = _composer(
+            *_surroundings([str(file) for file in plugins]),
+            lab := current(),
+            _chosen_anew(lab, overrides),
+        )
         config = loader.load_run(list(overrides))
         asked = any(text.startswith("hydra.run.dir=") for text in overrides)
         folder = Path(config.hydra.run.dir) if asked else None
@@ -51,14 +61,20 @@ def run(overrides: Sequence[str], *, plugins: Sequence[str | Path] = ()) -> Reco
 
 
 def _surroundings(files: Sequence[str]) -> tuple[Any, ...]:
-    """What a composition depends on besides its overrides: plugin files and their content, installed packages, the folder."""
+    """What a composition depends on besides its overrides: plugin files and their content,
+    installed packages, the folder.
+    """
     packages = [path for path in sys.path if path.endswith("-packages")]
-    stamps = [path.stat().st_mtime_ns if path.exists() else 0 for path in map(Path, (*packages, *files))]
+    stamps = [
+        path.stat().st_mtime_ns if path.exists() else 0 for path in map(Path, (*packages, *files))
+    ]
     return tuple(files), os.getcwd(), os.environ.get(DISABLE, ""), (*sys.path, *stamps)
 
 
 def _chosen_anew(lab: Lab, overrides: Sequence[str]) -> tuple[str, ...]:
-    """The overrides that choose options, by which a lab's defaults may be forgotten; none where it has no defaults."""
+    """The overrides that choose options, by which a lab's defaults may be forgotten; none where
+    it has no defaults.
+    """
     from arboretum.config.guard import chosen_options
 
     return tuple(text for text in overrides if chosen_options([text])) if lab.folder else ()
@@ -84,8 +100,9 @@ def _composer(files: tuple[str, ...], *surroundings: Any) -> tuple[Session, Load
 def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = ()) -> Record:
     """The record of a finished run, with its tree.
 
-    run : a run folder, or a run id of the tracker (default: the one that runs use).   plugins : one-file plugins that its tree
-    needs; those that the record names are not loaded by themselves.   Raises PluginError, StoreError, TrackerError.
+    run : a run folder, or a run id of the tracker (default: the one that runs use).
+    plugins : one-file plugins that its tree needs; those that the record names are not loaded by
+        themselves.   Raises PluginError, StoreError, TrackerError.
     """
     in_folder = Path(run).expanduser().exists() or "/" in str(run)
     registry = load_registry(plugins) if plugins or not in_folder else None

@@ -1,4 +1,6 @@
-"""One resolved configuration → one run: fitted and verified by the engine, kept in its folder, given to the tracker."""
+"""One resolved configuration → one run: fitted and verified by the engine, kept in its folder,
+given to the tracker.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,36 @@ from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.build import component_values
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import ONE_FILE, Owner, Registry
-from arboretum.runs.folder import RECORD, TRACKED, Index, artifacts, free_folder, is_own, is_taken, is_tracked, make_ready, names_of
+from arboretum.runs.folder import (
+    RECORD,
+    TRACKED,
+    Index,
+    artifacts,
+    free_folder,
+    is_own,
+    is_taken,
+    is_tracked,
+    make_ready,
+    names_of,
+)
 from arboretum.runs.folder import read_run, remove_empty, write_files, write_run
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
 
-VAIN_SECONDS = 1.0  # a tracker that failed after a longer wait is left alone; one that fails at once costs nothing to ask again
+# a tracker that failed after a longer wait is left alone; one that fails at once costs nothing to
+# ask again
+VAIN_SECONDS = 1.0
 
 
 @attrs.frozen(eq=False)
 class Outcome:
-    """What became of a run that did not fail.   folder : where it is kept, or None.   skipped : it was finished before.
+    """What became of a run that did not fail.
 
-    tracker_error : why the tracker does not have it ("" when it has, or there is none).   warnings : one line each.
+    folder : where it is kept, or None.
+    skipped : it was finished before.
+
+    tracker_error : why the tracker does not have it ("" when it has, or there is none).
+    warnings : one line each.
     """
 
     record: Record
@@ -46,7 +65,11 @@ class Outcome:
 
 @attrs.define
 class Kept:
-    """Where a run is kept, as often as more of it is known.   folder : None where it is not.   last : the record that was kept, with its files."""
+    """Where a run is kept, as often as more of it is known.
+
+    folder : None where it is not.
+    last : the record that was kept, with its files.
+    """
 
     folder: Path | None
     last: tuple[Record, dict[str, str]] | None = None
@@ -57,20 +80,28 @@ class Kept:
             self.write(record, drawn=False)
 
     def write(self, record: Record, drawn: bool = True) -> dict[str, str]:
-        """Keep the record; returns its files.   drawn : with the pictures of a front, which take seconds."""
+        """Keep the record; returns its files.
+
+        drawn : with the pictures of a front, which take seconds.
+        """
         front = record.solution and record.solution.front
         if self.last is not None and self.last[0] is record and not (drawn and front):
             return self.last[1]
         files = artifacts(record, drawn)
         if self.folder is not None:
-            self.folder = free_folder(self.folder, record.fingerprint) if self.last is None else self.folder  # another process may have been faster
+            # another process may have been faster
+            self.folder = (
+                free_folder(self.folder, record.fingerprint) if self.last is None else self.folder
+            )
             self.last = record, files
             write_run(self.folder, files)
         return files
 
 
 class Session:
-    """What the runs of one process share: the registry, one instance per tracker, the versions, the code's hash."""
+    """What the runs of one process share: the registry, one instance per tracker, the versions,
+    the code's hash.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -81,23 +112,30 @@ class Session:
         self._handing: Future[str] | None = None
 
     def again(self) -> Session:
-        """A session of the same code with trackers of its own: one that failed then may answer now."""
+        """A session of the same code with trackers of its own: one that failed then may answer
+        now.
+        """
         other = Session(self.registry)
         other._codes, other.versions = self._codes, self.versions
         return other
 
     def prepare_tracker(self, component: Any) -> Any:
-        """The session's instance of a tracker, whose connection equal components share, made ready once.  Raises TrackerError."""
+        """The session's instance of a tracker, whose connection equal components share, made
+        ready once.  Raises TrackerError.
+        """
         if component not in self._prepared:
             guarded(component, component.prepare)
             self._prepared[component] = component
         return self._prepared[component]
 
-    def ask(self, component: Any, action: Callable[[], Any], *, anew: bool = False, beside: bool = False) -> str:
+    def ask(
+        self, component: Any, action: Callable[[], Any], *, anew: bool = False, beside: bool = False
+    ) -> str:
         """Let a tracker act, once it is done with the action before; what went wrong, or "".
 
-        anew : also one that made a run wait in vain, which is else left alone.   beside : while the next run is computed, as storing
-        may take longer than a fit; what went wrong the last time is returned then.
+        anew : also one that made a run wait in vain, which is else left alone.
+        beside : while the next run is computed, as storing may take longer than a fit; what went
+            wrong the last time is returned then.
         """
         trouble, self._handing = self._handing.result() if self._handing else "", None
         if anew:
@@ -126,43 +164,75 @@ class Session:
         return versions(self.registry.owners)
 
     def code(self, parts: Parts, more: Iterable[Any] = ()) -> dict[str, str]:
-        """Content hash of the framework and of each plugin whose components (``more`` ones, too, but no tracker) take part, by name."""
+        """Content hash of the framework and of each plugin whose components (``more`` ones, too,
+        but no tracker) take part, by name.
+        """
         from arboretum.engine.code import FRAMEWORK, code_hash, framework_folder
 
         owners = {(entry.kind, entry.cls): entry.owner for entry in self.registry.entries()}
         used = {(c.kind, type(c)) for c in (*components_of(parts), *more) if c.kind != "tracker"}
-        chosen = {owners[key] for key in used if key in owners and owners[key].path} | {Owner(FRAMEWORK, path=str(framework_folder()))}
+        chosen = {owners[key] for key in used if key in owners and owners[key].path} | {
+            Owner(FRAMEWORK, path=str(framework_folder()))
+        }
         for owner in chosen:
-            if owner.path not in self._codes:  # of a one-file plugin counts what was executed, whatever the file holds now
-                self._codes[owner.path] = owner.version if owner.distribution == ONE_FILE else code_hash([owner.path])
-        return {owner.plugin: self._codes[owner.path] for owner in sorted(chosen, key=lambda owner: owner.plugin)}
+            # of a one-file plugin counts what was executed, whatever the file holds now
+            if owner.path not in self._codes:
+                self._codes[owner.path] = (
+                    owner.version if owner.distribution == ONE_FILE else code_hash([owner.path])
+                )
+        return {
+            owner.plugin: self._codes[owner.path]
+            for owner in sorted(chosen, key=lambda owner: owner.plugin)
+        }
 
     @blaming()
     def execute(
-        self, resolved: Resolved, folder: Path | None = None, *, index: Index | None = None, sweep_id: str = "", sweep: Path | None = None,
-        varied: tuple[str, ...] = (), beside: bool = False, progress: Progress | None = None,
-    ) -> Outcome:  # fmt: skip
-        """Do one run.  Raises ArboretumError; then nothing is kept.  A tracker that fails is no error: see ``Outcome.tracker_error``.
+        self,
+        resolved: Resolved,
+        folder: Path | None = None,
+        *,
+        index: Index | None = None,
+        sweep_id: str = "",
+        sweep: Path | None = None,
+        varied: tuple[str, ...] = (),
+        beside: bool = False,
+        progress: Progress | None = None,
+    ) -> Outcome:
+        """Do one run.  Raises ArboretumError; then nothing is kept.  A tracker that fails is no
+        error: see ``Outcome.tracker_error``.
 
-        folder : where to keep it; proved writable before any work.  One that holds another finished run is refused; in a multirun,
-        "NAME-2" beside it is taken instead.   index : of finished runs, asked when the settings say so, and told.
-        sweep_id : the tracker's id of the multirun.   sweep : the multirun's folder.   varied : the keys that it varies, with which
-        names begin.   beside : whether the tracker may store this run while the caller does the next one; its ``tracker_error`` is then
-        that of the run before, and the caller looks once more.
+        folder : where to keep it; proved writable before any work.  One that holds another finished
+            run is refused; in a multirun, "NAME-2" beside it is taken instead.
+        index : of finished runs, asked when the settings say so, and told.
+        sweep_id : the tracker's id of the multirun.
+        sweep : the multirun's folder.
+        varied : the keys that it varies, with which names begin.
+        beside : whether the tracker may store this run while the caller does the next one; its
+            ``tracker_error`` is then that of the run before, and the caller looks once more.
         """
         from arboretum.engine import run as engine
 
-        request, prepared, tracker, trouble = self._request(resolved), None, resolved.parts.tracker, ""
+        request, prepared, tracker, trouble = (
+            self._request(resolved),
+            None,
+            resolved.parts.tracker,
+            "",
+        )
         tell = progress or (lambda *what: None)
         if folder is not None:
             make_ready(folder)
-            if is_taken(folder):  # whether by this very run is known once the data are loaded; a refusal is no failed run to the tracker
+            # whether by this very run is known once the data are loaded; a refusal is no failed run
+            # to the tracker
+            if is_taken(folder):
                 prepared = engine.prepare(request, progress)
                 folder = free_folder(folder, prepared.fingerprint, refuse=sweep is None)
-        if tracker is not None:  # before other data are read, so that it can be told of what fails, and loads while the run works
+        # before other data are read, so that it can be told of what fails, and loads while the run
+        # works
+        if tracker is not None:
             tell(0, None, f"opening tracker {tracker.name}")
             trouble = self._given_up.get(tracker, "")
-            if tracker not in self._prepared:  # else a run that is being handed in is not waited for
+            # else a run that is being handed in is not waited for
+            if tracker not in self._prepared:
                 trouble = self.ask(tracker, lambda: self.prepare_tracker(tracker))
         prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
@@ -171,7 +241,10 @@ class Session:
                 return self._reuse(found, folder, resolved, sweep_id, sweep, varied)
         kept = Kept(folder)
         record = engine.run(request, progress, prepared, kept.early)
-        files, warnings = kept.write(record) if folder is not None or tracker is not None else {}, [engine.kernel_trouble()]
+        files, warnings = (
+            kept.write(record) if folder is not None or tracker is not None else {},
+            [engine.kernel_trouble()],
+        )
         if folder is not None:
             folder = kept.folder
             warnings.append(index.add(record.fingerprint, folder) if index is not None else "")
@@ -181,7 +254,9 @@ class Session:
             info = RunInfo(name, resolved.config, folder, sweep_id, record.fingerprint)
             send = functools.partial(track, tracker, info, record, files, tracker_fields(tracker))
             trouble = self.ask(tracker, send, beside=beside)
-        return Outcome(record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings)))
+        return Outcome(
+            record, folder, tracker_error=trouble, warnings=tuple(filter(None, warnings))
+        )
 
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
@@ -193,45 +268,80 @@ class Session:
             complexities = certified_complexities(self.registry, parts, shared)
         code = self.code(parts, (*((certifier,) if certifier else ()), *complexities))
         asked = settings.seed, settings.budget, settings.certify, certifier, complexities
-        return engine.Request(parts, *asked, config=resolved.config, versions=self.versions, code=code)
+        return engine.Request(
+            parts, *asked, config=resolved.config, versions=self.versions, code=code
+        )
 
-    def fail(self, resolved: Resolved, folder: Path | None, sweep_id: str, error: str, varied: tuple[str, ...] = ()) -> str:
+    def fail(
+        self,
+        resolved: Resolved,
+        folder: Path | None,
+        sweep_id: str,
+        error: str,
+        varied: tuple[str, ...] = (),
+    ) -> str:
         """Tell the tracker of a failed run; what went wrong with that, or ""."""
         if (tracker := self._prepared.get(resolved.parts.tracker)) is None:
             return ""
         info = RunInfo(run_name(resolved.config, varied), resolved.config, folder, sweep_id)
-        return self.ask(tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error)))
+        return self.ask(
+            tracker, lambda: guarded(tracker, lambda: tracker.store_failure(info, error))
+        )
 
     def _reuse(
-        self, found: Path, folder: Path | None, resolved: Resolved, sweep_id: str, sweep: Path | None, varied: tuple[str, ...]
+        self,
+        found: Path,
+        folder: Path | None,
+        resolved: Resolved,
+        sweep_id: str,
+        sweep: Path | None,
+        varied: tuple[str, ...],
     ) -> Outcome:
-        """A finished run instead of a new one: its files are copied under this run's own names, and the tracker gets the copy.
+        """A finished run instead of a new one: its files are copied under this run's own names, and
+        the tracker gets the copy.
 
-        What lies in the sweep's own folder already (under another number, since the sweep grew) stays where it is.
+        What lies in the sweep's own folder already (under another number, since the sweep grew)
+        stays where it is.
         """
         record, kept, source, trouble = read_run(found), found, "", ""
         same = names_of(record.config) == names_of(resolved.config)
         if folder is not None and not (same and folder.resolve() == found.resolve()):
             if same and sweep is not None and found.resolve().is_relative_to(sweep.resolve()):
                 remove_empty(folder)
-            else:  # names, goal and tracker are this run's own; only what was computed is the other's
-                record, kept, source = attrs.evolve(record, config=resolved.config), folder, str(found)
-                left_out = (TRACKED,) if sweep_id or not same else ()  # a sweep's parent has all its runs, copies too
-                names = [path.name for path in found.iterdir() if is_own(path.name) and path.is_file() and path.name not in left_out]
+            else:
+                # names, goal and tracker are this run's own; only what was computed is the other's
+                record, kept, source = (
+                    attrs.evolve(record, config=resolved.config),
+                    folder,
+                    str(found),
+                )
+                # a sweep's parent has all its runs, copies too
+                left_out = (TRACKED,) if sweep_id or not same else ()
+                names = [
+                    path.name
+                    for path in found.iterdir()
+                    if is_own(path.name) and path.is_file() and path.name not in left_out
+                ]
                 files = {name: (found / name).read_text(encoding="utf-8") for name in names}
                 write_files(folder, {**files, RECORD: record.to_json()})
                 when = (found / RECORD).stat().st_mtime
                 os.utime(folder / RECORD, (when, when))  # it was computed then
         tracker = resolved.parts.tracker
-        if tracker is not None and not is_tracked(kept, fields := tracker_fields(tracker), sweep_id):
+        if tracker is not None and not is_tracked(
+            kept, fields := tracker_fields(tracker), sweep_id
+        ):
             told = fields, sweep_id, varied, source
-            trouble = self.ask(tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *told))
+            trouble = self.ask(
+                tracker, lambda: track_folder(self.prepare_tracker(tracker), kept, *told)
+            )
         return Outcome(record, kept, skipped=True, tracker_error=trouble)
 
 
 @functools.lru_cache(maxsize=1)
 def session(files: tuple[str, ...]) -> Session:
-    """The session of a worker process, which is handed one job after another; the command makes its own."""
+    """The session of a worker process, which is handed one job after another; the command makes
+    its own.
+    """
     return Session(load_registry(files))
 
 

@@ -1,4 +1,5 @@
-"""What a configuration must not say: arbitrary code, two components in one group, passwords in addresses of stores.
+"""What a configuration must not say: arbitrary code, two components in one group, passwords in
+addresses of stores.
 
 Those are kept in the environment, so that no configuration, and no file made of one, holds them.
 """
@@ -29,16 +30,27 @@ TARGETS = {
     ),
     "hydra.sweeper": ("hydra._internal.core_plugins.basic_sweeper.BasicSweeper",),
 }
-"""Key → the classes that its ``_target_`` may name; nobody else has a ``_target_``.  Whole names: what a prefix covers
-(``hydra.experimental.callbacks.logging.os.symlink``) is all that those modules import."""
+"""Key → the classes that its ``_target_`` may name; nobody else has a ``_target_``.  Whole names:
+what a prefix covers (``hydra.experimental.callbacks.logging.os.symlink``) is all that those modules
+import.
+"""
 
 INSTANTIATED = (*TARGETS, "hydra.callbacks")  # what Hydra makes objects of
 QUIET = frozenset({"version", "root", "disable_existing_loggers"})
 """Keys of Hydra's logging options that make no handler (``none``)."""
-COMMANDS = ("hydra.job.env_set", *(f"hydra.launcher.{name}" for name in ("setup", "python", "srun_args", "additional_parameters")))
-"""What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a folder of choices."""
+COMMANDS = (
+    "hydra.job.env_set",
+    *(
+        f"hydra.launcher.{name}"
+        for name in ("setup", "python", "srun_args", "additional_parameters")
+    ),
+)
+"""What runs programs, or decides which (LD_PRELOAD): taken from the command line, not from a
+folder of choices.
+"""
 
-VARIABLE = "ARBORETUM_SECRET"  # under which name, with a number, an address is kept that no variable of the environment holds
+# under which name, with a number, an address is kept that no variable of the environment holds
+VARIABLE = "ARBORETUM_SECRET"
 _INTERPOLATION = re.compile(r"\$\{[^{}]*\}")
 _LEFT_OUT = re.compile(rf"://.*(?::|//|=){MASK}")
 WAY_OUT = "'${oc.env:NAME}' takes it from the environment"
@@ -51,7 +63,8 @@ _HOME = re.compile(r"(?<![^,\[])~(?:/[^,\[\]{}]*)?(?=[,\]]|$)")
 
 
 def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
-    """Raise ConfigError when a configuration names code, a log file, or a folder of Hydra's own notes.
+    """Raise ConfigError when a configuration names code, a log file, or a folder of Hydra's own
+    notes.
 
     said : overrides of the command line, which alone may give what :data:`COMMANDS` lists.
     """
@@ -65,21 +78,37 @@ def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, Any,
     for path, value in _targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
-            yield f"{path}._target_".lstrip("."), value, f"{what}; write a plugin (arboretum new NAME) and select it by name"
+            yield (
+                f"{path}._target_".lstrip("."),
+                value,
+                f"{what}; write a plugin (arboretum new NAME) and select it by name",
+            )
     for path in INSTANTIATED:
         yield from _hidden(config.hydra, path.removeprefix("hydra."), path)
     hydra = raw["hydra"]
     for name in ("job_logging", "hydra_logging"):
         node = hydra[name]
-        if node is not None and not (isinstance(node, dict) and node.keys() <= QUIET and node.get("root") is None):
+        if node is not None and not (
+            isinstance(node, dict) and node.keys() <= QUIET and node.get("root") is None
+        ):
             yield f"hydra.{name}", node, f"log handlers write files; leave it at hydra/{name}=none"
     if hydra["output_subdir"] is not None:
-        yield "hydra.output_subdir", hydra["output_subdir"], "record.json holds the configuration; leave it at null"
+        yield (
+            "hydra.output_subdir",
+            hydra["output_subdir"],
+            "record.json holds the configuration; leave it at null",
+        )
     for path in COMMANDS:
         _, group, name = path.split(".")
         value = hydra[group].get(name) if isinstance(hydra[group], dict) else None
-        if value and not any(text.lstrip("+").startswith((f"{path}.", f"{path}=")) for text in said):
-            yield path, value, f"it decides which programs run; if you want it, say {path}=… on the command line"
+        if value and not any(
+            text.lstrip("+").startswith((f"{path}.", f"{path}=")) for text in said
+        ):
+            yield (
+                path,
+                value,
+                f"it decides which programs run; if you want it, say {path}=… on the command line",
+            )
 
 
 def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
@@ -107,7 +136,8 @@ def _targets(node: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def normalise(overrides: Sequence[str]) -> list[str]:
-    """Overrides that Hydra accepts: ``group=null`` means ``group=none``, ``~/file`` needs no quotes, and keys may have some.
+    """Overrides that Hydra accepts: ``group=null`` means ``group=none``, ``~/file`` needs no
+    quotes, and keys may have some.
 
     Raises ConfigError for a list of options in a group that takes one.
     """
@@ -116,13 +146,18 @@ def normalise(overrides: Sequence[str]) -> list[str]:
         group, _, value = text.lstrip("+~").partition("=")
         value = value.strip() if group in KINDS else ""
         if value.startswith("[") and group not in MANY and "],[" not in value:
-            raise ConfigError(f"{group} takes one option, not a list; got {value} (several values to try: -m {group}={value[1:-1]})")
+            raise ConfigError(
+                f"{group} takes one option, not a list; got {value} (several values to try: "
+                f"-m {group}={value[1:-1]})"
+            )
         found.append(f"{group}={NONE}" if value == "null" else text)
     return found
 
 
 def readable(text: str) -> str:
-    """An override as Hydra's grammar takes it, which knows no quoted keys, and has a meaning of its own for ``~``."""
+    """An override as Hydra's grammar takes it, which knows no quoted keys, and has a meaning of
+    its own for ``~``.
+    """
     return _QUOTED.sub(_as_key, quote_home(text)) if "{" in text else quote_home(text)
 
 
@@ -130,7 +165,11 @@ def _as_key(found: re.Match[str]) -> str:
     """A quoted key (``{"Größe": 1}``) by letters, digits and %; any other quoted text as it is."""
     if not found[2] or not found.string[: found.start()].rstrip().endswith(("{", ",")):
         return found[0]
-    return KEY + quote(re.sub(r"""\\(["'\\])""", r"\1", found[1][1:-1]), safe="").replace("~", "%7E") + found[2]
+    return (
+        KEY
+        + quote(re.sub(r"""\\(["'\\])""", r"\1", found[1][1:-1]), safe="").replace("~", "%7E")
+        + found[2]
+    )
 
 
 def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
@@ -143,7 +182,9 @@ def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
             if OmegaConf.is_config(node[key]):
                 walk(node[key])
             if isinstance(key, str) and key.startswith(KEY):
-                node[unquote(key.removeprefix(KEY))] = OmegaConf.to_container(node, resolve=False)[key]
+                node[unquote(key.removeprefix(KEY))] = OmegaConf.to_container(node, resolve=False)[
+                    key
+                ]
                 del node[key]
 
     if any(KEY in text for text in overrides):
@@ -152,7 +193,9 @@ def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
 
 
 def quote_home(text: str) -> str:
-    """``dataset.path=~/a.csv,~/b.csv`` with the quotes that Hydra's grammar asks for; what has quotes stays as it is."""
+    """``dataset.path=~/a.csv,~/b.csv`` with the quotes that Hydra's grammar asks for; what has
+    quotes stays as it is.
+    """
     key, sign, value = text.partition("=")
     if not sign or "~" not in value or "'" in value or '"' in value:
         return text
@@ -160,9 +203,18 @@ def quote_home(text: str) -> str:
 
 
 def chosen_options(overrides: Sequence[str]) -> dict[str, list[str]]:
-    """Group → the options that overrides choose for it: several in a list or a sweep, none where they take it away."""
-    found = (match for text in overrides if (match := _GROUP.match(text)) and match["group"] in KINDS)
-    return {m["group"]: [n for item in (m["value"] or "").strip(" []").split(",") if (n := item.strip(" '\""))] for m in found}
+    """Group → the options that overrides choose for it: several in a list or a sweep, none where
+    they take it away.
+    """
+    found = (
+        match for text in overrides if (match := _GROUP.match(text)) and match["group"] in KINDS
+    )
+    return {
+        m["group"]: [
+            n for item in (m["value"] or "").strip(" []").split(",") if (n := item.strip(" '\""))
+        ]
+        for m in found
+    }
 
 
 def holds_secret(text: str) -> bool:
@@ -172,7 +224,9 @@ def holds_secret(text: str) -> bool:
 
 
 def concealed(override: str) -> str:
-    """The override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises ConfigError where that cannot be done."""
+    """The override with ``${oc.env:NAME}`` for an address that holds a secret.  Raises
+    ConfigError where that cannot be done.
+    """
     if not holds_secret(override):
         return override
     try:
@@ -181,12 +235,16 @@ def concealed(override: str) -> str:
         return override  # it will be refused for what it is
     value = None if found.is_sweep_override() else found.value()
     if not isinstance(value, str) or "${" in value:
-        raise ConfigError(f"{override} holds a secret beside other things; {WAY_OUT}, the whole address")
+        raise ConfigError(
+            f"{override} holds a secret beside other things; {WAY_OUT}, the whole address"
+        )
     return f"{override.partition('=')[0]}={_kept(value)}"
 
 
 def conceal(config: DictConfig) -> None:
-    """The same for every value of a composed configuration (a file of choices may hold addresses), in place."""
+    """The same for every value of a composed configuration (a file of choices may hold
+    addresses), in place.
+    """
 
     def walk(node: Container) -> None:
         for key in node if OmegaConf.is_dict(node) else range(len(node)):
@@ -205,16 +263,22 @@ def _kept(value: str) -> str:
     """How a configuration names a text that the environment keeps."""
     name = next((name for name, held in os.environ.items() if held == value), None)
     if name is None:
-        name = next(name for i in range(len(os.environ) + 1) if (name := f"{VARIABLE}_{i}") not in os.environ)
+        name = next(
+            name
+            for i in range(len(os.environ) + 1)
+            if (name := f"{VARIABLE}_{i}") not in os.environ
+        )
         os.environ[name] = value
     return f"${{oc.env:{name}}}"
 
 
 def restored(value: Any, path: str, given: Collection[str] = ()) -> Any:
-    """A recorded value for a configuration: its texts as they are, whatever they look like, and its secrets found anew.
+    """A recorded value for a configuration: its texts as they are, whatever they look like, and its
+    secrets found anew.
 
-    given : keys that the command line sets; their recorded values do not matter.
-    A secret was left out of the record; any variable of the environment that holds the whole address serves.  Raises ConfigError.
+    given : keys that the command line sets; their recorded values do not matter. A secret was left
+        out of the record; any variable of the environment that holds the whole address serves.
+        Raises ConfigError.
     """
     if isinstance(value, Mapping):
         return {key: restored(item, f"{path}.{key}", given) for key, item in value.items()}
@@ -224,9 +288,14 @@ def restored(value: Any, path: str, given: Collection[str] = ()) -> Any:
         return value
     if path in given or not _LEFT_OUT.search(value):
         return value.replace("${", r"\${")
-    name = next((name for name, held in os.environ.items() if held != value and masked(held) == value), None)
+    name = next(
+        (name for name, held in os.environ.items() if held != value and masked(held) == value), None
+    )
     if name is None:
-        msg = f"{path}={value} lacks its secret, which records leave out: put the whole address into an environment variable "
+        msg = (
+            f"{path}={value} lacks its secret, which records leave out: put the whole address "
+            "into an environment variable "
+        )
         raise ConfigError(f"{msg}(any name: export STORE=…), or say {path}=… anew")
     return f"${{oc.env:{name}}}"
 

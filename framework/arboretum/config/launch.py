@@ -1,4 +1,6 @@
-"""How the jobs of a sweep come about, and who runs them: every combination, by Hydra; or what a plugin's sweeper asks for."""
+"""How the jobs of a sweep come about, and who runs them: every combination, by Hydra; or what a
+plugin's sweeper asks for.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +26,45 @@ from arboretum.runs.sweeps import flatten
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 PLAIN: dict[str, Any] = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}"}
-"""Hydra's settings under which its launcher does nothing that ours does not, as they stand unless somebody sets them; what
-else it could do (callbacks, log files, notes of its own) no configuration may ask for."""
+"""Hydra's settings under which its launcher does nothing that ours does not, as they stand unless
+somebody sets them; what else it could do (callbacks, log files, notes of its own) no configuration
+may ask for.
+"""
 UNSET = ("env_set", "chdir")  # of ``hydra.job``; chdir is null in Hydra 1.3 and false in 1.4
 
 
-def multirun(loader: Any, job: Any, config: DictConfig, search: Any, begin: Callable[[], None]) -> dict[int, Sequence[str]]:
-    """Check every job of a composed sweep, then launch them; returns the number and the overrides of each that was launched.
+def multirun(
+    loader: Any, job: Any, config: DictConfig, search: Any, begin: Callable[[], None]
+) -> dict[int, Sequence[str]]:
+    """Check every job of a composed sweep, then launch them; returns the number and the overrides
+    of each that was launched.
 
-    job : what Hydra calls with a configuration, and :class:`Here` asks.   search : of :func:`search_of`.
-    begin : called once, when all that could be checked was found right, before anything is launched.
+    job : what Hydra calls with a configuration, and :class:`Here` asks.
+    search : of :func:`search_of`.
+    begin : called once, when all that could be checked was found right, before anything is
+        launched.
     """
     JobRuntime.instance().set("name", str(config.hydra.job.name))
-    parts = {"hydra_context": HydraContext(loader, Callbacks(config)), "task_function": job, "config": config}
+    parts = {
+        "hydra_context": HydraContext(loader, Callbacks(config)),
+        "task_function": job,
+        "config": config,
+    }
     settings = OmegaConf.to_container(config.hydra, resolve=False)
     flat = dict(flatten(settings))
-    plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(settings["job"][key] for key in UNSET)
-    launcher = Told(Here(loader, job, config) if plain_way else Plugins.instance().instantiate_launcher(**parts), begin)
+    plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(
+        settings["job"][key] for key in UNSET
+    )
+    launcher = Told(
+        Here(loader, job, config)
+        if plain_way
+        else Plugins.instance().instantiate_launcher(**parts),
+        begin,
+    )
     if search is not None:
-        search.sweep(Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher))
+        search.sweep(
+            Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher)
+        )
         return launcher.jobs
     sweeper = Plugins.instance().instantiate_sweeper(**parts)
     sweeper.launcher = launcher
@@ -51,13 +73,19 @@ def multirun(loader: Any, job: Any, config: DictConfig, search: Any, begin: Call
 
 
 def asked(loader: Any, config: DictConfig) -> list[Override]:
-    """What a composed sweep is over: the parameters of its sweeper, then the command line's overrides."""
+    """What a composed sweep is over: the parameters of its sweeper, then the command line's
+    overrides.
+    """
     said = [f"{key}={value}" for key, value in (config.hydra.sweeper.get("params") or {}).items()]
-    return OverridesParser.create(config_loader=loader).parse_overrides([*said, *config.hydra.overrides.task])
+    return OverridesParser.create(config_loader=loader).parse_overrides(
+        [*said, *config.hydra.overrides.task]
+    )
 
 
 def first_job(loader: Any, config: DictConfig) -> list[str]:
-    """The overrides of the first job of a sweep: of several values the first, of an interval its beginning."""
+    """The overrides of the first job of a sweep: of several values the first, of an interval its
+    beginning.
+    """
     found = {}
     for one in asked(loader, config):
         if one.is_discrete_sweep():
@@ -70,13 +98,19 @@ def first_job(loader: Any, config: DictConfig) -> list[str]:
 
 @attrs.frozen
 class Told:
-    """A launcher that remembers what it was told to do.   begin : called before the first job.   jobs : number → overrides."""
+    """A launcher that remembers what it was told to do.
+
+    begin : called before the first job.
+    jobs : number → overrides.
+    """
 
     launcher: Any
     begin: Callable[[], None]
     jobs: dict[int, Sequence[str]] = attrs.field(factory=dict)
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+    def launch(
+        self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
+    ) -> Sequence[JobReturn]:
         """Pass it on."""
         if not self.jobs:
             self.begin()
@@ -86,16 +120,20 @@ class Told:
 
 @attrs.frozen
 class Here:
-    """The launcher of the plain way: one job after another in this process, from what was resolved when the sweep was checked.
+    """The launcher of the plain way: one job after another in this process, from what was resolved
+    when the sweep was checked.
 
-    Hydra's own copies a job's whole configuration four times, for settings that nobody uses here unless they are asked for.
+    Hydra's own copies a job's whole configuration four times, for settings that nobody uses here
+    unless they are asked for.
     """
 
     loader: Any
     job: Any
     config: DictConfig
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
+    def launch(
+        self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int
+    ) -> Sequence[JobReturn]:
         """Return what each job returns, in their order."""
         folder, returns = Path(str(self.config.hydra.sweep.dir)).absolute(), []
         for number, overrides in enumerate(job_overrides, initial_job_idx):
@@ -108,7 +146,11 @@ class Here:
 
 @attrs.frozen
 class Jobs:
-    """What a plugin's sweeper is handed.   overrides : what was asked, as Hydra has parsed it.   folder : of the sweep."""
+    """What a plugin's sweeper is handed.
+
+    overrides : what was asked, as Hydra has parsed it.
+    folder : of the sweep.
+    """
 
     overrides: Sequence[Override]
     folder: Path
@@ -125,17 +167,23 @@ class Jobs:
         self._loader.counting, self._loader.n_jobs = False, n
 
     def launch(self, jobs: Sequence[Sequence[str]], first: int) -> list[Sequence[float] | None]:
-        """Do jobs, numbered from ``first``, and return the values of the goals of each (NaN where it has none); None where it failed."""
+        """Do jobs, numbered from ``first``, and return the values of the goals of each (NaN
+        where it has none); None where it failed.
+        """
         return [job.return_value for job in self._launcher.launch(jobs, initial_job_idx=first)]
 
 
 def search_of(config: DictConfig, registry: Registry) -> Any:
-    """The plugin's sweeper that a configuration asks for, its goals named; None where it asks for Hydra's.  Raises ConfigError."""
+    """The plugin's sweeper that a configuration asks for, its goals named; None where it asks
+    for Hydra's.  Raises ConfigError.
+    """
     values = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
     name = values.pop("name", None) if isinstance(values, dict) else None
     for entry in (entry for entry in registry.entries(SWEEPER) if entry.name == name):
         found = build(entry, values)
-        found = attrs.evolve(found, goals=found.goals or (str(config.get("goal") or Settings().goal),))
+        found = attrs.evolve(
+            found, goals=found.goals or (str(config.get("goal") or Settings().goal),)
+        )
         for goal in found.goals:
             direction(goal)
         return found

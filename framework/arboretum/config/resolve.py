@@ -1,4 +1,6 @@
-"""Composed configuration → frozen components: every key accounted for, validators run once, here."""
+"""Composed configuration → frozen components: every key accounted for, validators run once,
+here.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -26,28 +28,51 @@ class Settings:
     kind = "run"
 
     seed: int = param(0, "seed of every random choice", ge=0)
-    theta: float | None = param(None, "θ, followed by every component that declares it", ge=0.0, le=1.0)
-    goal: str = param("valid_error", "metric that a sweep returns and calls best; its name gives the direction")
+    theta: float | None = param(
+        None, "θ, followed by every component that declares it", ge=0.0, le=1.0
+    )
+    goal: str = param(
+        "valid_error", "metric that a sweep returns and calls best; its name gives the direction"
+    )
     certify: bool = param(False, "compare with the proven minimum over the same tests")
-    certifier: str | None = param(None, "solver that certifies; null: the run's own, else the first by name that can")
-    skip_finished: bool = param(False, "do not repeat a run whose configuration, data and code are already finished")
+    certifier: str | None = param(
+        None, "solver that certifies; null: the run's own, else the first by name that can"
+    )
+    skip_finished: bool = param(
+        False, "do not repeat a run whose configuration, data and code are already finished"
+    )
     plugins: tuple[str, ...] = param((), "one-file plugins (as --plugin FILE)")
-    budget: Budget = attrs.field(factory=Budget, metadata={"doc": "see budget.seconds, budget.memory_mb"})
+    budget: Budget = attrs.field(
+        factory=Budget, metadata={"doc": "see budget.seconds, budget.memory_mb"}
+    )
 
 
 SETTINGS: tuple[str, ...] = tuple(field.name for field in attrs.fields(Settings))
 
 
 def read(cls: type, values: Any, prefix: str = "") -> Any:
-    """Build a class of settings from plain values; raises ConfigError naming key, rule and value.   prefix : of its keys."""
+    """Build a class of settings from plain values; raises ConfigError naming key, rule and value.
+
+    prefix : of its keys.
+    """
     types = field_types(cls)
     if not isinstance(values, Mapping):
-        raise ConfigError(f"{prefix[:-1]} has the keys {', '.join(prefix + name for name in types)}; got {values!r}")
+        raise ConfigError(
+            f"{prefix[:-1]} has the keys {', '.join(prefix + name for name in types)}; got "
+            f"{values!r}"
+        )
     for key in values:
         if key not in types:
             raise ConfigError(unknown("parameter", prefix + key, [prefix + name for name in types]))
-    inner = {key: read(types[key], value or {}, f"{prefix}{key}.") for key, value in values.items() if attrs.has(types[key])}
-    arguments = {key: inner[key] if key in inner else coerce(value, types[key], prefix + key) for key, value in values.items()}
+    inner = {
+        key: read(types[key], value or {}, f"{prefix}{key}.")
+        for key, value in values.items()
+        if attrs.has(types[key])
+    }
+    arguments = {
+        key: inner[key] if key in inner else coerce(value, types[key], prefix + key)
+        for key, value in values.items()
+    }
     try:
         return cls(**arguments)
     except (ValueError, TypeError) as error:
@@ -56,7 +81,10 @@ def read(cls: type, values: Any, prefix: str = "") -> Any:
 
 @attrs.frozen(eq=False)
 class Resolved:
-    """What one run is made of.   config : plain values of everything; two spellings of one configuration give one."""
+    """What one run is made of.
+
+    config : plain values of everything; two spellings of one configuration give one.
+    """
 
     settings: Settings
     parts: Parts
@@ -69,11 +97,15 @@ class Resolved:
         return f"method={choices['method']} dataset={choices['dataset']} seed={self.settings.seed}"
 
 
-def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | None = None) -> Resolved:
+def resolve(
+    config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | None = None
+) -> Resolved:
     """Build settings and components.
 
-    config : the composed configuration.   chosen : Hydra's ``runtime.choices``, where its own node is not in ``config``.
-    Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a wrong type, a bound.
+    config : the composed configuration.
+    chosen : Hydra's ``runtime.choices``, where its own node is not in ``config``.
+    Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a
+    wrong type, a bound.
     """
     chosen = chosen or OmegaConf.to_container(config.hydra.runtime.choices)
     values = _values(config, [key for key in config if key != "hydra"])
@@ -86,12 +118,15 @@ def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | 
     settings = _settings({key: values[key] for key in SETTINGS if key in values}, registry)
     check_goal(settings.goal)
     if settings.certifier is not None:
-        certifier_of(registry, Parts(method=None), settings.certifier)  # its name is looked at, whether it is needed or not
+        # its name is looked at, whether it is needed or not
+        certifier_of(registry, Parts(method=None), settings.certifier)
     built: dict[str, Any] = {}
     for kind in KINDS:
         group = values.get(kind) or {}
         if not isinstance(group, dict):
-            raise ConfigError(f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}")
+            raise ConfigError(
+                f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}"
+            )
         if kind not in MANY:
             built[kind] = _one(kind, group, chosen, registry)
             continue
@@ -99,13 +134,25 @@ def resolve(config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | 
             if not isinstance(fields, dict):
                 where = f"a field lives under its component's name ({kind}.RULE.{name}={fields})"
                 raise ConfigError(f"{kind}.{name}: {where}; {kind} here: {', '.join(group)}")
-        built[kind] = tuple(_built(registry.get(kind, name), fields) for name, fields in group.items())
+        built[kind] = tuple(
+            _built(registry.get(kind, name), fields) for name, fields in group.items()
+        )
     parts = Parts(**built)
     if parts.method is None:
-        raise ConfigError(f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}")
+        raise ConfigError(
+            f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}"
+        )
     _refuse_unfollowed(settings, parts, registry)
-    named = {key: plain(value) for key, value in chosen.items() if not key.startswith("hydra") and value != MISSING}
-    return Resolved(settings, parts, {**plain(attrs.asdict(settings, recurse=True)), **configuration(parts, named)})
+    named = {
+        key: plain(value)
+        for key, value in chosen.items()
+        if not key.startswith("hydra") and value != MISSING
+    }
+    return Resolved(
+        settings,
+        parts,
+        {**plain(attrs.asdict(settings, recurse=True)), **configuration(parts, named)},
+    )
 
 
 def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
@@ -113,7 +160,10 @@ def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
     try:
         missing = {str(key): MISSING for key in keys if OmegaConf.is_missing(config, key)}
         values = {str(key): config[key] for key in keys if str(key) not in missing}
-        return missing | {k: OmegaConf.to_container(v, resolve=True) if OmegaConf.is_config(v) else v for k, v in values.items()}
+        return missing | {
+            k: OmegaConf.to_container(v, resolve=True) if OmegaConf.is_config(v) else v
+            for k, v in values.items()
+        }
     except OmegaConfBaseException as error:
         raise ConfigError(" ".join(str(error).split())) from error
 
@@ -125,15 +175,22 @@ def components_of(parts: Parts) -> Iterator[Any]:
 
 
 def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> None:
-    """Raise ConfigError for a shared value that no component of the run takes: a sweep over it would change nothing."""
-    taken = {name for component in components_of(parts) for name in followers(type(component)).values()}
+    """Raise ConfigError for a shared value that no component of the run takes: a sweep over it
+    would change nothing.
+    """
+    taken = {
+        name for component in components_of(parts) for name in followers(type(component)).values()
+    }
     takers: dict[str, list[str]] = {}
     for entry in registry.entries():
         for name in set(followers(entry.cls).values()) - taken:
             takers.setdefault(name, []).append(f"{entry.kind}={entry.name}")
     for name, found in takers.items():
         if (value := getattr(settings, name, None)) is not None:
-            msg = f"{name}={value} changes nothing: no component of this run follows it; leave it out, or choose"
+            msg = (
+                f"{name}={value} changes nothing: no component of this run follows it; leave it "
+                "out, or choose"
+            )
             raise ConfigError(f"{msg} one that does ({', '.join(found)})")
 
 
@@ -142,7 +199,10 @@ def _settings(values: dict[str, Any], registry: Registry) -> Settings:
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
         if plugin_files([file])[0] not in loaded:
-            raise ConfigError(f"plugins names {file!r}, which is not loaded: say --plugin {file} on the command line")
+            raise ConfigError(
+                f"plugins names {file!r}, which is not loaded: say --plugin {file} on the "
+                "command line"
+            )
     return attrs.evolve(settings, plugins=plugin_files(settings.plugins))
 
 
@@ -157,16 +217,28 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
         if fields:
             key = next(iter(fields))
             where = f"the option {option!r}" if option not in (None, NONE) else f"{kind}=none"
-            raise ConfigError(f"{kind}.{key} has nothing to belong to: {where} names no component; choose {kind}=NAME")
+            raise ConfigError(
+                f"{kind}.{key} has nothing to belong to: {where} names no component; choose "
+                f"{kind}=NAME"
+            )
         return None
     return _built(registry.get(kind, str(name)), fields)
 
 
 def _built(entry: Entry, fields: dict[str, Any]) -> Any:
     """The component; a field that follows an unset shared value keeps its default."""
-    return build(entry, {key: value for key, value in fields.items() if value is not None or key not in followers(entry.cls)})
+    return build(
+        entry,
+        {
+            key: value
+            for key, value in fields.items()
+            if value is not None or key not in followers(entry.cls)
+        },
+    )
 
 
 def component_from(config: DictConfig, kind: str, registry: Registry) -> Any:
-    """One component of a composed configuration whose other groups may still vary (the tracker of a sweep)."""
+    """One component of a composed configuration whose other groups may still vary (the tracker
+    of a sweep).
+    """
     return _one(kind, _values(config, [kind])[kind], config.hydra.runtime.choices, registry)

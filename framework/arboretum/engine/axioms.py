@@ -1,10 +1,13 @@
-"""Which axioms does an impurity satisfy?  Tried on all small sets of objects and on random ones, with the smallest counterexample.
+"""Which axioms does an impurity satisfy?  Tried on all small sets of objects and on random ones,
+with the smallest counterexample.
 
-F is a function of how many objects of each class are together.  An axiom is a sum of values of F that must not be above 0 (or must be
-0), so one search serves all of them: all cases of few objects by their number, then seeded random cases, which are shrunk.
-A counterexample refutes; finding none is evidence, not proof.
+F is a function of how many objects of each class are together.  An axiom is a sum of values of F
+that must not be above 0 (or must be 0), so one search serves all of them: all cases of few objects
+by their number, then seeded random cases, which are shrunk. A counterexample refutes; finding none
+is evidence, not proof.
 
-For an impurity of numbers, a "class" is a value of the target (:data:`TARGETS`), and classes are not interchangeable.
+For an impurity of numbers, a "class" is a value of the target (:data:`TARGETS`), and classes are
+not interchangeable.
 """
 
 import itertools
@@ -24,9 +27,13 @@ from arboretum.model.table import Task, frozen_array
 EXHAUSTIVE = {2: 40, 3: 16, 4: 10}
 """Classes → all cases of at most so many objects are tried."""
 RANDOM, RANDOM_CLASSES, LARGEST = 4000, (2, 3, 4, 6), 4
-"""Random cases per number of classes, half of them with weights that are no whole numbers; sets of up to 10⁴ objects per class."""
+"""Random cases per number of classes, half of them with weights that are no whole numbers; sets
+of up to 10⁴ objects per class.
+"""
 FEW_CLASSES, FEW_OBJECTS, FEW_WIDE = 3, 6, 64
-"""What every run looks at: all cases of so many objects of so many classes, and so many of all classes that the run has."""
+"""What every run looks at: all cases of so many objects of so many classes, and so many of all
+classes that the run has.
+"""
 START, DOUBLINGS = 8, 30
 """Objects, and how often their number is doubled, to see how F grows: up to 8.6e9."""
 SLOWER = 20
@@ -34,16 +41,23 @@ SLOWER = 20
 TARGETS = np.array([0.0, 1.0, 3.0, 7.0, 12.0, 20.0])
 """Values of the target that stand for classes; most of their differences differ."""
 TOLERANCE = 1e-12
-"""Relative to the terms that F is computed of, taken to be no larger than F at the uniform vector of the same mass (1 − Σ p², N^l − Σ n^l).
-A vector has a handful of entries: sums and quotients of them differ by a few times 2⁻⁵² ≈ 2.2e-16 of the largest term, and a power or
-a logarithm of them by some tens of that."""
+"""Relative to the terms that F is computed of, taken to be no larger than F at the uniform vector
+of the same mass (1 − Σ p², N^l − Σ n^l). A vector has a handful of entries: sums and quotients of
+them differ by a few times 2⁻⁵² ≈ 2.2e-16 of the largest term, and a power or a logarithm of them by
+some tens of that.
+"""
 
 Terms = list[tuple[Any, np.ndarray]]  # factor, and float64[cases, classes] that F is taken of
 
 
 @attrs.frozen
 class Finding:
-    """What was found of an axiom.   holds : None where it does not apply.   tried : how far.   note : the counterexample, or what is known."""
+    """What was found of an axiom.
+
+    holds : None where it does not apply.
+    tried : how far.
+    note : the counterexample, or what is known.
+    """
 
     axiom: str
     says: str
@@ -54,10 +68,14 @@ class Finding:
 
 @attrs.frozen
 class Axiom:
-    """A sentence about F: for all parts, the sum of ``terms`` is at most 0 (0, where it is ``two_sided``).
+    """A sentence about F: for all parts, the sum of ``terms`` is at most 0 (0, where it is
+    ``two_sided``).
 
-    terms : (scale, *parts) → Terms.   sets : parts that are any set of objects.   singles : parts of one object, which follow; of
-    classes in rising order, all different where ``apart``.   of_classes : says something of numbers no more than of names.
+    terms : (scale, *parts) → Terms.
+    sets : parts that are any set of objects.
+    singles : parts of one object, which follow; of classes in rising order, all different where
+        ``apart``.
+    of_classes : says something of numbers no more than of names.
     summed : so may any sets be, of which steps of one object say all.
     """
 
@@ -72,32 +90,59 @@ class Axiom:
     summed: bool = False
 
     def small(self, k: int, most: int | None = None) -> np.ndarray:
-        """float64[cases, parts, k]: all cases of at most EXHAUSTIVE[k] objects, or so many, by their number, then lexicographically."""
+        """float64[cases, parts, k]: all cases of at most EXHAUSTIVE[k] objects, or so many, by
+        their number, then lexicographically.
+        """
         most = EXHAUSTIVE[k] if most is None else most
-        sets, singles = vectors(self.sets * k, most - self.singles).reshape(-1, self.sets, k), self.chosen(k)
-        return np.concatenate([np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1)
+        sets, singles = (
+            vectors(self.sets * k, most - self.singles).reshape(-1, self.sets, k),
+            self.chosen(k),
+        )
+        return np.concatenate(
+            [np.repeat(sets, len(singles), axis=0), np.tile(singles, (len(sets), 1, 1))], axis=1
+        )
 
     def few(self, k: int) -> np.ndarray:
-        """float64[cases, parts, k]: all cases of few objects of three classes, among them the first and the last; some sets of more classes, and large ones."""
+        """float64[cases, parts, k]: all cases of few objects of three classes, among them the
+        first and the last; some sets of more classes, and large ones.
+        """
         narrow = self.small(min(k, FEW_CLASSES), FEW_OBJECTS)
-        places = {tuple(range(narrow.shape[2])), tuple(np.linspace(0, k - 1, narrow.shape[2]).astype(int).tolist())}
+        places = {
+            tuple(range(narrow.shape[2])),
+            tuple(np.linspace(0, k - 1, narrow.shape[2]).astype(int).tolist()),
+        }
         found = []
         for place in sorted(places):
             found.append(np.zeros((*narrow.shape[:2], k)))
             found[-1][..., list(place)] = narrow
         generator, shape = np.random.default_rng(k), (FEW_WIDE, self.sets + self.singles, k)
         wide = generator.integers(0, 4, shape).astype(np.float64)
-        wide[: FEW_WIDE // 2, 0] = np.tri(FEW_WIDE // 2, k, k - FEW_WIDE // 2)  # of more and more classes
+        # of more and more classes
+        wide[: FEW_WIDE // 2, 0] = np.tri(FEW_WIDE // 2, k, k - FEW_WIDE // 2)
         wide[:, self.sets :] = np.eye(k)[generator.integers(0, k, (FEW_WIDE, self.singles))]
-        wide[: FEW_WIDE // 2, self.sets :] = np.eye(k)[np.minimum(wide[: FEW_WIDE // 2, 0].sum(axis=1).astype(int), k - 1)][:, None]
+        wide[: FEW_WIDE // 2, self.sets :] = np.eye(k)[
+            np.minimum(wide[: FEW_WIDE // 2, 0].sum(axis=1).astype(int), k - 1)
+        ][:, None]
         large = np.rint(10.0 ** (3 * generator.random(shape))) * (generator.random(shape) < 0.6)
         large[:, 0] = generator.integers(0, 4, (FEW_WIDE, k))
-        return np.concatenate([*(found if k > FEW_CLASSES else [narrow]), *[wide] * (k > FEW_CLASSES), *[large] * self.summed])
+        return np.concatenate(
+            [
+                *(found if k > FEW_CLASSES else [narrow]),
+                *[wide] * (k > FEW_CLASSES),
+                *[large] * self.summed,
+            ]
+        )
 
     def at_random(self, k: int, power: int) -> np.ndarray:
-        """float64[RANDOM, parts, k]: sets of all sizes up to 10^power objects per class, many of them without some class."""
+        """float64[RANDOM, parts, k]: sets of all sizes up to 10^power objects per class, many of
+        them without some class.
+        """
         generator, shape = np.random.default_rng([k, power]), (RANDOM, self.sets, k)
-        sets = 10.0 ** (power * generator.random((RANDOM, self.sets, 1))) * generator.random(shape) * (generator.random(shape) > 0.3)
+        sets = (
+            10.0 ** (power * generator.random((RANDOM, self.sets, 1)))
+            * generator.random(shape)
+            * (generator.random(shape) > 0.3)
+        )
         sets[: RANDOM // 2] = np.rint(sets[: RANDOM // 2])
         return np.concatenate([sets, generator.choice(self.chosen(k), RANDOM)], axis=1)
 
@@ -109,8 +154,11 @@ class Axiom:
 
 @cache
 def vectors(n: int, most: int) -> np.ndarray:
-    """float64[vectors, n]: all vectors of n counts that sum to at most ``most``, by their sum, then lexicographically."""
-    bars = np.array(list(itertools.combinations(range(most + n), n)))  # between the counts and, after the last bar, what is left
+    """float64[vectors, n]: all vectors of n counts that sum to at most ``most``, by their sum,
+    then lexicographically.
+    """
+    # between the counts and, after the last bar, what is left
+    bars = np.array(list(itertools.combinations(range(most + n), n)))
     counts = np.diff(bars, axis=1, prepend=-1) - 1
     return frozen_array(counts[np.argsort(counts.sum(axis=1), kind="stable")], np.float64)
 
@@ -122,34 +170,113 @@ def _concave(scale: str, a: np.ndarray, b: np.ndarray) -> Terms:
 
 
 def _hexagon(scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> Terms:
-    """Around v + a + b + c, one object moved from class to class: 0 for Σ g_ℓ(n_ℓ) and, of three classes at a given mass, for nothing else."""
-    return [(1, v + 2 * a + c), (1, v + 2 * b + a), (1, v + 2 * c + b), (-1, v + 2 * a + b), (-1, v + 2 * b + c), (-1, v + 2 * c + a)]
+    """Around v + a + b + c, one object moved from class to class: 0 for Σ g_ℓ(n_ℓ) and, of three
+    classes at a given mass, for nothing else.
+    """
+    return [
+        (1, v + 2 * a + c),
+        (1, v + 2 * b + a),
+        (1, v + 2 * c + b),
+        (-1, v + 2 * a + b),
+        (-1, v + 2 * b + c),
+        (-1, v + 2 * c + a),
+    ]
 
 
-def _square(scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> Terms:
-    """What an object does in class a rather than b is the same, whether another one is in class c or d."""
+def _square(
+    scale: str, v: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray
+) -> Terms:
+    """What an object does in class a rather than b is the same, whether another one is in class
+    c or d.
+    """
     return [(1, v + a + c), (1, v + b + d), (-1, v + a + d), (-1, v + b + c)]
 
 
-NON_NEGATIVE, ZERO, UNIFORM, SYMMETRIC, CONCAVE = "non-negative", "zero at purity", "maximal at uniform", "symmetric", "concave"
-DECOMPOSABLE, MONOTONE, SUPERMODULAR, GROWTH, SCALE_FREE = "decomposable", "monotone", "supermodular", "log F = O(log n)", "scale-free"
+NON_NEGATIVE, ZERO, UNIFORM, SYMMETRIC, CONCAVE = (
+    "non-negative",
+    "zero at purity",
+    "maximal at uniform",
+    "symmetric",
+    "concave",
+)
+DECOMPOSABLE, MONOTONE, SUPERMODULAR, GROWTH, SCALE_FREE = (
+    "decomposable",
+    "monotone",
+    "supermodular",
+    "log F = O(log n)",
+    "scale-free",
+)
 AXIOMS = (
     Axiom(NON_NEGATIVE, "F(S) ≥ 0", lambda _, v: [(-1, v)]),
-    Axiom(ZERO, "F = 0 of one class alone, and of nothing", lambda _, v, j: [(1, v.sum(axis=1, keepdims=True) * j)], singles=1, two_sided=True),
-    Axiom(UNIFORM, "F is largest where all classes weigh the same", lambda _, v: [(1, v), (-1, uniform(v))], of_classes=True),
-    Axiom(SYMMETRIC, "the order of the classes does not matter", lambda _, v: [(1, v), (-1, -np.sort(-v))], two_sided=True, of_classes=True),
-    Axiom(CONCAVE, "no division raises F (a mean: on average by mass; a total: in sum)", _concave, sets=2),
-    Axiom(DECOMPOSABLE, "F is, at a given mass, a sum of one function per class", _hexagon, singles=3, apart=True, two_sided=True, of_classes=True),
-    Axiom(DECOMPOSABLE, "F is, at a given mass, a sum of one function per class", _square, singles=4, apart=True, two_sided=True, of_classes=True),
-    Axiom(MONOTONE, "R ⊆ G implies F(R) ≤ F(G)", lambda _, v, j: [(1, v), (-1, v + j)], singles=1, summed=True),
     Axiom(
-        SUPERMODULAR, "an object adds no less to a larger set: R ⊆ G implies F(R∪j) − F(R) ≤ F(G∪j) − F(G)",
-        lambda _, v, i, j: [(1, v + i), (1, v + j), (-1, v), (-1, v + i + j)], singles=2, summed=True,
+        ZERO,
+        "F = 0 of one class alone, and of nothing",
+        lambda _, v, j: [(1, v.sum(axis=1, keepdims=True) * j)],
+        singles=1,
+        two_sided=True,
+    ),
+    Axiom(
+        UNIFORM,
+        "F is largest where all classes weigh the same",
+        lambda _, v: [(1, v), (-1, uniform(v))],
+        of_classes=True,
+    ),
+    Axiom(
+        SYMMETRIC,
+        "the order of the classes does not matter",
+        lambda _, v: [(1, v), (-1, -np.sort(-v))],
+        two_sided=True,
+        of_classes=True,
+    ),
+    Axiom(
+        CONCAVE,
+        "no division raises F (a mean: on average by mass; a total: in sum)",
+        _concave,
+        sets=2,
+    ),
+    Axiom(
+        DECOMPOSABLE,
+        "F is, at a given mass, a sum of one function per class",
+        _hexagon,
+        singles=3,
+        apart=True,
+        two_sided=True,
+        of_classes=True,
+    ),
+    Axiom(
+        DECOMPOSABLE,
+        "F is, at a given mass, a sum of one function per class",
+        _square,
+        singles=4,
+        apart=True,
+        two_sided=True,
+        of_classes=True,
+    ),
+    Axiom(
+        MONOTONE,
+        "R ⊆ G implies F(R) ≤ F(G)",
+        lambda _, v, j: [(1, v), (-1, v + j)],
+        singles=1,
+        summed=True,
+    ),
+    Axiom(
+        SUPERMODULAR,
+        "an object adds no less to a larger set: R ⊆ G implies F(R∪j) − F(R) ≤ F(G∪j) − F(G)",
+        lambda _, v, i, j: [(1, v + i), (1, v + j), (-1, v), (-1, v + i + j)],
+        singles=2,
+        summed=True,
     ),
     Axiom(GROWTH, "F grows no faster than some power of the number of objects", lambda *_: []),
-    Axiom(SCALE_FREE, "F depends on the shares alone", lambda _, v: [(1, 2 * v), (-1, v)], two_sided=True),
-)  # fmt: skip
-"""Where two have one name, both must hold.  Steps of one object say all of whole numbers: differences over larger sets are sums of theirs."""
+    Axiom(
+        SCALE_FREE,
+        "F depends on the shares alone",
+        lambda _, v: [(1, 2 * v), (-1, v)],
+        two_sided=True,
+    ),
+)
+"""Where two have one name, both must hold.  Steps of one object say all of whole numbers:
+differences over larger sets are sums of theirs.
+"""
 ADMISSIBLE = (NON_NEGATIVE, ZERO, MONOTONE, SUPERMODULAR, GROWTH)
 """Nan, Wang & Saligrama, Definition 2."""
 
@@ -170,18 +297,25 @@ def function_of(impurity: Any, task: Task) -> Callable[[np.ndarray], np.ndarray]
     def f(counts: np.ndarray) -> np.ndarray:  # one call per set: each set once
         once, place = np.unique(counts, axis=0, return_inverse=True)
         here = [(TARGETS[: len(each)][each > 0], each[each > 0]) for each in once]
-        return np.array([impurity.of_values(*each) if len(each[0]) else 0.0 for each in here])[place.ravel()]
+        return np.array([impurity.of_values(*each) if len(each[0]) else 0.0 for each in here])[
+            place.ravel()
+        ]
 
     return f
 
 
-def examine(impurity: Any, names: Sequence[str] = (), task: Task | None = None) -> dict[str, Finding]:
-    """Name → what was found, of these axioms (default: all).   task : default the first that the impurity handles.
+def examine(
+    impurity: Any, names: Sequence[str] = (), task: Task | None = None
+) -> dict[str, Finding]:
+    """Name → what was found, of these axioms (default: all).
+
+    task : default the first that the impurity handles.
 
     Raises ArboretumError where the impurity refuses small sets.
     """
     task = task or tasks_of(impurity)[0]
-    if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):  # it stands for another per kind of target
+    # it stands for another per kind of target
+    if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):
         impurity = impurity.for_objects(SimpleNamespace(task=task))
     f, found = function_of(impurity, task), {}
     many = not lacks(impurity, Capability.multiclass) or task is Task.regression
@@ -190,25 +324,40 @@ def examine(impurity: Any, names: Sequence[str] = (), task: Task | None = None) 
             if axiom.name in found and not found[axiom.name].holds:
                 continue
             if axiom.of_classes and task is Task.regression:
-                found[axiom.name] = Finding(axiom.name, axiom.says, None, note="a number is no class")
+                found[axiom.name] = Finding(
+                    axiom.name, axiom.says, None, note="a number is no class"
+                )
             else:
-                found[axiom.name] = growth(f, axiom) if axiom.name == GROWTH else tried(f, axiom, impurity, many)
+                found[axiom.name] = (
+                    growth(f, axiom) if axiom.name == GROWTH else tried(f, axiom, impurity, many)
+                )
     return found
 
 
 def not_admissible(impurity: Any, n_classes: int | None = None) -> str:
-    """Which axiom of an admissible function it breaks, with the smallest counterexample, as a phrase; "" where none was found.
+    """Which axiom of an admissible function it breaks, with the smallest counterexample, as a
+    phrase; "" where none was found.
 
-    n_classes : few small sets of so many classes are looked at, in a millisecond; None: all that are tried.
+    n_classes : few small sets of so many classes are looked at, in a millisecond; None: all that
+        are tried.
     """
     if n_classes is not None:
         return refuted(impurity, ADMISSIBLE, max(2, n_classes))
-    broken = [finding for finding in examine(impurity, ADMISSIBLE).values() if finding.holds is False]
+    broken = [
+        finding for finding in examine(impurity, ADMISSIBLE).values() if finding.holds is False
+    ]
     return f"not {broken[0].axiom}: {broken[0].note}" if broken else ""
 
 
-def refuted(impurity: Any, names: Sequence[str], n_classes: int, task: Task = Task.classification, weights: Sequence[float] = (1.0,)) -> str:
-    """Which of these axioms few small sets of so many classes refute, as :func:`not_admissible` says it; "" where none.
+def refuted(
+    impurity: Any,
+    names: Sequence[str],
+    n_classes: int,
+    task: Task = Task.classification,
+    weights: Sequence[float] = (1.0,),
+) -> str:
+    """Which of these axioms few small sets of so many classes refute, as :func:`not_admissible`
+    says it; "" where none.
 
     weights : of an object; the sets are looked at in each.
     """
@@ -219,7 +368,10 @@ def refuted(impurity: Any, names: Sequence[str], n_classes: int, task: Task = Ta
             for weight in dict.fromkeys((1.0, *weights)):
                 wrong = weight * cases[broken(f, axiom, impurity.scale, weight * cases)]
                 if len(wrong):
-                    return f"not {axiom.name}: {counterexample(f, axiom, impurity.scale, min(wrong, key=np.sum))}"
+                    return (
+                        f"not {axiom.name}: "
+                        f"{counterexample(f, axiom, impurity.scale, min(wrong, key=np.sum))}"
+                    )
     return ""
 
 
@@ -235,7 +387,11 @@ def tried(f: Callable, axiom: Axiom, impurity: Any, many: bool) -> Finding:
         if len(where := np.flatnonzero(broken(f, axiom, impurity.scale, cases))):
             worst.append(cases[where[0]])
     power = reach(f, max(sizes))
-    for k in [k for k in RANDOM_CLASSES if power and not worst and (many or k == 2) and len(axiom.chosen(k))]:
+    for k in [
+        k
+        for k in RANDOM_CLASSES
+        if power and not worst and (many or k == 2) and len(axiom.chosen(k))
+    ]:
         cases = axiom.at_random(k, power)[:: SLOWER if hasattr(impurity, "of_values") else 1]
         drawn += len(cases)
         wrong = cases[broken(f, axiom, impurity.scale, cases)]
@@ -248,11 +404,19 @@ def tried(f: Callable, axiom: Axiom, impurity: Any, many: bool) -> Finding:
         note = f"homogeneous of degree {found:g}; "
     if not worst:
         return Finding(axiom.name, axiom.says, True, said, note)
-    return Finding(axiom.name, axiom.says, False, said, note + counterexample(f, axiom, impurity.scale, min(worst, key=np.sum)))
+    return Finding(
+        axiom.name,
+        axiom.says,
+        False,
+        said,
+        note + counterexample(f, axiom, impurity.scale, min(worst, key=np.sum)),
+    )
 
 
 def broken(f: Callable, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarray:
-    """bool[cases]: where the sum is too large by more than rounding; also where F is NaN, but not where it overflows."""
+    """bool[cases]: where the sum is too large by more than rounding; also where F is NaN, but
+    not where it overflows.
+    """
     total = size = np.zeros(len(cases))
     for factor, v in axiom.terms(scale, *np.swapaxes(cases, 0, 1)):
         value = f(v)
@@ -263,8 +427,17 @@ def broken(f: Callable, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarr
 
 
 def reach(f: Callable, k: int) -> int:
-    """The largest power of ten up to LARGEST of whose multitudes F is a finite number; 0 where there is none."""
-    return next((power for power in range(LARGEST, 0, -1) if finite(f, np.full((1, k), 10.0 ** (power + 1)))), 0)
+    """The largest power of ten up to LARGEST of whose multitudes F is a finite number; 0 where
+    there is none.
+    """
+    return next(
+        (
+            power
+            for power in range(LARGEST, 0, -1)
+            if finite(f, np.full((1, k), 10.0 ** (power + 1)))
+        ),
+        0,
+    )
 
 
 def finite(f: Callable, vector: np.ndarray) -> bool:
@@ -276,7 +449,9 @@ def finite(f: Callable, vector: np.ndarray) -> bool:
 
 
 def shrunk(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarray:
-    """A counterexample of which no set can lose one object, or half of its objects of a class, and stay one."""
+    """A counterexample of which no set can lose one object, or half of its objects of a class,
+    and stay one.
+    """
     while True:
         smaller = []
         for part, j in np.argwhere(case[: axiom.sets] > 0):
@@ -295,8 +470,12 @@ def counterexample(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> s
     for factor, v in axiom.terms(scale, *case[:, None]):
         weight = float(np.ravel(factor)[0])
         times = "" if abs(weight) == 1 else f"{abs(weight):g}·"
-        sides[weight > 0].append((f"{times}F({', '.join(f'{n:.6g}' for n in v[0])})", f"{times}{float(f(v)[0]):.6g}"))
-    left, right = ([" + ".join(words) for words in zip(*side)] or ["0", "0"] for side in sides.values())
+        sides[weight > 0].append(
+            (f"{times}F({', '.join(f'{n:.6g}' for n in v[0])})", f"{times}{float(f(v)[0]):.6g}")
+        )
+    left, right = (
+        [" + ".join(words) for words in zip(*side)] or ["0", "0"] for side in sides.values()
+    )
     sign = "≠" if axiom.two_sided else ">"
     return f"{left[0]} {sign} {right[0]}: {left[1]} {sign} {right[1]}"
 
@@ -310,10 +489,12 @@ def degree(f: Callable, k: int) -> float | None:
 
 
 def growth(f: Callable, axiom: Axiom) -> Finding:
-    """log F(S) = O(log n), by the exponents log2 F(2n)/F(n): bounded where F is at most a power of n, without bound where it outgrows them all.
+    """log F(S) = O(log n), by the exponents log2 F(2n)/F(n): bounded where F is at most a power of
+    n, without bound where it outgrows them all.
 
-    Looked at where two classes weigh 1:1 and 3:1, over doublings of n until F overflows or refuses.  The exponent may rise at first (of n + n³
-    from 1 to 3); over the last quarter of the doublings by 1/2 at most.  Of n^log n it rises by 2 at each.
+    Looked at where two classes weigh 1:1 and 3:1, over doublings of n until F overflows or refuses.
+    The exponent may rise at first (of n + n³ from 1 to 3); over the last quarter of the doublings
+    by 1/2 at most.  Of n^log n it rises by 2 at each.
     """
     most, steepest = START * 2.0**DOUBLINGS, -np.inf
     for shape in ((0.5, 0.5), (0.75, 0.25)):
@@ -323,9 +504,23 @@ def growth(f: Callable, axiom: Axiom) -> Finding:
         exponents = np.diff(np.log2(values))
         most = min(most, float(seen[-1].sum()) if seen else 0.0)
         if len(exponents) < 4 and len(seen) <= DOUBLINGS:
-            return Finding(axiom.name, axiom.says, None, note=f"F overflows or refuses beyond {most:.2g} objects")
+            return Finding(
+                axiom.name,
+                axiom.says,
+                None,
+                note=f"F overflows or refuses beyond {most:.2g} objects",
+            )
         if len(exponents) and exponents[-1] - exponents[-1 - len(exponents) // 4] > 0.5:
-            note = f"F(2n)/F(n) rises from 2^{exponents[0]:.3g} to 2^{exponents[-1]:.3g} at n = {most / 2:.3g}"
+            note = (
+                f"F(2n)/F(n) rises from 2^{exponents[0]:.3g} to 2^{exponents[-1]:.3g} at n = "
+                f"{most / 2:.3g}"
+            )
             return Finding(axiom.name, axiom.says, False, f"n ≤ {most:.2g}", note)
         steepest = max(steepest, *exponents[-1:], -np.inf)
-    return Finding(axiom.name, axiom.says, True, f"n ≤ {most:.2g}", f"like n^{steepest:.3g}" if np.isfinite(steepest) else "")
+    return Finding(
+        axiom.name,
+        axiom.says,
+        True,
+        f"n ≤ {most:.2g}",
+        f"like n^{steepest:.3g}" if np.isfinite(steepest) else "",
+    )

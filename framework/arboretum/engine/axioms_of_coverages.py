@@ -1,8 +1,10 @@
-"""Which axioms does a coverage satisfy?  Tried on all small tables and on random ones, with the smallest counterexample.
+"""Which axioms does a coverage satisfy?  Tried on all small tables and on random ones, with the
+smallest counterexample.
 
-f_i depends on the set S of objects that are still together, and tests may divide S in any way: so the axioms are looked at on sets.
-With A, B ⊆ S what two tests leave of S, f never falls where f_i(A) ≥ f_i(S), and is submodular where f_i(A ∩ B) − f_i(A) ≤ f_i(B) − f_i(S),
-which is all that submodularity asks (Schrijver 2003, Combinatorial Optimization, theorem 44.1).
+f_i depends on the set S of objects that are still together, and tests may divide S in any way: so
+the axioms are looked at on sets. With A, B ⊆ S what two tests leave of S, f never falls where
+f_i(A) ≥ f_i(S), and is submodular where f_i(A ∩ B) − f_i(A) ≤ f_i(B) − f_i(S), which is all that
+submodularity asks (Schrijver 2003, Combinatorial Optimization, theorem 44.1).
 """
 
 import itertools
@@ -21,8 +23,17 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 NEAR = 1e-9
 """Absolute: values lie between 0 and 1 and come from a few dozen additions and one division."""
 EXHAUSTIVE, LARGE, RANDOM = (2, 3, 4, 5), 9, 40
-"""Numbers of objects of which every labelling and every pair of subsets is tried; of the random tables, and how many of them."""
-RANGE, ROOT, ALONE, ORDER, MONOTONE, SUBMODULAR = "from 0 to 1", "0 at the root", "1 when alone", "order-free", "never falls", "submodular"
+"""Numbers of objects of which every labelling and every pair of subsets is tried; of the random
+tables, and how many of them.
+"""
+RANGE, ROOT, ALONE, ORDER, MONOTONE, SUBMODULAR = (
+    "from 0 to 1",
+    "0 at the root",
+    "1 when alone",
+    "order-free",
+    "never falls",
+    "submodular",
+)
 SAYS = {
     RANGE: "0 ≤ f_i ≤ 1, and a number",
     ROOT: "f_i = 0 before a test is asked (or 1 of all: nothing to ask)",
@@ -44,14 +55,26 @@ def examine_coverage(coverage: Any) -> dict[str, Finding]:
             excess = np.where(np.isnan(excess), -np.inf, excess)
             at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
             if excess[at] > NEAR and name not in first:
-                first[name] = counterexample(objects, f, int(at[1]), [int(member[at[0]]) for member in members])
-    return {name: Finding(name, says, name not in first, f"{count:,} pairs of sets", first.get(name, "")) for name, says in SAYS.items()}
+                first[name] = counterexample(
+                    objects, f, int(at[1]), [int(member[at[0]]) for member in members]
+                )
+    return {
+        name: Finding(
+            name, says, name not in first, f"{count:,} pairs of sets", first.get(name, "")
+        )
+        for name, says in SAYS.items()
+    }
 
 
-def broken_by(f: np.ndarray, moved: np.ndarray, s: np.ndarray, a: np.ndarray, b: np.ndarray) -> dict[str, tuple[np.ndarray, tuple]]:
-    """Name → (by how much it is broken, float64[cases, objects], NaN of objects that do not matter; the sets that say so).
+def broken_by(
+    f: np.ndarray, moved: np.ndarray, s: np.ndarray, a: np.ndarray, b: np.ndarray
+) -> dict[str, tuple[np.ndarray, tuple]]:
+    """Name → (by how much it is broken, float64[cases, objects], NaN of objects that do not matter;
+    the sets that say so).
 
-    f : float64[sets, objects].   moved : by how much f changed with the order.   s, a, b : int64[cases], sets as bits; a, b ⊆ s.
+    f : float64[sets, objects].
+    moved : by how much f changed with the order.
+    s, a, b : int64[cases], sets as bits; a, b ⊆ s.
     """
     n = f.shape[1]
     everyone, alone = np.array([(1 << n) - 1]), 1 << np.arange(n)
@@ -68,7 +91,9 @@ def broken_by(f: np.ndarray, moved: np.ndarray, s: np.ndarray, a: np.ndarray, b:
 
 
 def values(coverage: Any, objects: Encoded, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(float64[2^n, n] f of the sets asked for, NaN elsewhere; by how much it changes when they come in another order)."""
+    """(float64[2^n, n] f of the sets asked for, NaN elsewhere; by how much it changes when they
+    come in another order).
+    """
     bound = coverage.prepare(objects) if hasattr(coverage, "prepare") else coverage
     f = np.full((1 << objects.n_objects, objects.n_objects), np.nan)
     moved = f.copy()
@@ -82,19 +107,30 @@ def values(coverage: Any, objects: Encoded, sets: np.ndarray) -> tuple[np.ndarra
 def counterexample(objects: Encoded, f: np.ndarray, i: int, sets: list[int]) -> str:
     """ "classes 0 0 1, weights 1 1 1: f of object 0 is 0.5 among {0, 1, 2}, 0.3 among {0, 2}"."""
     label = objects.label if objects.label is not None else objects.y
-    among = [f"{f[each, i]:.6g} among {{{', '.join(str(j) for j in range(objects.n_objects) if each >> j & 1)}}}" for each in sets]
+    among = [
+        f"{f[each, i]:.6g} among "
+        f"{{{', '.join(str(j) for j in range(objects.n_objects) if each >> j & 1)}}}"
+        for each in sets
+    ]
     told = [" ".join(f"{value:g}" for value in array) for array in (label, objects.weight)]
     return f"classes {told[0]}, weights {told[1]}: f of object {i} is {', '.join(among)}"
 
 
 def tables(coverage: Any) -> Iterator[tuple[Encoded, np.ndarray]]:
-    """(objects, int64[3, cases]: S, and A, B ⊆ S with an object in common), the smallest tables first."""
+    """(objects, int64[3, cases]: S, and A, B ⊆ S with an object in common), the smallest tables
+    first.
+    """
     task, generator = tasks_of(coverage)[0], np.random.default_rng(0)
-    classes = 2 if lacks(coverage, Capability.multiclass) and task is Task.classification else max(EXHAUSTIVE)
+    classes = (
+        2
+        if lacks(coverage, Capability.multiclass) and task is Task.classification
+        else max(EXHAUSTIVE)
+    )
     weigh = not lacks(coverage, Capability.weights)
     for n in EXHAUSTIVE:
         for label in itertools.product(range(classes), repeat=n):
-            if len(set(label)) > 1 and all(label[i] <= max((-1, *label[:i])) + 1 for i in range(n)):  # classes named as they come
+            # classes named as they come
+            if len(set(label)) > 1 and all(label[i] <= max((-1, *label[:i])) + 1 for i in range(n)):
                 for weight in (np.ones(n), *(generator.integers(1, 6, (2, n)) if weigh else ())):
                     yield objects_of(np.array(label), weight, task), all_sets(n)
     for _ in range(RANDOM):
@@ -102,7 +138,10 @@ def tables(coverage: Any) -> Iterator[tuple[Encoded, np.ndarray]]:
         s = generator.integers(1, 1 << LARGE, 60)
         a, b = s & generator.integers(0, 1 << LARGE, (2, 60))
         weight = generator.gamma(1.0, 1.0, LARGE) + 0.01 if weigh else np.ones(LARGE)
-        yield objects_of(np.unique(label, return_inverse=True)[1], weight, task), np.array([s, a, b])[:, (a & b) > 0]
+        yield (
+            objects_of(np.unique(label, return_inverse=True)[1], weight, task),
+            np.array([s, a, b])[:, (a & b) > 0],
+        )
 
 
 @cache
@@ -119,9 +158,26 @@ def objects_of(label: np.ndarray, weight: np.ndarray, task: Task) -> Encoded:
     n = len(label)
     names = tuple(map(str, range(int(label.max()) + 1)))
     number = Task.regression is task
-    target = Target("y", task, values=label.astype(float)) if number else Target("y", task, label.astype(np.int32), names)
-    table = Table("small", (Column("number", ColumnKind.continuous, np.arange(float(n))),), target, weight.astype(float))
+    target = (
+        Target("y", task, values=label.astype(float))
+        if number
+        else Target("y", task, label.astype(np.int32), names)
+    )
+    table = Table(
+        "small",
+        (Column("number", ColumnKind.continuous, np.arange(float(n))),),
+        target,
+        weight.astype(float),
+    )
     return Encoded(
-        table, (), np.empty((n, 0), np.uint8), (RawFeature("number", 0),), np.arange(float(n))[:, None], label=target.codes, y=target.values,
-        weight=weight.astype(float), count=np.ones(n, np.int64), object_of_row=np.arange(n),
-    )  # fmt: skip
+        table,
+        (),
+        np.empty((n, 0), np.uint8),
+        (RawFeature("number", 0),),
+        np.arange(float(n))[:, None],
+        label=target.codes,
+        y=target.values,
+        weight=weight.astype(float),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )

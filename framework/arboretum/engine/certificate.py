@@ -1,12 +1,15 @@
-"""How far is a tree from the minimum?  A certifying solver answers; everything it says is checked here, slowly.
+"""How far is a tree from the minimum?  A certifying solver answers; everything it says is checked
+here, slowly.
 
-The comparison is with all trees on the same objects and tests with the same leaf rule: every node that the rule calls a
-leaf is one, and every other node is divided where some test divides it.  It means something only if the run's own tree is
-such a tree; where it is none, or such trees have no minimum that the solver knows, the certificate is "not applicable"
-and a note says why.  What the solver claims is compared with the tree: a bound above a tree's value fails the run.
+The comparison is with all trees on the same objects and tests with the same leaf rule: every node
+that the rule calls a leaf is one, and every other node is divided where some test divides it.  It
+means something only if the run's own tree is such a tree; where it is none, or such trees have no
+minimum that the solver knows, the certificate is "not applicable" and a note says why.  What the
+solver claims is compared with the tree: a bound above a tree's value fails the run.
 
-Tolerance.  A value is a sum of at most one term per node, each term holding a mass, which is a sum of at most n weights;
-two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε = 2⁻⁵²).
+Tolerance.  A value is a sum of at most one term per node, each term holding a mass, which is a sum
+of at most n weights; two orders of summation differ by less than 4·(n + nodes)·ε relatively (ε =
+2⁻⁵²).
 """
 
 import json
@@ -36,22 +39,40 @@ from arboretum.model.walk import EPS, summed
 
 OF_VALUES = 1e-9  # relative: an objective adds up losses and prices in an order of its own
 WAY_OUT = "raise budget.seconds or budget.memory_mb"
-OPEN = f"certify: only a lower bound{{}} is proven within the budget, so the ratio is at most the one shown; {WAY_OUT}"
+OPEN = (
+    "certify: only a lower bound{} is proven within the budget, so the ratio is at most the "
+    f"one shown; {WAY_OUT}"
+)
 
 
 def certify(
-    certifier: Any, complexities: Sequence[Any], tree: Tree, problem: Problem, solution: Solution, metrics: Mapping[str, float], context: Context
+    certifier: Any,
+    complexities: Sequence[Any],
+    tree: Tree,
+    problem: Problem,
+    solution: Solution,
+    metrics: Mapping[str, float],
+    context: Context,
 ) -> tuple[Certificate | None, tuple[str, ...]]:
-    """The certificate of a verified tree, and what is to be said about it; None where it is not applicable.
+    """The certificate of a verified tree, and what is to be said about it; None where it is not
+    applicable.
 
-    certifier : a solver with ``minima``, None if there is none.   complexities : which to certify.
-    solution : what the method returned with the tree; a solver's own bound counts for the run's own complexity.
-    Raises VerificationError when a bound is above the value of a tree, or when the solver's tree is not what it says.
+    certifier : a solver with ``minima``, None if there is none.
+    complexities : which to certify.
+    solution : what the method returned with the tree; a solver's own bound counts for the run's own
+        complexity.
+    Raises VerificationError when a bound is above the value of a tree, or when the solver's tree is
+    not what it says.
     """
     try:
         if certifier is None:
-            raise CapabilityError("no installed solver proves minima; install or enable a plugin that brings one (arboretum plugins lists them)")
-        if hasattr(certifier, "least") and (certified_by_value(problem.parts) or not hasattr(certifier, "minima")):
+            raise CapabilityError(
+                "no installed solver proves minima; install or enable a plugin that brings "
+                "one (arboretum plugins lists them)"
+            )
+        if hasattr(certifier, "least") and (
+            certified_by_value(problem.parts) or not hasattr(certifier, "minima")
+        ):
             return _of_value(certifier, tree, problem, solution, metrics, context)
         rule = _applicable(certifier, tree, problem, solution)
         known = getattr(certifier, "certifies", [each.name for each in complexities])
@@ -59,7 +80,10 @@ def certify(
         kept, found, more = _minima(certifier, kept, problem, solution, tree, context)
         notes += more
         if not kept:
-            why = "; ".join(notes) or "no complexity is installed; install or enable a plugin that brings one"
+            why = (
+                "; ".join(notes)
+                or "no complexity is installed; install or enable a plugin that brings one"
+            )
             raise CapabilityError(why.removeprefix("certify: "))
     except (CapabilityError, DataError) as error:
         return None, (f"certify: not applicable: {error}",)
@@ -67,46 +91,95 @@ def certify(
         why = str(error) or "out of memory"
         return None, (f"certify: nothing is proven within the budget: {why}; {WAY_OUT}",)
     bounds = certified(kept, found, tree, problem, rule, metrics)
-    order = [*(name for name in metrics if name in bounds), *bounds]  # as the metrics are read, then by name
+    # as the metrics are read, then by name
+    order = [*(name for name in metrics if name in bounds), *bounds]
     bounds = {name: bounds[name] for name in dict.fromkeys(order)}
-    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (*notes, *_remarks(bounds, found))
+    return Certificate(_told(certifier), attrs.asdict(rule), bounds), (
+        *notes,
+        *_remarks(bounds, found),
+    )
 
 
 def _told(certifier: Any) -> dict[str, Any]:
-    """A solver's name and fields, as the record keeps them, and on which tests its trees are where these are not the run's."""
-    told = {field.alias: getattr(certifier, field.name) for field in attrs.fields(type(certifier)) if field.init}
+    """A solver's name and fields, as the record keeps them, and on which tests its trees are
+    where these are not the run's.
+    """
+    told = {
+        field.alias: getattr(certifier, field.name)
+        for field in attrs.fields(type(certifier))
+        if field.init
+    }
     told |= {"tests": certifier.tests} if hasattr(certifier, "tests") else {}
-    return {"name": certifier.name, **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value))))}
+    return {
+        "name": certifier.name,
+        **json.loads(json.dumps(told, default=lambda value: getattr(value, "name", str(value)))),
+    }
 
 
 def _of_value(
-    certifier: Any, tree: Tree, problem: Problem, solution: Solution, metrics: Mapping[str, float], context: Context
+    certifier: Any,
+    tree: Tree,
+    problem: Problem,
+    solution: Solution,
+    metrics: Mapping[str, float],
+    context: Context,
 ) -> tuple[Certificate, tuple[str, ...]]:
-    """The objective, or the training error, beside its least value over all trees within the run's limits.
+    """The objective, or the training error, beside its least value over all trees within the run's
+    limits.
 
-    Raises CapabilityError where that is not defined, VerificationError where what the certifier says is not so.
+    Raises CapabilityError where that is not defined, VerificationError where what the certifier
+    says is not so.
     """
     parts, held = problem.parts, problem.parts.limits().certified
     _refuse_unknown(problem)
     if parts.objective is None and problem.objects.hides_rows:
-        raise CapabilityError("the training error is that of rows, and merged objects hide some; use encoder.coalesce=none")
-    if parts.solver is not None and parts.objective is not None and type(parts.solver) is type(certifier):
+        raise CapabilityError(
+            "the training error is that of rows, and merged objects hide some; use "
+            "encoder.coalesce=none"
+        )
+    if (
+        parts.solver is not None
+        and parts.objective is not None
+        and type(parts.solver) is type(certifier)
+    ):
         objective, answer = parts.objective, solution
     else:
-        plain = Parts(method=certifier, encoder=parts.encoder, cost=parts.cost, objective=parts.objective, solver=certifier, stopping=(Within(held),))
+        plain = Parts(
+            method=certifier,
+            encoder=parts.encoder,
+            cost=parts.cost,
+            objective=parts.objective,
+            solver=certifier,
+            stopping=(Within(held),),
+        )
         check.check_table(plain, problem.objects.table)
         objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
-    value, slack = float(objective.value(tree, problem)), max(OF_VALUES, _slack(problem.objects, tree))
+    value, slack = (
+        float(objective.value(tree, problem)),
+        max(OF_VALUES, _slack(problem.objects, tree)),
+    )
     if value == math.inf:
-        raise CapabilityError(f"objective {objective.name} is ∞ for the tree, so it is none of those that the minimum is taken over")
+        raise CapabilityError(
+            f"objective {objective.name} is ∞ for the tree, so it is none of those that the "
+            "minimum is taken over"
+        )
     if parts.objective is None:
         equal("the tree's train_error", metrics.get(name, value), value, slack)
     at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
     best = value
     if answer.tree is not None:
-        equal(f"{name} of the solver's tree", answer.value, objective.value(answer.tree, problem), slack)
-        costs = (lambda weights: objective.label_costs(weights, problem)) if hasattr(objective, "label_costs") else None
+        equal(
+            f"{name} of the solver's tree",
+            answer.value,
+            objective.value(answer.tree, problem),
+            slack,
+        )
+        costs = (
+            (lambda weights: objective.label_costs(weights, problem))
+            if hasattr(objective, "label_costs")
+            else None
+        )
         verify.check_tree(answer.tree, problem.objects, problem.objects.table, costs)
         verify.check_prices(answer.tree, problem.objects, problem.prices)
         if complaint := beyond(answer.tree, held):
@@ -121,46 +194,78 @@ def _of_value(
 
 def beyond(tree: Tree, limits: Limits) -> str:
     """Which limit a tree does not keep; "" where it keeps all."""
-    deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
-    if tree.depth_of.max() > deepest or tree.n_leaves > leaves or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf:
-        return f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf {limits.min_leaf})"
+    deepest, leaves = (
+        math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves)
+    )
+    if (
+        tree.depth_of.max() > deepest
+        or tree.n_leaves > leaves
+        or tree.counts[1:].min(initial=limits.min_leaf) < limits.min_leaf
+    ):
+        return (
+            f"it is beyond the limits (max_depth {deepest:g}, max_leaves {leaves:g}, min_leaf "
+            f"{limits.min_leaf})"
+        )
     if (tree.price_to > limits.most_paid(tree.depth_of)).any():
-        return f"it is beyond the limits: a path pays {tree.price_to.max():.10g}, and max_cost is {limits.max_cost:.10g}"
+        return (
+            f"it is beyond the limits: a path pays {tree.price_to.max():.10g}, and max_cost is "
+            f"{limits.max_cost:.10g}"
+        )
     return ""
 
 
 def _refuse_unknown(problem: Problem) -> None:
     """Raise CapabilityError for a problem whose minima nobody knows."""
     if problem.objects.task is not Task.classification and problem.parts.objective is None:
-        raise CapabilityError("without an objective minima are known for classes only, but the target is a number; choose a data set with classes")
+        raise CapabilityError(
+            "without an objective minima are known for classes only, but the target is a "
+            "number; choose a data set with classes"
+        )
     if predicate := problem.parts.predicate:
         made = f"predicate {predicate[0].name} makes its tests at each node"
         raise CapabilityError(f"{made}, and minima are known for fixed tests; leave it out")
     if problem.objects.gap:
-        raise CapabilityError("encoder.gap leaves close values together at each node, and minima are known where all are told apart; leave it out")
+        raise CapabilityError(
+            "encoder.gap leaves close values together at each node, and minima are known "
+            "where all are told apart; leave it out"
+        )
 
 
 def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
-    """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is taken over."""
+    """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is
+    taken over.
+    """
     parts, objects = problem.parts, problem.objects
     # a certifier that cannot count objects refuses by itself
     rule = parts.leaf_rule(counting_objects=True, obeyed=getattr(certifier, "limits", ()))
     _refuse_unknown(problem)
     if objects.raw_features:
-        raw = f"column {objects.raw_features[0].column!r} is raw, and its thresholds are found at each node"
-        ways = "encoder=midpoints (the same thresholds) or encoder=multiway (a branch per value or bin)"
+        raw = (
+            f"column {objects.raw_features[0].column!r} is raw, and its thresholds are found at "
+            "each node"
+        )
+        ways = (
+            "encoder=midpoints (the same thresholds) or encoder=multiway (a branch per value or "
+            "bin)"
+        )
         raise CapabilityError(f"{raw}; choose fixed tests: {ways}")
     stand_in = Parts(method=certifier, encoder=parts.encoder)
     check.check_table(stand_in, objects.table)
     check.check_objects(stand_in, objects)
     if complaint := breaks_rule(tree, problem, rule):
         cut = "the budget cut the tree short; raise budget.seconds" if not solution.finished else ""
-        raise CapabilityError(cut or f"{complaint}, so the tree is none of those that the minimum is taken over")
+        raise CapabilityError(
+            cut or f"{complaint}, so the tree is none of those that the minimum is taken over"
+        )
     return rule
 
 
-def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple[list[Any], tuple[str, ...]]:
-    """The complexities that dynamic programming may minimise and that say one thing of a tree; a sentence about each other one."""
+def _defined(
+    complexities: Sequence[Any], tree: Tree, problem: Problem
+) -> tuple[list[Any], tuple[str, ...]]:
+    """The complexities that dynamic programming may minimise and that say one thing of a tree; a
+    sentence about each other one.
+    """
     kept, notes, slack = [], [], _slack(problem.objects, tree)
     for each in complexities:
         try:
@@ -169,9 +274,16 @@ def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple
                 Monotony.on(each, problem.objects, problem.prices)
                 value, form = value_of(each, tree), form_of(each)
             if not 0.0 <= value < math.inf:
-                raise CapabilityError(f"complexity {each.name} of the tree is {value:g}; it must be a finite number ≥ 0")
+                raise CapabilityError(
+                    f"complexity {each.name} of the tree is {value:g}; it must be a finite "
+                    "number ≥ 0"
+                )
             if form is not None:
-                of_form = SimpleNamespace(leaf=lambda: form.leaf, node=form.node, per_object=getattr(each, "per_object", False))
+                of_form = SimpleNamespace(
+                    leaf=lambda: form.leaf,
+                    node=form.node,
+                    per_object=getattr(each, "per_object", False),
+                )
                 if not abs((closed := value_of(of_form, tree)) - value) <= slack * max(1.0, value):
                     but = f"{value:g}, but {closed:g} by its form(); let both say the same"
                     raise CapabilityError(f"complexity {each.name} of the tree is {but}")
@@ -183,16 +295,25 @@ def _defined(complexities: Sequence[Any], tree: Tree, problem: Problem) -> tuple
 
 
 def _left_out(complexity: Any, error: Exception) -> str:
-    return f"certify: complexity {complexity.name} is left out: {str(error).replace(f'complexity {complexity.name}', 'it', 1)}"
+    return (
+        f"certify: complexity {complexity.name} is left out: "
+        f"{str(error).replace(f'complexity {complexity.name}', 'it', 1)}"
+    )
 
 
 def _minima(
-    certifier: Any, complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree, context: Context
+    certifier: Any,
+    complexities: Sequence[Any],
+    problem: Problem,
+    solution: Solution,
+    tree: Tree,
+    context: Context,
 ) -> tuple[list[Any], list[Solution], tuple[str, ...]]:
     """(complexities with a solution, their solutions, a sentence about each other one).
 
-    The run's own solver has answered for the run's own complexity.  One without a closed form that the solver refuses (it found
-    a NaN, or a counterexample to monotony) leaves the others what they are: each of that sort is then asked for by itself.
+    The run's own solver has answered for the run's own complexity.  One without a closed form that
+    the solver refuses (it found a NaN, or a counterexample to monotony) leaves the others what they
+    are: each of that sort is then asked for by itself.
     """
     own = _own(complexities, problem, solution, tree)
     found, notes = {} if own is None else {own.name: solution}, []
@@ -212,8 +333,13 @@ def _minima(
                 notes.append(_left_out(group[0], error))
             continue
         if len(answers) != len(group):
-            fail(f"solver {certifier.name} was asked for {len(group)} minima and returned {len(answers)}")
-        found |= {complexity.name: answer for complexity, answer in zip(group, answers, strict=True)}
+            fail(
+                f"solver {certifier.name} was asked for {len(group)} minima and returned "
+                f"{len(answers)}"
+            )
+        found |= {
+            complexity.name: answer for complexity, answer in zip(group, answers, strict=True)
+        }
     kept = [complexity for complexity in complexities if complexity.name in found]
     return kept, [found[complexity.name] for complexity in kept], tuple(notes)
 
@@ -224,24 +350,36 @@ def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree
     if parts.solver is None or parts.complexity is None or not math.isfinite(solution.value):
         return None
     own = next((complexity for complexity in complexities if complexity == parts.complexity), None)
-    # a solver may have minimised something else (an error with a price per leaf): its bound then is of something else
+    # a solver may have minimised something else (an error with a price per leaf): its bound then is
+    # of something else
     slack = _slack(problem.objects, tree) * max(1.0, abs(solution.value))
     return own if own is not None and abs(value_of(own, tree) - solution.value) <= slack else None
 
 
 def certified(
-    complexities: Sequence[Any], answers: Sequence[Solution], tree: Tree, problem: Problem, rule: LeafRule, metrics: Mapping[str, float]
+    complexities: Sequence[Any],
+    answers: Sequence[Solution],
+    tree: Tree,
+    problem: Problem,
+    rule: LeafRule,
+    metrics: Mapping[str, float],
 ) -> dict[str, Certified]:
-    """Check what is claimed of each complexity, and put it beside the tree's value.  Raises VerificationError.
+    """Check what is claimed of each complexity, and put it beside the tree's value.  Raises
+    VerificationError.
 
     What is found for one says something of the others: every tree has a value of each.
     """
     trees, found = [tree, *(answer.tree for answer in answers if answer.tree is not None)], {}
     slack, promised = max(_slack(problem.objects, one) for one in trees), _promised(problem)
     for complexity, answer in zip(complexities, answers, strict=True):
-        name, value, optimal = complexity.name, value_of(complexity, tree), answer.status is Status.optimal
+        name, value, optimal = (
+            complexity.name,
+            value_of(complexity, tree),
+            answer.status is Status.optimal,
+        )
         equal(f"the tree's {name}", metrics.get(name, value), value, slack)
-        bound = answer.lower_bound if answer.lower_bound > 0 else 0.0  # every ψ is ≥ 0; NaN: nothing is proven
+        # every ψ is ≥ 0; NaN: nothing is proven
+        bound = answer.lower_bound if answer.lower_bound > 0 else 0.0
         at_most(f"the proven minimum of {name} is at most the tree's value", bound, value, slack)
         best = value
         if answer.tree is not None:
@@ -251,23 +389,43 @@ def certified(
             best = min(best, own)
         elif optimal:
             best = min(best, answer.value)
-        at_most(f"the proven minimum of {name} is at most the value of the solver's own tree", bound, best, slack)
+        at_most(
+            f"the proven minimum of {name} is at most the value of the solver's own tree",
+            bound,
+            best,
+            slack,
+        )
         for claimed in (answer.lower_bound, answer.value) if optimal else ():
             equal(f"the minimum of {name}, said to be optimal", claimed, best, slack)
         if factor := promised.get(name):
-            at_most(f"the tree's {name} is at most {factor:g} times the minimum, as the criterion promises", value, factor * best, slack)
-        found[name] = Certified(value, best if optimal else min(bound, best), best, factor)  # equal up to rounding where optimal
+            at_most(
+                f"the tree's {name} is at most {factor:g} times the minimum, as the "
+                "criterion promises",
+                value,
+                factor * best,
+                slack,
+            )
+        # equal up to rounding where optimal
+        found[name] = Certified(value, best if optimal else min(bound, best), best, factor)
     for each in complexities:
         name, one = each.name, found[each.name]
         best = min(one.best_known, *(value_of(each, other) for other in trees))
-        at_most(f"the proven minimum of {name} is at most the value of a tree found for another", one.lower_bound, best, slack)
-        low = best if one.lower_bound >= best * (1.0 - slack) else one.lower_bound  # equal up to rounding
+        at_most(
+            f"the proven minimum of {name} is at most the value of a tree found for another",
+            one.lower_bound,
+            best,
+            slack,
+        )
+        # equal up to rounding
+        low = best if one.lower_bound >= best * (1.0 - slack) else one.lower_bound
         found[name] = attrs.evolve(one, lower_bound=min(low, best), best_known=best)
     return found
 
 
 def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
-    """Check a solver's tree as a run's tree is checked, and that it obeys the leaf rule.  Raises VerificationError."""
+    """Check a solver's tree as a run's tree is checked, and that it obeys the leaf rule.  Raises
+    VerificationError.
+    """
     verify.check_tree(tree, problem.objects, problem.objects.table)
     verify.check_prices(tree, problem.objects, problem.prices)
     if complaint := breaks_rule(tree, problem, rule):
@@ -275,9 +433,13 @@ def check_tree(tree: Tree, problem: Problem, rule: LeafRule) -> None:
 
 
 def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
-    """Which node of a tree is no leaf, or no inner node, as rule and limits have it; "" where all are."""
+    """Which node of a tree is no leaf, or no inner node, as rule and limits have it; "" where
+    all are.
+    """
     objects, limits, depth = problem.objects, problem.parts.limits(), tree.depth_of
-    deepest, leaves = (math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves))
+    deepest, leaves = (
+        math.inf if most is None else most for most in (limits.max_depth, limits.max_leaves)
+    )
     if complaint := beyond(tree, limits):
         return complaint
     at = np.full(objects.n_objects, -1, np.int64)
@@ -286,15 +448,27 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     there = summed(np.bincount(at[at >= 0], minlength=tree.n_nodes), tree)
     for node in range(tree.n_nodes):
         weights, mass, count = tree.weights[node], float(tree.mass[node]), int(tree.counts[node])
-        mixed = float(impurity.value(weights)) if rule.delta is not None and impurity is not None else math.nan
-        leaf = np.count_nonzero(weights) == 1 or rule.holds(mass, total, count, mixed, int(there[node]))
+        mixed = (
+            float(impurity.value(weights))
+            if rule.delta is not None and impurity is not None
+            else math.nan
+        )
+        leaf = np.count_nonzero(weights) == 1 or rule.holds(
+            mass, total, count, mixed, int(there[node])
+        )
         if tree.test[node] != LEAF:
             if leaf:
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
-        elif not leaf and depth[node] < deepest and limits.max_cost is None:  # what is left may pay for none
-            column = _divides(objects, np.flatnonzero(at == node), limits.min_leaf, leaves - tree.n_leaves + 1)
+        elif not leaf and depth[node] < deepest and limits.max_cost is None:
+            # what is left may pay for none
+            column = _divides(
+                objects, np.flatnonzero(at == node), limits.min_leaf, leaves - tree.n_leaves + 1
+            )
             if column:
-                return f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its {count} rows)"
+                return (
+                    f"leaf {node} is no leaf by the leaf rule (column {column!r} divides its "
+                    f"{count} rows)"
+                )
     return ""
 
 
@@ -311,8 +485,15 @@ def _divides(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> 
         if not feature.n_tests or len(rows_of_bin) < 2:
             continue
         first = rows_of_bin.cumsum()[:-1] if feature.family is Family.thresholds else rows_of_bin
-        smallest = rows_of_bin.min() if feature.family is Family.multiway else np.minimum(first, rows_of_bin.sum() - first).max()
-        if smallest >= min_leaf and (len(rows_of_bin) if feature.family is Family.multiway else 2) <= most:
+        smallest = (
+            rows_of_bin.min()
+            if feature.family is Family.multiway
+            else np.minimum(first, rows_of_bin.sum() - first).max()
+        )
+        if (
+            smallest >= min_leaf
+            and (len(rows_of_bin) if feature.family is Family.multiway else 2) <= most
+        ):
             return feature.column
     return ""
 
@@ -327,11 +508,23 @@ def _promised(problem: Problem) -> Mapping[str, float]:
 
 
 def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:
-    """What the solver says of what it has proven, and sentences about what has no ratio and what is only bounded."""
-    notes = list(dict.fromkeys(f"certify: {note}" for answer in answers if answer.status is Status.optimal for note in answer.notes))
+    """What the solver says of what it has proven, and sentences about what has no ratio and what
+    is only bounded.
+    """
+    notes = list(
+        dict.fromkeys(
+            f"certify: {note}"
+            for answer in answers
+            if answer.status is Status.optimal
+            for note in answer.notes
+        )
+    )
     zero = [name for name, found in bounds.items() if found.ratio_is == "undefined"]
     if zero:
-        notes.append(f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there the ratio is undefined")
+        notes.append(
+            f"certify: the minimum of {', '.join(zero)} is 0 (one leaf is enough), so there "
+            "the ratio is undefined"
+        )
     open_ = [name for name, found in bounds.items() if not found.proven]
     if open_:
         notes.append(OPEN.format("" if len(open_) == len(bounds) else f" of {', '.join(open_)}"))

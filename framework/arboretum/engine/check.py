@@ -1,5 +1,6 @@
-"""What is refused before any work: impossible combinations, by name; and, when it is registered, a class without the methods its
-kind asks for, in the form the framework calls them."""
+"""What is refused before any work: impossible combinations, by name; and, when it is registered, a
+class without the methods its kind asks for, in the form the framework calls them.
+"""
 
 import inspect
 from collections.abc import Iterator
@@ -25,8 +26,12 @@ def capabilities_of(component: Any) -> frozenset[Capability]:
 
 
 def tasks_of(component: Any) -> list[Task]:
-    """The kinds of target that a component handles; classification where it says nothing of them."""
-    return [task for task in Task if Capability(task.value) in capabilities_of(component)] or [Task.classification]
+    """The kinds of target that a component handles; classification where it says nothing of
+    them.
+    """
+    return [task for task in Task if Capability(task.value) in capabilities_of(component)] or [
+        Task.classification
+    ]
 
 
 def label(component: Any) -> str:
@@ -35,51 +40,101 @@ def label(component: Any) -> str:
 
 
 def returned(value: Any, wanted: type, component: Any, method: str) -> Any:
-    """What a method of a component returned; raises ContractError, naming both, when it is of another type."""
+    """What a method of a component returned; raises ContractError, naming both, when it is of
+    another type.
+    """
     if isinstance(value, wanted):
         return value
     hint = " (is a 'return' missing?)" if value is None else ""
-    raise ContractError(f"{component.kind} {component.name!r}: {method} must return a {wanted.__name__}; got {type(value).__name__}{hint}")
+    raise ContractError(
+        f"{component.kind} {component.name!r}: {method} must return a {wanted.__name__}; got "
+        f"{type(value).__name__}{hint}"
+    )
 
 
 def check_prices(cost: Any, prices: Any, objects: Encoded) -> Prices:
-    """The price list of a run; raises ContractError for none, another number of prices than tests, or one that is no price."""
+    """The price list of a run; raises ContractError for none, another number of prices than
+    tests, or one that is no price.
+    """
     returned(prices, Prices, cost, "price_list")
-    for name, found, n in (("tests", prices.tests, int(objects.test_offset[-1])), ("raw", prices.raw, len(objects.raw_features))):
+    for name, found, n in (
+        ("tests", prices.tests, int(objects.test_offset[-1])),
+        ("raw", prices.raw, len(objects.raw_features)),
+    ):
         found = np.asarray(found)
         wrong = found[~(np.isfinite(found) & (found >= 0))]
         if found.shape != (n,) or len(wrong):
             got = f"{found.dtype}{list(found.shape)}" if found.shape != (n,) else f"{wrong[0]:g}"
-            raise ContractError(f"{label(cost)}: Prices.{name} must hold {n} finite numbers ≥ 0; got {got}")
+            raise ContractError(
+                f"{label(cost)}: Prices.{name} must hold {n} finite numbers ≥ 0; got {got}"
+            )
     if prices.outcomes is not None:
         most, found = np.concatenate([prices.tests, prices.raw]), prices.outcomes
-        if len(found) != len(most) or np.nanmin(found, initial=0.0) < 0 or (np.nanmax(found, axis=1) != most).any():
-            said = "must have a row of numbers ≥ 0 per test, whose largest is its price; use Prices.by_outcome"
+        if (
+            len(found) != len(most)
+            or np.nanmin(found, initial=0.0) < 0
+            or (np.nanmax(found, axis=1) != most).any()
+        ):
+            said = (
+                "must have a row of numbers ≥ 0 per test, whose largest is its price; use "
+                "Prices.by_outcome"
+            )
             raise ContractError(f"{label(cost)}: Prices.outcomes {said}")
     for asked, below in _lists_below(prices, objects):
-        for before, found in ((prices.tests, np.asarray(below.tests)), (prices.raw, np.asarray(below.raw))):
+        for before, found in (
+            (prices.tests, np.asarray(below.tests)),
+            (prices.raw, np.asarray(below.raw)),
+        ):
             if found.shape != before.shape or not (found <= before).all():
-                worst = f"{found.max(initial=0.0):g} after {', '.join(sorted(asked)[:3])} was asked, and {before.max(initial=0.0):g} before"
-                raise ContractError(f"{label(cost)}: a test costs {worst}; no price may rise on the way down: let Prices.after answer the list it began with, or less")
+                worst = (
+                    f"{found.max(initial=0.0):g} after {', '.join(sorted(asked)[:3])} was asked, "
+                    f"and {before.max(initial=0.0):g} before"
+                )
+                raise ContractError(
+                    f"{label(cost)}: a test costs {worst}; no price may rise on the way "
+                    "down: let Prices.after answer the list it began with, or less"
+                )
     return prices
 
 
 def _lists_below(prices: Prices, objects: Encoded) -> Iterator[tuple[frozenset[str], Prices]]:
-    """Where prices depend on the path: the lists below some columns alone, and below all of them."""
-    columns = [*dict.fromkeys(feature.column for feature in (*objects.features, *objects.raw_features))] if prices.after is not None else []
-    for asked in (*map(frozenset, zip(columns[:: max(1, len(columns) // 4)])), *[frozenset(columns)] * bool(columns)):
+    """Where prices depend on the path: the lists below some columns alone, and below all of
+    them.
+    """
+    columns = (
+        [*dict.fromkeys(feature.column for feature in (*objects.features, *objects.raw_features))]
+        if prices.after is not None
+        else []
+    )
+    for asked in (
+        *map(frozenset, zip(columns[:: max(1, len(columns) // 4)])),
+        *[frozenset(columns)] * bool(columns),
+    ):
         yield asked, prices.at(asked)
 
 
 def check_weights(part: Any, objects: Encoded) -> Encoded:
-    """The objects of an encoder, or as an objective weighs them; raises ContractError for weights that are none, or not those of the rows."""
+    """The objects of an encoder, or as an objective weighs them; raises ContractError for
+    weights that are none, or not those of the rows.
+    """
     weight = objects.weight
     if weight.shape != (len(objects.count),) or not (np.isfinite(weight) & (weight > 0)).all():
-        raise ContractError(f"{label(part)}: objects must have a finite weight above 0 each, float64[{len(objects.count)}]; got {weight[:3]}")
+        raise ContractError(
+            f"{label(part)}: objects must have a finite weight above 0 each, "
+            f"float64[{len(objects.count)}]; got {weight[:3]}"
+        )
     rows = objects.table.row_weights()
-    as_one = hasattr(part, "coalesce") and bool((weight == 1.0).all())  # equal rows become one of weight 1
-    if getattr(part, "kind", "") == "encoder" and not as_one and abs(weight.sum() - rows.sum()) > 4 * len(rows) * np.finfo(float).eps * rows.sum():
-        raise ContractError(f"{label(part)}: its objects weigh {weight.sum():g} and their rows {rows.sum():g}; let an object weigh what its rows weigh")
+    # equal rows become one of weight 1
+    as_one = hasattr(part, "coalesce") and bool((weight == 1.0).all())
+    if (
+        getattr(part, "kind", "") == "encoder"
+        and not as_one
+        and abs(weight.sum() - rows.sum()) > 4 * len(rows) * np.finfo(float).eps * rows.sum()
+    ):
+        raise ContractError(
+            f"{label(part)}: its objects weigh {weight.sum():g} and their rows "
+            f"{rows.sum():g}; let an object weigh what its rows weigh"
+        )
     return objects
 
 
@@ -111,31 +166,55 @@ def check_parts(parts: Parts) -> None:
     check_missing(parts)
     if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
         way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
-        raise CapabilityError(f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}")
+        raise CapabilityError(
+            f"{label(parts.method)} asks no predicate: it does not grow by a criterion; {way}"
+        )
     if parts.solver and "solver" not in getattr(parts.method, "needs", ()):
-        raise CapabilityError(f"{label(parts.method)} asks no solver; leave {label(parts.solver)} out, or use method=exact")
+        raise CapabilityError(
+            f"{label(parts.method)} asks no solver; leave {label(parts.solver)} out, or use "
+            "method=exact"
+        )
     if parts.objective is not None and hasattr(parts.solver, "minimises"):
         known, shape = [Shape(shape) for shape in parts.solver.minimises], shape_of(parts.objective)
         if not known:
-            raise CapabilityError(f"{label(parts.solver)} minimises no objective but what it is made for; leave {label(parts.objective)} out")
+            raise CapabilityError(
+                f"{label(parts.solver)} minimises no objective but what it is made for; "
+                f"leave {label(parts.objective)} out"
+            )
         if shape not in known:
-            does = f"{label(parts.solver)} minimises objectives of the shape {' or '.join(each.value for each in known)}"
-            raise CapabilityError(f"{does}, and {label(parts.objective)} is {shape.value if shape else 'of none'}; choose another of the two")
+            does = (
+                f"{label(parts.solver)} minimises objectives of the shape "
+                f"{' or '.join(each.value for each in known)}"
+            )
+            raise CapabilityError(
+                f"{does}, and {label(parts.objective)} is "
+                f"{shape.value if shape else 'of none'}; choose another of the two"
+            )
     if getattr(parts.pruner, "reads_impurity", False):
         _demand(parts, "impurity", label(parts.pruner))
         if getattr(parts.impurity, "scale", "mean") == "total":
-            why = f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass already"
-            raise CapabilityError(f"{label(parts.pruner)} {why}; choose an impurity per object (gini, entropy)")
+            why = (
+                f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass "
+                "already"
+            )
+            raise CapabilityError(
+                f"{label(parts.pruner)} {why}; choose an impurity per object (gini, entropy)"
+            )
 
 
 def check_kernels(component: Any) -> None:
-    """Refuse a kernel that a component makes from its fields and that carries no mark; those of its class are looked at when it is registered."""
+    """Refuse a kernel that a component makes from its fields and that carries no mark; those of
+    its class are looked at when it is registered.
+    """
     for name, (mark, _) in KERNELS.get(getattr(component, "kind", ""), {}).items():
         if isinstance(inspect.getattr_static(type(component), name, None), property):
             made = getattr(component, name)
             if callable(made) and mark_of(made) != mark:
                 called = getattr(made, "__name__", repr(made))
-                raise ContractError(f"{label(component)}: its {name}, {called!r}, carries no mark of a kernel; write @{mark}_kernel above it")
+                raise ContractError(
+                    f"{label(component)}: its {name}, {called!r}, carries no mark of a "
+                    f"kernel; write @{mark}_kernel above it"
+                )
 
 
 def coded_missing(encoder: Any) -> Any:
@@ -145,13 +224,17 @@ def coded_missing(encoder: Any) -> Any:
 
 
 def check_missing(parts: Parts) -> None:
-    """Refuse a choice for missing values that the method does not ask, or that the encoder has made already."""
+    """Refuse a choice for missing values that the method does not ask, or that the encoder has
+    made already.
+    """
     if not parts.by_shares:
         return
     asked = f"missing={parts.missing.name}"
     if (value := coded_missing(parts.encoder)) is not None:
         also = f"encoder.missing={getattr(value, 'name', value)}"
-        raise ConfigError(f"{asked} and {also} both say what a missing value is; choose one of them")
+        raise ConfigError(
+            f"{asked} and {also} both say what a missing value is; choose one of them"
+        )
     if not getattr(parts.method, "asks_missing", False):
         way = "use missing=better_side, or encoder.missing=category (or drop_rows)"
         raise CapabilityError(f"{label(parts.method)} does not ask {asked}; {way}")
@@ -160,17 +243,31 @@ def check_missing(parts: Parts) -> None:
 def _demand(parts: Parts, group: str, who: str) -> None:
     if getattr(parts, group) in (None, ()):
         article = "an" if group[0] in "aeiou" else "a"
-        raise CapabilityError(f"{who} needs {article} {group}; add {group}=NAME (arboretum plugins lists them)")
+        raise CapabilityError(
+            f"{who} needs {article} {group}; add {group}=NAME (arboretum plugins lists them)"
+        )
 
 
 def check_table(parts: Parts, table: Table) -> None:
     """Refuse a component that does not do this kind of target, this many classes, or weights."""
-    for part in (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective, *filter(capabilities_of, (*parts.coverage, parts.pruner, *parts.stopping))):
+    for part in (
+        parts.method,
+        parts.criterion,
+        parts.impurity,
+        parts.solver,
+        parts.objective,
+        *filter(capabilities_of, (*parts.coverage, parts.pruner, *parts.stopping)),
+    ):
         if part is None:
             continue
         if table.task not in (tasks := tasks_of(part)):
             asks = f"the target {table.target.name!r} of {table.name} asks for {table.task.value}"
-            example = "" if part.kind != "impurity" else f" (impurity={'variance' if table.task is Task.regression else 'gini'}, or impurity=auto)"
+            example = (
+                ""
+                if part.kind != "impurity"
+                else f" (impurity={'variance' if table.task is Task.regression else 'gini'}, or "
+                "impurity=auto)"
+            )
             does = f"{label(part)} does {' and '.join(task.value for task in tasks)}"
             raise CapabilityError(f"{does}, but {asks}; choose another {part.kind}{example}")
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
@@ -184,10 +281,21 @@ def check_table(parts: Parts, table: Table) -> None:
 def check_validation(parts: Parts, valid: Table | None) -> None:
     """Refuse a pruner or tuner that judges on validation rows when the split leaves none."""
     for part in (parts.pruner, parts.tuner):
-        if part is not None and getattr(part, "needs_validation", part.kind == "tuner") and valid is None:
-            unset = [f.alias for f in attrs.fields(type(part)) if getattr(part, f.name) is None] if hasattr(part, "choose") else []
+        if (
+            part is not None
+            and getattr(part, "needs_validation", part.kind == "tuner")
+            and valid is None
+        ):
+            unset = (
+                [f.alias for f in attrs.fields(type(part)) if getattr(part, f.name) is None]
+                if hasattr(part, "choose")
+                else []
+            )
             instead = f", or say pruner.{unset[0]}=VALUE" if unset else ""
-            raise CapabilityError(f"{label(part)} needs validation rows, but the split leaves none; use split=holdout{instead}")
+            raise CapabilityError(
+                f"{label(part)} needs validation rows, but the split leaves none; use "
+                f"split=holdout{instead}"
+            )
 
 
 def check_objects(parts: Parts, objects: Encoded) -> None:
@@ -198,19 +306,36 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
         leaves = f"encoder {parts.encoder.name} leaves columns raw"
         raise CapabilityError(f"{label(method)} needs fixed tests, but {leaves}; use encoder=auto")
     if objects.gap and parts.solver is not None:
-        raise CapabilityError(f"{label(parts.solver)} tells all values of raw columns apart, and encoder.gap leaves close ones together; leave it out")
+        raise CapabilityError(
+            f"{label(parts.solver)} tells all values of raw columns apart, and encoder.gap "
+            "leaves close ones together; leave it out"
+        )
     for part in (method, parts.criterion):
-        if part is not None and lacks(part, Capability.multiway) and any(feature.arity > 2 for feature in objects.features):
-            raise CapabilityError(f"{label(part)} handles two-way tests, but the encoder makes multiway ones; use encoder=onehot")
-    if lacks(method, Capability.missing) and any(feature.has_missing for feature in objects.features):
-        raise CapabilityError(f"{label(method)} does not handle missing values; use encoder.missing=category (or drop_rows)")
+        if (
+            part is not None
+            and lacks(part, Capability.multiway)
+            and any(feature.arity > 2 for feature in objects.features)
+        ):
+            raise CapabilityError(
+                f"{label(part)} handles two-way tests, but the encoder makes multiway ones; "
+                "use encoder=onehot"
+            )
+    if lacks(method, Capability.missing) and any(
+        feature.has_missing for feature in objects.features
+    ):
+        raise CapabilityError(
+            f"{label(method)} does not handle missing values; use encoder.missing=category "
+            "(or drop_rows)"
+        )
 
 
 @lru_cache(maxsize=None)
 def broken_contract(kind: str, cls: type) -> str | None:
-    """What is wrong with the methods of a class, as the end of a sentence that names it; None if nothing is.
+    """What is wrong with the methods of a class, as the end of a sentence that names it; None if
+    nothing is.
 
-    Looks at names, forms (method, static method, kernel) and numbers of arguments; what they return is seen when they run.
+    Looks at names, forms (method, static method, kernel) and numbers of arguments; what they return
+    is seen when they run.
     """
     return next(_faults(kind, cls), None)
 
@@ -220,8 +345,13 @@ def _faults(kind: str, cls: type) -> Iterator[str]:
     for name, (mark, signature) in kernels.items():
         if fault := _kernel_fault(cls, name, mark, signature):
             yield fault
-    instead = any(all(_has(cls, name) for name in _methods(other)) for other in INSTEAD.get(kind, ()))
-    for contract, required in ((REQUIRED[kind], not instead), *((p, False) for p in OPTIONAL.get(kind, ()))):
+    instead = any(
+        all(_has(cls, name) for name in _methods(other)) for other in INSTEAD.get(kind, ())
+    )
+    for contract, required in (
+        (REQUIRED[kind], not instead),
+        *((p, False) for p in OPTIONAL.get(kind, ())),
+    ):
         for name, wanted in _methods(contract).items():
             if not _has(cls, name):
                 if required:
@@ -233,29 +363,42 @@ def _faults(kind: str, cls: type) -> Iterator[str]:
     shapes = [shape.value for shape in Shape]
     for one in stated if isinstance(stated, tuple) else (stated,):
         if one not in (*Shape, *shapes):
-            yield f".{'shape' if kind == 'objective' else 'minimises'} holds {one!r}; it must be {' or '.join(map(repr, shapes))}"
+            yield (
+                f".{'shape' if kind == 'objective' else 'minimises'} holds {one!r}; it must be "
+                f"{' or '.join(map(repr, shapes))}"
+            )
     if kind == "impurity" and (scale := getattr(cls, "scale", "mean")) not in ("mean", "total"):
         yield f".scale is {scale!r}; it must be 'mean' or 'total'"
 
 
 def guess_kind(cls: type) -> str | None:
     """The one kind whose required methods a class has."""
-    found = [kind for kind, contract in REQUIRED.items() if all(_has(cls, name) for name in _methods(contract))]
+    found = [
+        kind
+        for kind, contract in REQUIRED.items()
+        if all(_has(cls, name) for name in _methods(contract))
+    ]
     return found[0] if len(found) == 1 else None
 
 
 def _methods(contract: type) -> dict[str, Any]:
-    return {n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")}
+    return {
+        n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")
+    }
 
 
 def _has(cls: type, name: str) -> bool:
     """Whether a class has a method of its own, not the empty one of a protocol it inherits from."""
     found = getattr(cls, name, None)
-    return found is not None and not getattr(found, "__module__", "").startswith("arboretum.interfaces.")
+    return found is not None and not getattr(found, "__module__", "").startswith(
+        "arboretum.interfaces."
+    )
 
 
 def _missing(kind: str, cls: type, name: str, wanted: Any) -> str:
-    near = closest(name, [n for n in vars(cls) if inspect.isfunction(vars(cls)[n]) and not n.startswith("__")])
+    near = closest(
+        name, [n for n in vars(cls) if inspect.isfunction(vars(cls)[n]) and not n.startswith("__")]
+    )
     hint = f" (is {near!r} meant for it?)" if near else ""
     return f" has no method {name!r}{hint}; {_wants(kind, name, wanted)}"
 
@@ -273,13 +416,18 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
     keywords = {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     shorter = kind == "criterion" and name in ("columns", "kernel")
-    if any(_takes(signature, (*first, *form), keywords) for form in ([positional, positional[:-1]] if shorter else [positional])):
+    if any(
+        _takes(signature, (*first, *form), keywords)
+        for form in ([positional, positional[:-1]] if shorter else [positional])
+    ):
         return None
     shown = "(" + ", ".join(str(p).split(":")[0] for p in signature.parameters.values()) + ")"
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
 
 
-def _takes(signature: inspect.Signature, positional: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+def _takes(
+    signature: inspect.Signature, positional: tuple[Any, ...], keywords: dict[str, Any]
+) -> bool:
     try:
         signature.bind(*positional, **keywords)
     except TypeError:
@@ -293,15 +441,27 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
         return None
     stated = inspect.getattr_static(cls, name)
     function = getattr(stated, "__func__", stated)
-    if isinstance(stated, property) or (name == "column" and not callable(function)):  # made from the fields of each instance; a field
+    # made from the fields of each instance; a field
+    if isinstance(stated, property) or (name == "column" and not callable(function)):
         return None
     carried = mark_of(function)
-    if carried is None and mark in ("criterion", "complexity") and MARK not in getattr(stated, "__dict__", {}):
+    if (
+        carried is None
+        and mark in ("criterion", "complexity")
+        and MARK not in getattr(stated, "__dict__", {})
+    ):
         return None  # a NumPy form, an ordinary method
     taken = inspect.signature(getattr(function, "py_func", function))
-    if isinstance(stated, staticmethod) and carried == mark and _takes(taken, (None,) * (signature.count(",") + 1), {}):
+    if (
+        isinstance(stated, staticmethod)
+        and carried == mark
+        and _takes(taken, (None,) * (signature.count(",") + 1), {})
+    ):
         return None
-    return f".{name}{taken} is no kernel as it is called; write @staticmethod, below it @{mark}_kernel, and then {signature}"
+    return (
+        f".{name}{taken} is no kernel as it is called; write @staticmethod, below it "
+        f"@{mark}_kernel, and then {signature}"
+    )
 
 
 def _wants(kind: str, name: str, wanted: Any) -> str:

@@ -12,13 +12,18 @@ FRAMEWORK = "arboretum"  # under which name the framework's code is listed
 
 
 def code_hash(paths: Iterable[str | Path]) -> str:
-    """SHA-256 of the sources below each folder (or of each file): names relative to it, and contents.
+    """SHA-256 of the sources below each folder (or of each file): names relative to it, and
+    contents.
 
     Tests and caches do not count.  About 10 ms for the framework and the first-party plugins.
     """
     digest = hashlib.sha256()
     for path in sorted({Path(p) for p in paths}):
-        files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES)
+        files = (
+            [path]
+            if path.is_file()
+            else sorted(p for p in path.rglob("*") if p.suffix in _SUFFIXES)
+        )
         for file in files:
             inside = file.name if file == path else file.relative_to(path).as_posix()
             if "tests/" in inside or "__pycache__" in inside:
@@ -33,7 +38,9 @@ def framework_folder() -> Path:
 
 
 def versions(owners: Iterable = ()) -> dict[str, str]:
-    """Package → version; "plugin NAME" → distribution and version; "git" → commit of a source checkout, if it is one."""
+    """Package → version; "plugin NAME" → distribution and version; "git" → commit of a source
+    checkout, if it is one.
+    """
     import platform
 
     found = {"python": platform.python_version()}
@@ -53,9 +60,20 @@ def version_of(owner: Any) -> str:
 
 
 def _commit(folder: Path) -> str:
-    """The checkout's commit, "-dirty" appended when tracked files differ; "" outside a checkout or without git."""
+    """The checkout's commit, "-dirty" appended when tracked files differ; "" outside a checkout
+    or without git.
+    """
     try:
-        asked = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+        asked = [
+            "git",
+            "-C",
+            str(folder),
+            "describe",
+            "--always",
+            "--dirty",
+            "--abbrev=40",
+            "--exclude=*",
+        ]
         run = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""

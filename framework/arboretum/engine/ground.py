@@ -1,4 +1,6 @@
-"""What are the tables of a run like?  What its components promise is tried on small tables of that kind."""
+"""What are the tables of a run like?  What its components promise is tried on small tables of
+that kind.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from arboretum.model.table import Task
 class Ground:
     """Equal grounds need no second trial.
 
-    weights, prices : the least and the greatest of an object and of a test, as :func:`rounded`, ascending; one number where they are the same.
+    weights, prices : the least and the greatest of an object and of a test, as :func:`rounded`,
+        ascending; one number where they are the same.
     """
 
     task: Task = Task.classification
@@ -27,7 +30,9 @@ class Ground:
     def of(problem: Problem) -> Ground:
         objects, prices = problem.objects, problem.prices
         listed = [each for each in (prices.tests, prices.raw) if len(each)]
-        return Ground(objects.task, max(2, objects.n_classes), _reach([objects.weight]), _reach(listed))
+        return Ground(
+            objects.task, max(2, objects.n_classes), _reach([objects.weight]), _reach(listed)
+        )
 
     @property
     def numbers(self) -> bool:
@@ -36,7 +41,9 @@ class Ground:
 
 
 def rounded(x: float) -> float:
-    """One and a half times a power of two, or once, at or below x: few numbers stand for all, and sums of them are exact."""
+    """One and a half times a power of two, or once, at or below x: few numbers stand for all,
+    and sums of them are exact.
+    """
     if not 0.0 < x < math.inf:
         return 0.0
     fraction, power = math.frexp(x)
@@ -44,5 +51,7 @@ def rounded(x: float) -> float:
 
 
 def _reach(arrays: list[np.ndarray]) -> tuple[float, ...]:
-    ends = {rounded(float(end)) for array in arrays if len(array) for end in (array.min(), array.max())}
+    ends = {
+        rounded(float(end)) for array in arrays if len(array) for end in (array.min(), array.max())
+    }
     return tuple(sorted(ends)) or (1.0,)

@@ -1,4 +1,6 @@
-"""Signals while a solver works: heard where it looks up from its work, so that a search leaves no half-made tree, and no finished one is lost."""
+"""Signals while a solver works: heard where it looks up from its work, so that a search leaves
+no half-made tree, and no finished one is lost.
+"""
 
 import signal
 import threading
@@ -13,7 +15,9 @@ import attrs
 from arboretum.interfaces.method import Context
 
 PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 2.0
-"""Until a signal interrupts wherever the work stands (a second one does so at once): a search, and what is done to keep what it has found."""
+"""Until a signal interrupts wherever the work stands (a second one does so at once): a search,
+and what is done to keep what it has found.
+"""
 BUSY = 2
 """So many times as long at most, where the machine gives the process less than these seconds."""
 HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -23,8 +27,9 @@ HEARD = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if ha
 class Held:
     """Signals that are held back.
 
-    ended : what the handler raised of one that came when nobody looked up any more.   found : whether the search is over.   kept : whether
-    what it found is being written down, which no first signal breaks off.
+    ended : what the handler raised of one that came when nobody looked up any more.
+    found : whether the search is over.
+    kept : whether what it found is being written down, which no first signal breaks off.
     """
 
     before: dict[int, Any] = attrs.field(factory=dict)
@@ -42,7 +47,9 @@ class Held:
         self._begin()
 
     def search_over(self) -> None:
-        """What comes now is done to keep what was found, and what waits has the patience with that."""
+        """What comes now is done to keep what was found, and what waits has the patience with
+        that.
+        """
         self.found = True
         self._begin()
 
@@ -55,10 +62,17 @@ class Held:
         """Have patience from now on with the signal that waits, if one does."""
         self.timer.cancel()
         if self.waiting and not self.kept:
-            self._wait(self.waiting[0][0], FOUND_SECONDS if self.found else PATIENCE_SECONDS, time.process_time(), BUSY)
+            self._wait(
+                self.waiting[0][0],
+                FOUND_SECONDS if self.found else PATIENCE_SECONDS,
+                time.process_time(),
+                BUSY,
+            )
 
     def _wait(self, number: int, patience: float, since: float, turns: int) -> None:
-        """Send the signal again after so many seconds, which a busy machine lengthens: as long as the process has not had them, some turns more."""
+        """Send the signal again after so many seconds, which a busy machine lengthens: as long
+        as the process has not had them, some turns more.
+        """
 
         def act() -> None:
             if time.process_time() - since < patience and turns > 1:
@@ -71,7 +85,9 @@ class Held:
         self.timer.start()
 
     def look(self) -> None:
-        """Let the handler that was there before act on what has come (Ctrl-C: raise KeyboardInterrupt)."""
+        """Let the handler that was there before act on what has come (Ctrl-C: raise
+        KeyboardInterrupt).
+        """
         while self.waiting:
             number, frame = self.waiting.pop()
             self.timer.cancel()
@@ -89,17 +105,23 @@ class Held:
 
 @contextmanager
 def held(wanted: bool) -> Iterator[Held]:
-    """Hold signals back inside the block, in the main thread.   wanted : False leaves them as they are."""
+    """Hold signals back inside the block, in the main thread.
+
+    wanted : False leaves them as they are.
+    """
     found = Held()
     if wanted and threading.current_thread() is threading.main_thread():
-        found.before = {number: handler for number in HEARD if callable(handler := signal.getsignal(number))}
+        found.before = {
+            number: handler for number in HEARD if callable(handler := signal.getsignal(number))
+        }
     for number in found.before:
         signal.signal(number, found.note)
     try:
         yield found
     finally:
         for number, handler in found.before.items():
-            if signal.getsignal(number) == found.note:  # else the handler has put others in their place: the command is ending
+            # else the handler has put others in their place: the command is ending
+            if signal.getsignal(number) == found.note:
                 signal.signal(number, handler)
     try:
         found.look()

@@ -1,4 +1,6 @@
-"""Trees over fixed tests, laid out level by level: thousands of leaves take as many array operations as the tree is deep."""
+"""Trees over fixed tests, laid out level by level: thousands of leaves take as many array
+operations as the tree is deep.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,13 @@ from arboretum.model.tree import Tree
 class Coded(Protocol):
     """A solver's own table, of the objects or of those that it merged.
 
-    codes : unsigned[features, n].   family, first_test : int64[features], as in :mod:`arboretum.kernels.solving.rows`.
-    label : int[n].   weight : float64[n].   count : int64[n], rows that each stands for.
-    objects : the training objects.   impurity : component, or None.
+    codes : unsigned[features, n].
+    family, first_test : int64[features], as in :mod:`arboretum.kernels.solving.rows`.
+    label : int[n].
+    weight : float64[n].
+    count : int64[n], rows that each stands for.
+    objects : the training objects.
+    impurity : component, or None.
     """
 
     objects: Encoded
@@ -36,8 +42,10 @@ class Coded(Protocol):
 class Level:
     """Sets of rows, none of them empty.
 
-    rows : int64, of one set after the other, each ascending.   start : int64[sets], where each begins.
-    parent : int64[sets], its place in the level above.   outcome : int64[sets], of the test there; children of one parent ascend in it.
+    rows : int64, of one set after the other, each ascending.
+    start : int64[sets], where each begins.
+    parent : int64[sets], its place in the level above.
+    outcome : int64[sets], of the test there; children of one parent ascend in it.
     """
 
     table: Coded
@@ -72,7 +80,9 @@ class Level:
         return np.minimum.reduceat(label, self.start) == np.maximum.reduceat(label, self.start)
 
     def by_class(self, values: np.ndarray) -> np.ndarray:
-        """float64[sets, classes]: sums of float64 or int64[n]; whole numbers stay whole below 2^53."""
+        """float64[sets, classes]: sums of float64 or int64[n]; whole numbers stay whole below
+        2^53.
+        """
         classes = self.table.objects.n_classes
         key = self.sets * classes + self.table.label[self.rows]
         return np.bincount(key, values[self.rows], len(self) * classes).reshape(-1, classes)
@@ -87,7 +97,10 @@ class Level:
         return self.rows[self.start[number] : end]
 
     def below(self, test: np.ndarray) -> Level:
-        """The sets that tests make of these; outcomes without rows are left out.   test : int64[sets], −1 at a leaf."""
+        """The sets that tests make of these; outcomes without rows are left out.
+
+        test : int64[sets], −1 at a leaf.
+        """
         from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
 
         table, asks = self.table, (test >= 0)[self.sets]
@@ -95,7 +108,9 @@ class Level:
         f = np.searchsorted(table.first_test, test, side="right") - 1
         family, index = table.family[f][above], (test - table.first_test[f])[above]
         code = table.codes[f[above], rows].astype(np.int64)
-        outcome = np.where(family == MULTIWAY, code, np.where(family == THRESHOLDS, code > index, code != index))
+        outcome = np.where(
+            family == MULTIWAY, code, np.where(family == THRESHOLDS, code > index, code != index)
+        )
         key = above * (int(outcome.max(initial=0)) + 1) + outcome
         order = np.argsort(key, kind="stable")
         start = np.flatnonzero(np.diff(key[order], prepend=-1))
@@ -104,11 +119,17 @@ class Level:
 
 
 Choose = Callable[[Level, Any], tuple[np.ndarray, Callable[[Level], Any]]]
-"""(sets, what is handed down to them) → (int64[sets], the test of each, −1 for a leaf; what to hand down to the sets below)."""
+"""(sets, what is handed down to them) → (int64[sets], the test of each, −1 for a leaf; what to
+hand down to the sets below).
+"""
 
 
 def laid_out(table: Coded, price: np.ndarray, token: Any, choose: Choose) -> Tree:
-    """Ask for the tests of every level, from the root down, and freeze the tree.   price : float64[tests].   token : of the root."""
+    """Ask for the tests of every level, from the root down, and freeze the tree.
+
+    price : float64[tests].
+    token : of the root.
+    """
     from arboretum.engine.search.assemble import Grown, Subtree, to_tree
     from arboretum.engine.search.statistics import Statistics
 
@@ -120,7 +141,9 @@ def laid_out(table: Coded, price: np.ndarray, token: Any, choose: Choose) -> Tre
         level = level.below(test)
         token = hand_down(level)
     sizes = np.cumsum([0, *map(len, levels)])
-    parent = np.concatenate([each.parent + above for each, above in zip(levels, [0, *sizes[:-2]], strict=True)])
+    parent = np.concatenate(
+        [each.parent + above for each, above in zip(levels, [0, *sizes[:-2]], strict=True)]
+    )
     test, weights = np.concatenate(tests), np.concatenate([each.weights for each in levels])
     unknown = np.full(len(test), math.nan)
     tree = Subtree(

@@ -1,4 +1,6 @@
-"""What verification says where something does not come out; and whether the data was changed while components worked on it."""
+"""What verification says where something does not come out; and whether the data was changed
+while components worked on it.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,20 @@ def fail(rule: str, recomputed: Any = None) -> NoReturn:
     raise VerificationError(f"verification failed: {rule}{found}; please report this run's record")
 
 
-def at_every_node(rule: str, holds: np.ndarray, reported: np.ndarray, own: np.ndarray | None = None) -> None:
-    """Fail for the first node where it does not hold.   holds : bool[n_nodes].   reported, own : [n_nodes, …]."""
+def at_every_node(
+    rule: str, holds: np.ndarray, reported: np.ndarray, own: np.ndarray | None = None
+) -> None:
+    """Fail for the first node where it does not hold.
+
+    holds : bool[n_nodes].
+    reported, own : [n_nodes, …].
+    """
     if not holds.all():
         node = int(np.argmin(holds))
-        fail(f"node {node}: {rule}: reported {reported[node].tolist()}", None if own is None else own[node].tolist())
+        fail(
+            f"node {node}: {rule}: reported {reported[node].tolist()}",
+            None if own is None else own[node].tolist(),
+        )
 
 
 def equal(what: str, reported: float, own: float, slack: float) -> None:
@@ -43,9 +54,10 @@ def at_most(rule: str, low: float, high: float, slack: float) -> None:
 class Seal:
     """Checksums of all that components may read, taken before and compared after.
 
-    Arrays are handed out read-only, but whoever holds one can switch its flag back, and encoders keep arrays of their own.  A copy
-    would double the memory; a CRC-32 of 1 GB takes less than a second, and misses a change once in 2³² times.
-    ``sums[i]`` are those of ``values[i]``, name of an array → number.
+    Arrays are handed out read-only, but whoever holds one can switch its flag back, and encoders
+    keep arrays of their own.  A copy would double the memory; a CRC-32 of 1 GB takes less than a
+    second, and misses a change once in 2³² times. ``sums[i]`` are those of ``values[i]``, name of
+    an array → number.
     """
 
     values: tuple[Any, ...] = ()
@@ -56,13 +68,21 @@ class Seal:
         return Seal((*self.values, *values), (*self.sums, *map(_sums, values)))
 
     def check(self, who: str) -> None:
-        """Raise VerificationError unless everything is as it was sealed.   who : had it in the meantime."""
+        """Raise VerificationError unless everything is as it was sealed.
+
+        who : had it in the meantime.
+        """
         for value, sums in zip(self.values, self.sums, strict=True):
             now = _sums(value)
             changed = [name for name in sums if now.get(name) != sums[name]]
             if changed:
-                what = f"{', '.join(changed[:3])} changed while {who} had them, so its result is not that of the data loaded"
-                raise VerificationError(f"verification failed: {what}; a component must copy what it changes")
+                what = (
+                    f"{', '.join(changed[:3])} changed while {who} had them, so its result is "
+                    "not that of the data loaded"
+                )
+                raise VerificationError(
+                    f"verification failed: {what}; a component must copy what it changes"
+                )
 
 
 def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
@@ -72,7 +92,12 @@ def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
         arrays |= {"row weights": value.weights, "groups": value.groups}
     else:
         room = "objects" if isinstance(value, Encoded) else "prices"
-        arrays = {f"{room}.{field.name}": getattr(value, field.name) for field in attrs.fields(type(value))}
+        arrays = {
+            f"{room}.{field.name}": getattr(value, field.name)
+            for field in attrs.fields(type(value))
+        }
     # in the order of memory, so that nothing is copied
     kept = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
-    return {name: zlib.crc32(np.ravel(array, order="K").view(np.uint8)) for name, array in kept.items()}
+    return {
+        name: zlib.crc32(np.ravel(array, order="K").view(np.uint8)) for name, array in kept.items()
+    }

@@ -1,6 +1,8 @@
-"""Is an objective of the shape that it states?  Tried on a few of the run's own objects, by trees of its own tests.
+"""Is an objective of the shape that it states?  Tried on a few of the run's own objects, by trees
+of its own tests.
 
-A solver that knows the shape bounds and recurses by it; verification recomputes the value of the tree it found, and of no other.
+A solver that knows the shape bounds and recurses by it; verification recomputes the value of the
+tree it found, and of no other.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ CLOSE = 1e-9  # relative: a value is a sum of a few dozen products
 
 @attrs.frozen
 class Few:
-    """A few of a run's objects, by which its objective is tried; equal where another trial would say the same."""
+    """A few of a run's objects, by which its objective is tried; equal where another trial would
+    say the same.
+    """
 
     objective: Any
     ground: Ground
@@ -38,11 +42,17 @@ class Few:
     def of(problem: Problem) -> Few:
         n = problem.objects.n_objects
         rows = np.unique(np.linspace(0, n - 1, min(n, OBJECTS)).astype(np.int64))
-        return Few(problem.parts.objective, Ground.of(problem), attrs.evolve(problem, objects=problem.objects.take(rows), valid=None))
+        return Few(
+            problem.parts.objective,
+            Ground.of(problem),
+            attrs.evolve(problem, objects=problem.objects.take(rows), valid=None),
+        )
 
 
 def broken_objective(few: Few) -> str:
-    """How an objective breaks what it states, and the way out, as the end of a sentence that names it; "" where these trees do not show it."""
+    """How an objective breaks what it states, and the way out, as the end of a sentence that
+    names it; "" where these trees do not show it.
+    """
     objective, small = few.objective, few.problem
     if shape_of(objective) not in (Shape.additive, Shape.deviation):
         return ""
@@ -56,10 +66,18 @@ def broken_objective(few: Few) -> str:
     except ArboretumError:  # so few objects have no such value: both classes, a group
         return ""
     both, one, other, none = found
-    if all(map(math.isfinite, found)) and abs(both + none - one - other) > CLOSE * sum(map(abs, found)):
-        said = f"a division of either side of {trees[3].rule(0).describe()!r} changes it by {one - none:.9g} and {other - none:.9g}"
+    if all(map(math.isfinite, found)) and abs(both + none - one - other) > CLOSE * sum(
+        map(abs, found)
+    ):
+        said = (
+            f"a division of either side of {trees[3].rule(0).describe()!r} changes it by "
+            f"{one - none:.9g} and {other - none:.9g}"
+        )
         way = "let it be a sum over the leaves and nodes, or state another shape"
-        return f"states the shape {shape_of(objective).value}, but of {small.objects.n_objects} of the run's objects {said}, and both by {both - none:.9g}; {way}"
+        return (
+            f"states the shape {shape_of(objective).value}, but of {small.objects.n_objects} of "
+            f"the run's objects {said}, and both by {both - none:.9g}; {way}"
+        )
     return relabelled
 
 
@@ -67,26 +85,53 @@ def _relabelled(objective: Any, tree: Tree, problem: Problem) -> str:
     """A leaf with another label costs as much more as ``label_costs`` says."""
     if shape_of(objective) is not Shape.additive or not hasattr(objective, "label_costs"):
         return ""
-    costs, before = np.asarray(objective.label_costs(tree.weights, problem)), float(objective.value(tree, problem))
-    for node, label in itertools.product(np.flatnonzero(tree.is_leaf).tolist(), range(costs.shape[1])):
-        other = attrs.evolve(tree, label=np.where(np.arange(tree.n_nodes) == node, label, tree.label))
-        more, own = float(objective.value(other, problem)) - before, float(costs[node, label] - costs[node, tree.label[node]])
-        if math.isfinite(more) and abs(more - own) > CLOSE * max(1.0, abs(before), np.abs(costs).max()):
+    costs, before = (
+        np.asarray(objective.label_costs(tree.weights, problem)),
+        float(objective.value(tree, problem)),
+    )
+    for node, label in itertools.product(
+        np.flatnonzero(tree.is_leaf).tolist(), range(costs.shape[1])
+    ):
+        other = attrs.evolve(
+            tree, label=np.where(np.arange(tree.n_nodes) == node, label, tree.label)
+        )
+        more, own = (
+            float(objective.value(other, problem)) - before,
+            float(costs[node, label] - costs[node, tree.label[node]]),
+        )
+        if math.isfinite(more) and abs(more - own) > CLOSE * max(
+            1.0, abs(before), np.abs(costs).max()
+        ):
             told = f"a leaf of the weights ({', '.join(f'{w:g}' for w in tree.weights[node])})"
-            says = f"{told} with label {label} instead of {tree.label[node]} changes its value by {more:.9g}, and label_costs by {own:.9g}"
-            return f"states the shape additive, but {says}; let value add up label_costs, or leave them out"
+            says = (
+                f"{told} with label {label} instead of {tree.label[node]} changes its value by "
+                f"{more:.9g}, and label_costs by {own:.9g}"
+            )
+            return (
+                f"states the shape additive, but {says}; let value add up label_costs, or leave "
+                "them out"
+            )
     return ""
 
 
 def four_trees(problem: Problem) -> list[Tree] | None:
-    """A test whose both sides are divided again, the first, the other, and none; None where so few objects have no such tests."""
+    """A test whose both sides are divided again, the first, the other, and none; None where so
+    few objects have no such tests.
+    """
     objects = problem.objects
     everyone = np.arange(objects.n_objects)
     answers = [(rule, rule.outcomes(objects.table, everyone)) for rule in _tests(problem)]
-    answers = [(rule, goes) for rule, goes in answers if rule.arity == 2 and (goes >= 0).all() and 0 < goes.sum() < len(goes)]
+    answers = [
+        (rule, goes)
+        for rule, goes in answers
+        if rule.arity == 2 and (goes >= 0).all() and 0 < goes.sum() < len(goes)
+    ]
     for rule, goes in answers:
         sides = [everyone[goes == k] for k in (0, 1)]
-        below = [next(((r, g) for r, g in answers if 0 < g[side].sum() < len(side)), None) for side in sides]
+        below = [
+            next(((r, g) for r, g in answers if 0 < g[side].sum() < len(side)), None)
+            for side in sides
+        ]
         if None not in below:
             ways = [(below[0], below[1]), (below[0], None), (None, below[1]), (None, None)]
             return [_planted((rule, goes), way, problem) for way in ways]
@@ -101,12 +146,16 @@ def _tests(problem: Problem) -> list[TestRule]:
         found.append(objects.rule(test))
     for feature, column in zip(objects.raw_features[:TESTS], objects.raw.T, strict=False):
         values = np.unique(column[~np.isnan(column)]).astype(np.float64)
-        found += [feature.rule(float(values[k : k + 2].mean())) for k in range(0, len(values) - 1, 2)]
+        found += [
+            feature.rule(float(values[k : k + 2].mean())) for k in range(0, len(values) - 1, 2)
+        ]
     return found
 
 
 def _planted(top: tuple[TestRule, np.ndarray], below: tuple[Any, Any], problem: Problem) -> Tree:
-    """The tree that asks ``top`` and then, on either side, a test or none; free of charge, as the dearest path is no sum."""
+    """The tree that asks ``top`` and then, on either side, a test or none; free of charge, as
+    the dearest path is no sum.
+    """
     objects, statistics = problem.objects, Statistics.of(problem.objects)
 
     def node(rows: np.ndarray, asked: Any, deeper: tuple[Any, ...] = (None, None)) -> Grown:
@@ -115,11 +164,15 @@ def _planted(top: tuple[TestRule, np.ndarray], below: tuple[Any, Any], problem: 
         grown = Grown(weights, int(counts.sum()), mean, math.nan)
         if asked is not None:
             grown.rule = asked[0]
-            grown.children = [node(rows[asked[1][rows] == k], each) for k, each in enumerate(deeper)]
+            grown.children = [
+                node(rows[asked[1][rows] == k], each) for k, each in enumerate(deeper)
+            ]
         return grown
 
     tree = to_tree(node(np.arange(objects.n_objects), top, below), objects, statistics)
     objective = problem.parts.objective
     if statistics.moments or not hasattr(objective, "label_costs"):
         return tree
-    return attrs.evolve(tree, label=np.asarray(objective.label_costs(tree.weights, problem)).argmin(axis=1))
+    return attrs.evolve(
+        tree, label=np.asarray(objective.label_costs(tree.weights, problem)).argmin(axis=1)
+    )

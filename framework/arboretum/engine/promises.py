@@ -1,9 +1,10 @@
 """What the components of a run declare besides their contract is tried before it is believed.
 
-A declaration opens a faster way (a leaf rule, a closed form, the rule of a kernel) or a claim (an admissible impurity, an additive objective).
-Each is tried on small tables of the run's own kind: its classes, weights and prices.  A lie ends the run, with the smallest table that shows it.
-What was tried once in a process is not tried again.  Kernels are replayed, and bounds by corners tried, where they are compiled
-(:mod:`arboretum.engine.search.kernel_check`).
+A declaration opens a faster way (a leaf rule, a closed form, the rule of a kernel) or a claim (an
+admissible impurity, an additive objective). Each is tried on small tables of the run's own kind:
+its classes, weights and prices.  A lie ends the run, with the smallest table that shows it. What
+was tried once in a process is not tried again.  Kernels are replayed, and bounds by corners tried,
+where they are compiled (:mod:`arboretum.engine.search.kernel_check`).
 
 A trial refutes; that it finds nothing is evidence, not proof.
 """
@@ -18,8 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.engine.axioms import ADMISSIBLE, CONCAVE, NON_NEGATIVE, SCALE_FREE, ZERO, refuted, vectors
-from arboretum.engine.axioms_of_coverages import NEAR, all_sets, broken_by, counterexample, objects_of, values
+from arboretum.engine.axioms import (
+    ADMISSIBLE,
+    CONCAVE,
+    NON_NEGATIVE,
+    SCALE_FREE,
+    ZERO,
+    refuted,
+    vectors,
+)
+from arboretum.engine.axioms_of_coverages import (
+    NEAR,
+    all_sets,
+    broken_by,
+    counterexample,
+    objects_of,
+    values,
+)
 from arboretum.engine.check import capabilities_of, label, lacks
 from arboretum.engine.ground import Ground
 from arboretum.engine.objective_check import Few, broken_objective
@@ -31,16 +47,34 @@ from arboretum.interfaces.missing import BETTER_SIDE, SHARED
 from arboretum.model.encoded import Node, Tables
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
-CLOSE = 1e-9  # relative: two forms of one formula of a few dozen operations; a lie differs by a part of an object
+# relative: two forms of one formula of a few dozen operations; a lie differs by a part of an object
+CLOSE = 1e-9
 
 
 def check_promises(problem: Problem) -> None:
-    """Raise ContractError naming the component, its promise, the smallest case that breaks it and the way out."""
+    """Raise ContractError naming the component, its promise, the smallest case that breaks it
+    and the way out.
+    """
     parts = problem.parts
-    alone = [part for part in (parts.impurity, *parts.coverage, *parts.stopping, parts.missing, parts.complexity) if _promises(part)]
+    alone = [
+        part
+        for part in (
+            parts.impurity,
+            *parts.coverage,
+            *parts.stopping,
+            parts.missing,
+            parts.complexity,
+        )
+        if _promises(part)
+    ]
     ground = Ground.of(problem) if alone else Ground()
     for part in alone:
-        _raise(part, _cached(_broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None))
+        _raise(
+            part,
+            _cached(
+                _broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None
+            ),
+        )
     if parts.solver is not None and hasattr(parts.objective, "shape"):
         _raise(parts.objective, _cached(_broken_objective, Few.of(problem)))
 
@@ -52,7 +86,8 @@ def check_complexity(complexity: Any, problem: Problem) -> None:
 
 
 def broken_promise(part: Any, ground: Ground, impurity: Any = None) -> str:
-    """How a component breaks a promise, and the way out, as the end of a sentence that names it; "" where no small table shows it.
+    """How a component breaks a promise, and the way out, as the end of a sentence that names it; ""
+    where no small table shows it.
 
     impurity : the run's, for a leaf rule.
     """
@@ -83,25 +118,36 @@ def _raise(part: Any, broken: str) -> None:
         raise ContractError(f"{label(part)} {broken}")
 
 
-# -- impurities and coverages ------------------------------------------------------------------------------------------
+# -- impurities and coverages ----------------------------------------------------------------------
 
 
 def _impurity(impurity: Any, ground: Ground, _: Any) -> Iterator[str]:
-    """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and weights."""
+    """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and
+    weights.
+    """
     declared, name = capabilities_of(impurity), impurity.name
     claims = {"is said to be an impurity": (NON_NEGATIVE, ZERO)}
     if hasattr(impurity, "value"):
-        claims |= {"states scale = 'mean'": (SCALE_FREE,)} if getattr(impurity, "scale", "mean") == "mean" else {}
+        claims |= (
+            {"states scale = 'mean'": (SCALE_FREE,)}
+            if getattr(impurity, "scale", "mean") == "mean"
+            else {}
+        )
         claims |= {"declares concave": (CONCAVE,)} if Capability.concave in declared else {}
         claims |= {"declares admissible": ADMISSIBLE} if Capability.admissible in declared else {}
     for claim, axioms in claims.items():
         if found := refuted(impurity, axioms, ground.n_classes, ground.task, ground.weights):
-            yield f"{claim}, but is {found}; mend value, or leave that out (arboretum lint impurity.{name} tries more)"
+            yield (
+                f"{claim}, but is {found}; mend value, or leave that out (arboretum lint "
+                f"impurity.{name} tries more)"
+            )
     if getattr(impurity, "whole", False) and not ground.numbers:
         sets = vectors(min(ground.n_classes, 4), 6)
         sets = np.pad(sets, [(0, 0), (0, ground.n_classes - sets.shape[1])])
         value = np.asarray(impurity.value(sets))
-        for i in np.flatnonzero(np.abs(value - np.rint(value)) > CLOSE * np.maximum(1.0, np.abs(value)))[:1]:
+        for i in np.flatnonzero(
+            np.abs(value - np.rint(value)) > CLOSE * np.maximum(1.0, np.abs(value))
+        )[:1]:
             yield f"states whole = True, but F{_tuple(sets[i])} = {value[i]:.6g}; leave whole out"
 
 
@@ -116,8 +162,13 @@ def _coverage(coverage: Any, ground: Ground, _: Any) -> Iterator[str]:
             excess = np.where(np.isnan(excess), -np.inf, excess)
             at = np.unravel_index(int(np.argmax(excess > NEAR)), excess.shape)
             if excess[at] > NEAR:
-                told = counterexample(objects, f, int(at[1]), [int(member[at[0]]) for member in members])
-                yield f"is not {name}: {told}; mend covered (arboretum lint coverage.{coverage.name} tries more)"
+                told = counterexample(
+                    objects, f, int(at[1]), [int(member[at[0]]) for member in members]
+                )
+                yield (
+                    f"is not {name}: {told}; mend covered (arboretum lint "
+                    f"coverage.{coverage.name} tries more)"
+                )
         yield from _forms_of_coverage(coverage, objects)
 
 
@@ -127,19 +178,31 @@ def _forms_of_coverage(coverage: Any, objects: Any) -> Iterator[str]:
     sets = [everyone, everyone[1:], everyone[:1], everyone[::-1]]
     wanted = np.concatenate([coverage.covered(objects, rows) for rows in sets])
     bound = coverage.prepare(objects) if hasattr(coverage, "prepare") else coverage
-    told = {"prepare(objects).covered": np.concatenate([bound.covered(objects, rows) for rows in sets])}
+    told = {
+        "prepare(objects).covered": np.concatenate([bound.covered(objects, rows) for rows in sets])
+    }
     start = np.cumsum([0, *map(len, sets)])
     for form, who in (("covered_many", coverage), ("prepare(objects).covered_many", bound)):
         if hasattr(who, "covered_many"):
             told[form] = np.asarray(who.covered_many(objects, np.concatenate(sets), start))
     for form, found in told.items():
         if found.shape != wanted.shape or not (np.abs(found - wanted) <= NEAR).all():
-            k = int(np.argmax(~(np.abs(found - wanted) <= NEAR))) if found.shape == wanted.shape else 0
-            who = f"object {int(np.concatenate(sets)[k])} of {objects.n_objects} of the classes {_tuple(objects.label if objects.label is not None else objects.y)}"
-            yield f"answers {found.ravel()[k]:.6g} by {form} and {wanted[k]:.6g} by covered for {who}; let both answer the same, or leave {form} out"
+            k = (
+                int(np.argmax(~(np.abs(found - wanted) <= NEAR)))
+                if found.shape == wanted.shape
+                else 0
+            )
+            who = (
+                f"object {int(np.concatenate(sets)[k])} of {objects.n_objects} of the classes "
+                f"{_tuple(objects.label if objects.label is not None else objects.y)}"
+            )
+            yield (
+                f"answers {found.ravel()[k]:.6g} by {form} and {wanted[k]:.6g} by covered for "
+                f"{who}; let both answer the same, or leave {form} out"
+            )
 
 
-# -- leaf rules --------------------------------------------------------------------------------------------------------
+# -- leaf rules ------------------------------------------------------------------------------------
 
 
 def _stopping(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
@@ -150,33 +213,75 @@ def _stopping(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
 
 
 def _leaf_rule(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
-    """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever their depth, path or classes."""
+    """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever
+    their depth, path or classes.
+    """
     promised = rule.leaf_rule()
     for node in nodes_around(promised, ground, impurity):
-        wanted = bool(promised.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects))
+        wanted = bool(
+            promised.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects)
+        )
         if (said := bool(rule.is_leaf(node))) != wanted:
-            what = f"a node of {node.count} rows ({node.n_objects} objects) of the weights {_tuple(node.weights)}, {node.mass / node.total_mass:.3g} of all"
-            where = f"at depth {node.depth}" + (f" with coverage {node.coverage:g}" if node.coverage else "")
+            what = (
+                f"a node of {node.count} rows ({node.n_objects} objects) of the weights "
+                f"{_tuple(node.weights)}, {node.mass / node.total_mass:.3g} of all"
+            )
+            where = f"at depth {node.depth}" + (
+                f" with coverage {node.coverage:g}" if node.coverage else ""
+            )
             ways = "a leaf", "no leaf"
             way = "leave leaf_rule out, or let is_leaf answer leaf_rule().holds(…)"
-            yield f"promises by leaf_rule() = {promised} that {what}, {where}, is {ways[not wanted]}, and is_leaf says {ways[not said]}; {way}"
+            yield (
+                f"promises by leaf_rule() = {promised} that {what}, {where}, is "
+                f"{ways[not wanted]}, and is_leaf says {ways[not said]}; {way}"
+            )
 
 
 def nodes_around(rule: Any, ground: Ground, impurity: Any) -> Iterator[Node]:
-    """Nodes of several classes, small ones first: in number, share and impurity below, at and above a rule's levels, at several depths."""
-    sizes = sorted({2, 3, 5, 40, *(max(2, n + d) for n in (rule.min_split, rule.min_objects) if n for d in (-1, 0))})
+    """Nodes of several classes, small ones first: in number, share and impurity below, at and
+    above a rule's levels, at several depths.
+    """
+    sizes = sorted(
+        {
+            2,
+            3,
+            5,
+            40,
+            *(max(2, n + d) for n in (rule.min_split, rule.min_objects) if n for d in (-1, 0)),
+        }
+    )
     ways = [(0, 0.0, 1.0), (1, 0.0, 0.5), (2, 0.5, 0.013), (5, 1.0, 1.0), (50, 0.0, 0.5)]
     ways += [(1, 0.0, min(1.0, rule.theta * by)) for by in (0.99, 1.0, 1.01) if rule.theta]
     for size, weight, even in itertools.product(sizes, ground.weights, (True, False)):
         counts = _counts(size, ground, even)
         weights = weight * (np.array([size, 3.0 * size, 10.0 * size]) if ground.numbers else counts)
         mass = float(weights[0] if ground.numbers else weights.sum())
-        mixed = math.nan if impurity is None else float(impurity.value(weights)) if hasattr(impurity, "value") else 1.0
-        levels = [mixed] if rule.delta is None else [mixed, *(rule.delta * by for by in (0.99, 1.0, 1.01))]
+        mixed = (
+            math.nan
+            if impurity is None
+            else float(impurity.value(weights))
+            if hasattr(impurity, "value")
+            else 1.0
+        )
+        levels = (
+            [mixed]
+            if rule.delta is None
+            else [mixed, *(rule.delta * by for by in (0.99, 1.0, 1.01))]
+        )
         for k, (depth, covered, share) in enumerate(ways):
             if share == rule.theta and share * (mass / share) != mass:  # a matter of the last bit
                 continue
-            yield Node(weights, counts, mass, mass / share, levels[k % len(levels)], depth, covered, size, size if k % 2 else max(2, size - 1))
+            yield Node(
+                weights,
+                counts,
+                mass,
+                mass / share,
+                levels[k % len(levels)],
+                depth,
+                covered,
+                size,
+                size if k % 2 else max(2, size - 1),
+            )
 
 
 def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
@@ -192,45 +297,80 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
 
 
 def _worth(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
-    """The kernel of ``worth`` decides what ``is_leaf_among`` decides, of nodes with one, two and three tests."""
+    """The kernel of ``worth`` decides what ``is_leaf_among`` decides, of nodes with one, two and
+    three tests.
+    """
     from arboretum.engine.search.compiled_criterion import numeric_fields
     from arboretum.engine.search.kernel_check import as_plain_python
     from arboretum.kernels.kernel_decorators import KernelNode
 
     kernel, each = rule.worth()
-    score, params, value = as_plain_python(kernel), numeric_fields(rule), getattr(impurity, "value", None)
+    score, params, value = (
+        as_plain_python(kernel),
+        numeric_fields(rule),
+        getattr(impurity, "value", None),
+    )
     for counts, weight in itertools.product(tables_of(ground.n_classes), ground.weights):
         weights, total = weight * counts, counts[0].sum(axis=0)
-        mass, mixed = float(weight * total.sum()), math.nan if value is None else float(value(weight * total))
+        mass, mixed = (
+            float(weight * total.sum()),
+            math.nan if value is None else float(value(weight * total)),
+        )
         for n in (1, len(counts)):
             of = value or (lambda _: math.nan)
             seen = KernelNode(mass, 2.0 * mass, mixed, 1, 0.0, params, of)
-            best = max(float(score(weights[t], counts[t], 1.0, np.zeros((2, 0)), seen)) for t in range(n))
+            best = max(
+                float(score(weights[t], counts[t], 1.0, np.zeros((2, 0)), seen)) for t in range(n)
+            )
             wanted = best < (n if each else 1.0)
-            node = Node(weight * total, total, mass, 2.0 * mass, mixed, 1, 0.0, int(total.sum()), int(total.sum()))
-            tables = Tables(weights[:n], counts[:n], np.ones(n), np.zeros((n, 2, 0)), np.arange(n), value, getattr(impurity, "scale", "mean"))
+            node = Node(
+                weight * total,
+                total,
+                mass,
+                2.0 * mass,
+                mixed,
+                1,
+                0.0,
+                int(total.sum()),
+                int(total.sum()),
+            )
+            tables = Tables(
+                weights[:n],
+                counts[:n],
+                np.ones(n),
+                np.zeros((n, 2, 0)),
+                np.arange(n),
+                value,
+                getattr(impurity, "scale", "mean"),
+            )
             if (said := bool(rule.is_leaf_among(iter([tables]), node))) != wanted:
                 told = " and ".join(f"{_tuple(one[0])} | {_tuple(one[1])}" for one in weights[:n])
                 is_one = "a leaf", "no leaf"
                 way = "let both decide by one formula, or leave worth out"
-                yield f"makes a node with the tests {told} {is_one[not wanted]} by worth (its best is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
+                yield (
+                    f"makes a node with the tests {told} {is_one[not wanted]} by worth (its best "
+                    f"is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
+                )
 
 
 @lru_cache(maxsize=16)
 def tables_of(n_classes: int) -> list[np.ndarray]:
-    """int64[tests, 2, classes]: the tests of some nodes, each of which divides the same rows, small nodes first."""
+    """int64[tests, 2, classes]: the tests of some nodes, each of which divides the same rows,
+    small nodes first.
+    """
     generator, found = np.random.default_rng(n_classes), []
     for most in (1, 2, 6, 40, 400):
         for _ in range(3):
             total = generator.integers(1, most + 1, n_classes)
             first = generator.integers(0, total + 1, (3, n_classes))
-            first[:, 0] = np.maximum(first[:, 0], 1 - first[:, 1:].sum(axis=1))  # some row has the first outcome …
+            # some row has the first outcome …
+            first[:, 0] = np.maximum(first[:, 0], 1 - first[:, 1:].sum(axis=1))
             first[:, -1] -= first.sum(axis=1) == total.sum()  # … and some the other
             found.append(np.stack([first, total - first], axis=1))
     return found
 
 
-# -- rows without a value ----------------------------------------------------------------------------------------------
+# -- rows without a value --------------------------------------------------------------------------
 
 
 def _missing(missing: Any, _: Ground, __: Any) -> Iterator[str]:
@@ -239,23 +379,44 @@ def _missing(missing: Any, _: Ground, __: Any) -> Iterator[str]:
     if not kernel or hasattr(missing, "surrogates"):  # no kernel grows by it
         return
     if kernel not in (BETTER_SIDE, *SHARED):
-        yield f"states kernel = {kernel!r}, which is none; say one of {', '.join(map(repr, (BETTER_SIDE, *SHARED)))}, or ''"
+        yield (
+            f"states kernel = {kernel!r}, which is none; say one of "
+            f"{', '.join(map(repr, (BETTER_SIDE, *SHARED)))}, or ''"
+        )
         return
     way = f"leave kernel out (growth then asks placements at each node), or do as {kernel!r} does"
     rows_in_tables = kernel not in ("splits", "stops")
-    states = {"counted": rows_in_tables, "discounted": not rows_in_tables, "left_out": kernel == "left_out"}
+    states = {
+        "counted": rows_in_tables,
+        "discounted": not rows_in_tables,
+        "left_out": kernel == "left_out",
+    }
     for field, wanted in states.items():
         if bool(getattr(missing, field, False)) != wanted:
-            yield f"states kernel = {kernel!r} and {field} = {not wanted}, where that kernel is by {field} = {wanted}; {way}"
-    for known in (np.ones(2), np.array([1.0, 2.0]), np.array([3.0, 0.5]), np.array([1.0, 4.0, 4.0]), np.array([0.0, 2.0, 1.0, 5.0, 5.0])):
+            yield (
+                f"states kernel = {kernel!r} and {field} = {not wanted}, where that kernel is by "
+                f"{field} = {wanted}; {way}"
+            )
+    for known in (
+        np.ones(2),
+        np.array([1.0, 2.0]),
+        np.array([3.0, 0.5]),
+        np.array([1.0, 4.0, 4.0]),
+        np.array([0.0, 2.0, 1.0, 5.0, 5.0]),
+    ):
         heaviest, n = (int(known.argmax()),), len(known)
-        wanted = {"splits": (MISSING_SPLITS,), "own_outcome": (n,), "stops": (MISSING_STOPS,)}.get(kernel, heaviest)
+        wanted = {"splits": (MISSING_SPLITS,), "own_outcome": (n,), "stops": (MISSING_STOPS,)}.get(
+            kernel, heaviest
+        )
         wanted = (0, 1) if kernel == BETTER_SIDE and n == 2 else wanted
         if (found := tuple(missing.placements(known.copy()))) != wanted:
-            yield f"places rows without a value into {found} of a test with the known weights {_tuple(known)}, and kernel = {kernel!r} into {wanted}; {way}"
+            yield (
+                f"places rows without a value into {found} of a test with the known weights "
+                f"{_tuple(known)}, and kernel = {kernel!r} into {wanted}; {way}"
+            )
 
 
-# -- complexities ------------------------------------------------------------------------------------------------------
+# -- complexities ----------------------------------------------------------------------------------
 
 
 def _complexity(complexity: Any, ground: Ground, _: Any) -> Iterator[str]:
@@ -265,7 +426,10 @@ def _complexity(complexity: Any, ground: Ground, _: Any) -> Iterator[str]:
         return
     way = "let form() say the same as leaf() and node(…), or leave it out"
     if form.leaf != complexity.leaf():
-        yield f"has the form {form}, by which a leaf costs {form.leaf:g}, and leaf() says {complexity.leaf():g}; {way}"
+        yield (
+            f"has the form {form}, by which a leaf costs {form.leaf:g}, and leaf() says "
+            f"{complexity.leaf():g}; {way}"
+        )
     masses = sorted({2 * ground.weights[0], 3 * ground.weights[-1], 2.0, 7.0})
     prices = sorted({0.0, 1.0, 2.5, *ground.prices})
     branches = ([0.0], [1.0, 0.0], [2.0, 1.0], [1.0, 3.0, 2.0], [5.0] * 4)
@@ -273,16 +437,21 @@ def _complexity(complexity: Any, ground: Ground, _: Any) -> Iterator[str]:
         below = np.array(children)
         told, own = form.node(mass, price, below), float(complexity.node(mass, price, below.copy()))
         if not math.isclose(told, own, rel_tol=CLOSE, abs_tol=CLOSE * mass):
-            yield f"answers F(mass={mass:g}, price={price:g}, {children}) = {told:.9g} in closed form and {own:.9g} by node; {way}"
+            yield (
+                f"answers F(mass={mass:g}, price={price:g}, {children}) = {told:.9g} in closed "
+                f"form and {own:.9g} by node; {way}"
+            )
 
 
 TRIALS: dict[str, Callable[[Any, Ground, Any], Iterator[str]]] = {
-    "impurity": _impurity, "coverage": _coverage, "stopping": _stopping, "missing": _missing, "complexity": _complexity,
-}  # fmt: skip
+    "impurity": _impurity,
+    "coverage": _coverage,
+    "stopping": _stopping,
+    "missing": _missing,
+    "complexity": _complexity,
+}
 """Kind → what is tried of its components alone."""
 
 
 def _tuple(numbers: Any) -> str:
     return f"({', '.join(f'{n:.6g}' for n in np.asarray(numbers).ravel().tolist())})"
-
-

@@ -1,4 +1,5 @@
-"""The run pipeline: load → split → encode → grow or solve (tune) → prune → verify → measure → Record.
+"""The run pipeline: load → split → encode → grow or solve (tune) → prune → verify → measure →
+Record.
 
 Reads data through the dataset component only and writes nothing; observers keep what it returns.
 """
@@ -29,23 +30,32 @@ from arboretum.model.encoded import Encoded
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
 from arboretum.model.table import Table, Task
 
-VOLATILE = frozenset({"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"})
-"""Configuration keys that do not change a finished result, and so are no part of its fingerprint."""
+VOLATILE = frozenset(
+    {"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"}
+)
+"""Configuration keys that do not change a finished result, and so are no part of its
+fingerprint.
+"""
 
 _silent = Context().progress  # of a run nobody watches
 
 CERTIFICATE_MB = 4000
-"""Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks for a quick tree expects the
-proof beside it to fill the machine.  (Memory, not seconds: the same bound on every machine.)"""
+"""Megabytes that a certificate may take where ``budget.memory_mb`` says nothing: nobody who asks
+for a quick tree expects the proof beside it to fill the machine.  (Memory, not seconds: the same
+bound on every machine.)
+"""
 
 
 @attrs.frozen(eq=False)
 class Request:
     """One run.
 
-    certify : put the tree beside the proven minima of ``complexities``, by ``certifier`` (a solver with ``minima``, or None).
-    config : the composed configuration, kept in the record.   versions : of packages and plugins, kept in the record.
-    code : name → content hash of the framework and of each plugin that takes part (see :mod:`arboretum.engine.code`).
+    certify : put the tree beside the proven minima of ``complexities``, by ``certifier`` (a solver
+        with ``minima``, or None).
+    config : the composed configuration, kept in the record.
+    versions : of packages and plugins, kept in the record.
+    code : name → content hash of the framework and of each plugin that takes part (see
+        :mod:`arboretum.engine.code`).
     """
 
     parts: Parts
@@ -86,15 +96,22 @@ class Fit(select.Grown):
 
 @blaming()
 def prepare(request: Request, progress: Progress | None = None) -> Prepared:
-    """Check the parts, load the data, and compute the fingerprint.  Raises CapabilityError, DataError, …"""
+    """Check the parts, load the data, and compute the fingerprint.  Raises CapabilityError,
+    DataError, …
+    """
     progress = progress or _silent
     check.check_parts(request.parts)
     if request.parts.dataset is None:
-        raise DataError("no data set is chosen; add dataset=NAME (arboretum plugins lists them) or dataset=file dataset.path=…")
+        raise DataError(
+            "no data set is chosen; add dataset=NAME (arboretum plugins lists them) or "
+            "dataset=file dataset.path=…"
+        )
     progress(0, None, "loading data")
     timings: dict[str, float] = {}
     with clock(timings, "load"):
-        table = check.returned(request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load")
+        table = check.returned(
+            request.parts.dataset.load(request.seed), Table, request.parts.dataset, "load"
+        )
     check_usable(table)
     check_range(table, Scale.of(table, request.parts))
     check.check_table(request.parts, table)
@@ -107,28 +124,44 @@ def check_usable(table: Table) -> None:
     if table.n_rows == 0:
         raise DataError(f"{table.name} has no rows")
     if not table.columns:
-        raise DataError(f"{table.name} has no usable column besides the target {table.target.name!r}")
+        raise DataError(
+            f"{table.name} has no usable column besides the target {table.target.name!r}"
+        )
 
 
 def one_value(rows: Table) -> tuple[str, ...]:
-    """A note where all rows have one class, or one number: what any tree says is known before it grows."""
+    """A note where all rows have one class, or one number: what any tree says is known before it
+    grows.
+    """
     target = rows.target
     values = target.codes if rows.task is Task.classification else target.values
     if (values != values[0]).any():
         return ()
-    said = f"one class, {target.classes[values[0]]!r}" if rows.task is Task.classification else f"one value, {values[0]:g}"
-    return (f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, and a leaf says it",)
+    said = (
+        f"one class, {target.classes[values[0]]!r}"
+        if rows.task is Task.classification
+        else f"one value, {values[0]:g}"
+    )
+    return (
+        f"the training rows show {said}, of {target.name!r}: there is nothing to tell apart, "
+        "and a leaf says it",
+    )
 
 
 def fingerprint(request: Request, sha256: str) -> str:
     """Content hash of configuration, data and code version: equal fingerprints mean equal results.
 
-    What cannot change a finished result (tracker, folders, goal) is left out; a budget counts only where it is set,
-    because a run that it cut short differs.  Who certifies what counts only where a certificate is asked for.
+    What cannot change a finished result (tracker, folders, goal) is left out; a budget counts only
+    where it is set, because a run that it cut short differs.  Who certifies what counts only where
+    a certificate is asked for.
     """
     config = {key: value for key, value in request.config.items() if key not in VOLATILE}
     spent = {key: value for key, value in attrs.asdict(request.budget).items() if value is not None}
-    proof = [*([request.certifier] if request.certifier else []), *request.complexities] if request.certify else []
+    proof = (
+        [*([request.certifier] if request.certifier else []), *request.complexities]
+        if request.certify
+        else []
+    )
     certificate = [(part.kind, part.name, attrs.asdict(part)) for part in proof]
     parts = [config, request.seed, spent, request.certify, certificate, sha256, dict(request.code)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
@@ -136,7 +169,9 @@ def fingerprint(request: Request, sha256: str) -> str:
 
 @attrs.frozen
 class Later:
-    """What solvers leave to be done once their tree is kept: takes the place of ``Context.after``."""
+    """What solvers leave to be done once their tree is kept: takes the place of
+    ``Context.after``.
+    """
 
     left: list[tuple[Solution, Callable[[], Solution]]] = attrs.field(factory=list)
 
@@ -151,20 +186,31 @@ class Later:
 
 @blaming()
 def run(
-    request: Request, progress: Progress | None = None, prepared: Prepared | None = None, keep: Callable[[Record], None] = lambda record: None
+    request: Request,
+    progress: Progress | None = None,
+    prepared: Prepared | None = None,
+    keep: Callable[[Record], None] = lambda record: None,
 ) -> Record:
     """Execute one run and return its verified record; raises ArboretumError on any failure.
 
-    keep : is handed the record of a search while signals wait, and before what may take long, or fail, after the tree is known: its certificate
-        and its proof.
+    keep : is handed the record of a search while signals wait, and before what may take long, or
+        fail, after the tree is known: its certificate and its proof.
     """
     progress, later = progress or _silent, Later()
     prepared = prepared or prepare(request, progress)
     scale = Scale.of(prepared.table, request.parts)
     table = scale.table(prepared.table)
     with held(request.parts.solver is not None) as signals:
-        how = {"listen": functools.partial(signals.heard_by, after=later), "over": signals.search_over, "scale": scale, "warm": True, "sealed": True}
-        fitted = fit(request.parts, table, request.seed, budget=request.budget, progress=progress, **how)
+        how = {
+            "listen": functools.partial(signals.heard_by, after=later),
+            "over": signals.search_over,
+            "scale": scale,
+            "warm": True,
+            "sealed": True,
+        }
+        fitted = fit(
+            request.parts, table, request.seed, budget=request.budget, progress=progress, **how
+        )
         ended = fitted.solution.interrupted
         if signals.waiting or (ended and ended.args):  # whoever sends a signal does not wait either
             fitted = attrs.evolve(fitted, solution=_alone(fitted.solution))
@@ -177,14 +223,21 @@ def run(
             record, metrics = _verified(request, prepared, table, fitted, progress)
         left = later.of(fitted.solution.tree)
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
-        cut = attrs.evolve(record, fingerprint=_unfinished(prepared), notes=(*record.notes, f"the run was ended before it had its {what}"))
+        cut = attrs.evolve(
+            record,
+            fingerprint=_unfinished(prepared),
+            notes=(*record.notes, f"the run was ended before it had its {what}"),
+        )
         signals.keeping()
         if request.parts.solver is not None or what:
             keep(cut if what else record)
     if (ended := signals.ended) is not None:
-        record, cut = (attrs.evolve(one, solution=_ended(one.solution, ended)) for one in (record, cut))
+        record, cut = (
+            attrs.evolve(one, solution=_ended(one.solution, ended)) for one in (record, cut)
+        )
     stopped = record.solution and record.solution.interrupted
-    if what and (ended is not None or (stopped and stopped.args and request.certify)):  # whoever sends a signal does not wait for a certificate
+    # whoever sends a signal does not wait for a certificate
+    if what and (ended is not None or (stopped and stopped.args and request.certify)):
         return cut
     if request.certify:
         record = _certified(request, fitted, record, metrics, progress)
@@ -195,16 +248,24 @@ def run(
 
 def _ended(solution: Solution, error: KeyboardInterrupt) -> Solution:
     """A solution that says what ended its run."""
-    return attrs.evolve(solution, details={**solution.details, "interrupted": (*error.args, True)[0]})
+    return attrs.evolve(
+        solution, details={**solution.details, "interrupted": (*error.args, True)[0]}
+    )
 
 
 def _alone(solution: Solution) -> Solution:
-    """The solution with its own tree alone, for there is no time to verify more; of a front the points stay."""
+    """The solution with its own tree alone, for there is no time to verify more; of a front the
+    points stay.
+    """
     if solution.front is None and not solution.others:
         return solution
     note = "the other trees are left out: the run was ended before they were verified"
-    front = solution.front and attrs.evolve(solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points])
-    return attrs.evolve(solution, front=front, others=(), finished=False, notes=(*solution.notes, note))
+    front = solution.front and attrs.evolve(
+        solution.front, points=[attrs.evolve(point, tree=None) for point in solution.front.points]
+    )
+    return attrs.evolve(
+        solution, front=front, others=(), finished=False, notes=(*solution.notes, note)
+    )
 
 
 def _unfinished(prepared: Prepared) -> str:
@@ -212,24 +273,54 @@ def _unfinished(prepared: Prepared) -> str:
     return f"unfinished-{prepared.fingerprint}"
 
 
-def _worked(record: Record, prepared: Prepared, found: Solution, work: Callable[[], Solution], keep: Callable[[Record], None]) -> Record:
-    """The record after what a solver had left to do; where that fails it is kept, and says so, before the error is raised."""
+def _worked(
+    record: Record,
+    prepared: Prepared,
+    found: Solution,
+    work: Callable[[], Solution],
+    keep: Callable[[Record], None],
+) -> Record:
+    """The record after what a solver had left to do; where that fails it is kept, and says so,
+    before the error is raised.
+    """
     try:
         done = work()
     except KeyboardInterrupt as error:
-        done = attrs.evolve(_ended(found, error), finished=False, notes=(*found.notes, "no proof is written: it was interrupted"))
+        done = attrs.evolve(
+            _ended(found, error),
+            finished=False,
+            notes=(*found.notes, "no proof is written: it was interrupted"),
+        )
     except ArboretumError as error:
         true = record.verified and not isinstance(error, VerificationError)
-        keep(attrs.evolve(record, verified=true, fingerprint=_unfinished(prepared), notes=(*record.notes, f"no proof is written: {error}")))
+        keep(
+            attrs.evolve(
+                record,
+                verified=true,
+                fingerprint=_unfinished(prepared),
+                notes=(*record.notes, f"no proof is written: {error}"),
+            )
+        )
         error.add_note("the tree is kept, without a proof")
         raise
     solution = attrs.evolve(record.solution, details={**record.solution.details, **done.details})
     fingerprint = record.fingerprint if done.finished else _unfinished(prepared)
-    return attrs.evolve(record, solution=solution, fingerprint=fingerprint, notes=(*record.notes, *done.notes[len(found.notes) :]))
+    return attrs.evolve(
+        record,
+        solution=solution,
+        fingerprint=fingerprint,
+        notes=(*record.notes, *done.notes[len(found.notes) :]),
+    )
 
 
-def _verified(request: Request, prepared: Prepared, table: Table, fitted: Fit, progress: Progress) -> tuple[Record, dict[str, float]]:
-    """The record of a tree that the slow reference has recomputed, and the metrics in the engine's units.   table : in these, too."""
+def _verified(
+    request: Request, prepared: Prepared, table: Table, fitted: Fit, progress: Progress
+) -> tuple[Record, dict[str, float]]:
+    """The record of a tree that the slow reference has recomputed, and the metrics in the engine's
+    units.
+
+    table : in these, too.
+    """
     from arboretum.engine.search.compiled_criterion import notes_of
     from arboretum.engine.verify import verify
 
@@ -237,50 +328,104 @@ def _verified(request: Request, prepared: Prepared, table: Table, fitted: Fit, p
     timings = {"load": prepared.load_seconds, **fitted.timings}
     tree, objects = fitted.solution.tree, fitted.problem.objects
     if tree is None:
-        why = "the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb"
+        why = (
+            "the budget ran out before there was any tree; raise budget.seconds or budget.memory_mb"
+        )
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
     metrics = measure(tree, fitted, table)
     with clock(timings, "verify"):
         checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
-    solution = attrs.evolve(fitted.solution, checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed)
+    solution = attrs.evolve(
+        fitted.solution,
+        checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed,
+    )
     scale, measured = fitted.scale, metrics
     metrics, tree, solution = scale.metrics(metrics), scale.tree(tree), scale.solution(solution)
-    sizes = {"n_rows": table.n_rows, "n_train": fitted.train.n_rows, "n_objects": objects.n_objects, "n_tests": objects.n_tests}
+    sizes = {
+        "n_rows": table.n_rows,
+        "n_train": fitted.train.n_rows,
+        "n_objects": objects.n_objects,
+        "n_tests": objects.n_tests,
+    }
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
     (known, cuts), restricted = objects.cuts, ()
-    if fitted.solution.status is Status.optimal and known < cuts and not hasattr(parts.solver, "tests"):
-        restricted = (f"optimal for a restricted problem: tests know {known} of {cuts} cuts of continuous columns; encoder.numeric=midpoints has all",)
+    if (
+        fitted.solution.status is Status.optimal
+        and known < cuts
+        and not hasattr(parts.solver, "tests")
+    ):
+        restricted = (
+            f"optimal for a restricted problem: tests know {known} of {cuts} cuts of "
+            "continuous columns; encoder.numeric=midpoints has all",
+        )
     record = Record(
-        request.config, request.seed, request.versions,
+        request.config,
+        request.seed,
+        request.versions,
         {"name": table.name, "sha256": prepared.sha256, **sizes, "n_classes": table.n_classes},
-        timings, metrics, solution if proves else None, verified=True, tree=tree,
+        timings,
+        metrics,
+        solution if proves else None,
+        verified=True,
+        tree=tree,
         fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
-        notes=(*table.notes.values(), *one_value(fitted.train), *objects.notes, *solution.notes, *restricted, *notes_of(fitted.problem, tree), *scale.notes()),
-        selections=fitted.selections, code=request.code, checked=checked,
-    )  # fmt: skip
+        notes=(
+            *table.notes.values(),
+            *one_value(fitted.train),
+            *objects.notes,
+            *solution.notes,
+            *restricted,
+            *notes_of(fitted.problem, tree),
+            *scale.notes(),
+        ),
+        selections=fitted.selections,
+        code=request.code,
+        checked=checked,
+    )
     return record, measured
 
 
-def _certified(request: Request, fitted: Fit, record: Record, metrics: Mapping[str, float], progress: Progress) -> Record:
-    """The record with its certificate, and with notes on it; under a clock of its own, with the whole budget again.   metrics : the engine's.
+def _certified(
+    request: Request, fitted: Fit, record: Record, metrics: Mapping[str, float], progress: Progress
+) -> Record:
+    """The record with its certificate, and with notes on it; under a clock of its own, with the
+    whole budget again.
 
-    A certificate that the budget cut short holds what is proven; the tree is the one that the request stands for, so the run
-    is finished all the same.  (More budget makes another fingerprint, so ``skip_finished`` then certifies anew.)
+    metrics : the engine's.
+
+    A certificate that the budget cut short holds what is proven; the tree is the one that the
+    request stands for, so the run is finished all the same.  (More budget makes another
+    fingerprint, so ``skip_finished`` then certifies anew.)
     """
     from arboretum.engine.certificate import certify
 
     timings = dict(record.timings)
-    listener = about(progress, f"certifying with {request.certifier.name}" if request.certifier else "certifying")
+    listener = about(
+        progress, f"certifying with {request.certifier.name}" if request.certifier else "certifying"
+    )
     with clock(timings, "certify", progress):
-        budget = request.budget if request.budget.memory_mb else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
+        budget = (
+            request.budget
+            if request.budget.memory_mb
+            else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
+        )
         with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
-        asked = request.certifier, request.complexities, fitted.solution.tree, fitted.problem, fitted.solution, metrics
+        asked = (
+            request.certifier,
+            request.complexities,
+            fitted.solution.tree,
+            fitted.problem,
+            fitted.solution,
+            metrics,
+        )
         certificate, remarks = certify(*asked, context)
         fitted.seal.check("the certifier")
-    return attrs.evolve(record, certificate=certificate, timings=timings, notes=(*record.notes, *remarks))
+    return attrs.evolve(
+        record, certificate=certificate, timings=timings, notes=(*record.notes, *remarks)
+    )
 
 
 @attrs.frozen(eq=False)
@@ -295,10 +440,20 @@ class Posed:
 
 @blaming()
 def pose(
-    parts: Parts, table: Table, seed: int = 0, *, progress: Progress | None = None, timings: dict[str, float] | None = None,
-    sealed: bool = False, scale: Scale = Scale(),
-) -> Posed:  # fmt: skip
-    """Split and encode: what a method is handed.   timings : takes the seconds of "encode".   sealed, scale : as for :func:`fit`."""
+    parts: Parts,
+    table: Table,
+    seed: int = 0,
+    *,
+    progress: Progress | None = None,
+    timings: dict[str, float] | None = None,
+    sealed: bool = False,
+    scale: Scale = Scale(),
+) -> Posed:
+    """Split and encode: what a method is handed.
+
+    timings : takes the seconds of "encode".
+    sealed, scale : as for :func:`fit`.
+    """
     division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
     if parts.split is not None:
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
@@ -311,9 +466,13 @@ def pose(
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
         objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
-        check.check_weights(parts.encoder, check.returned(objects, Encoded, parts.encoder, "encode"))
+        check.check_weights(
+            parts.encoder, check.returned(objects, Encoded, parts.encoder, "encode")
+        )
         if hasattr(parts.objective, "weigh"):
-            objects = check.check_weights(parts.objective, attrs.evolve(objects, weight=parts.objective.weigh(objects)))
+            objects = check.check_weights(
+                parts.objective, attrs.evolve(objects, weight=parts.objective.weigh(objects))
+            )
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
         prices = scale.prices(prices)
@@ -328,16 +487,27 @@ def pose(
 
 @blaming()
 def fit(
-    parts: Parts, table: Table, seed: int = 0, *, budget: Budget = Budget(),
-    progress: Progress | None = None, warm: bool = False, sealed: bool = False, scale: Scale = Scale(),
-    listen: Callable[[Context], Context] = lambda context: context, over: Callable[[], None] = lambda: None,
-) -> Fit:  # fmt: skip
-    """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk experiments share.
+    parts: Parts,
+    table: Table,
+    seed: int = 0,
+    *,
+    budget: Budget = Budget(),
+    progress: Progress | None = None,
+    warm: bool = False,
+    sealed: bool = False,
+    scale: Scale = Scale(),
+    listen: Callable[[Context], Context] = lambda context: context,
+    over: Callable[[], None] = lambda: None,
+) -> Fit:
+    """Split, encode, grow or solve (tuned), prune: the part of a run that estimators and bulk
+    experiments share.
 
     warm : let the method load its kernels before the fit clock starts (``timings["compile"]``).
-    sealed : take checksums, by which verification finds out whether a component has changed the data.
-    scale : what the table was divided by.   listen : makes the context that the method is handed.   over : called when
-        the search is.
+    sealed : take checksums, by which verification finds out whether a component has changed the
+        data.
+    scale : what the table was divided by.
+    listen : makes the context that the method is handed.
+    over : called when the search is.
     """
     progress = progress or _silent
     timings: dict[str, float] = {}
@@ -354,7 +524,13 @@ def fit(
         over()
         grown = select.prune(grown, context)
         solution = _legible(grown.solution, problem.objects.table)
-    told = {"division": posed.division, "train": problem.objects.table, "timings": timings, "seal": posed.seal, "scale": posed.scale}
+    told = {
+        "division": posed.division,
+        "train": problem.objects.table,
+        "timings": timings,
+        "seal": posed.seal,
+        "scale": posed.scale,
+    }
     return Fit(solution, grown.problem, grown.selections, **told)
 
 
@@ -366,8 +542,15 @@ def _legible(solution: Solution, table: Table) -> Solution:
 
     front = solution.front
     if front is not None:
-        front = attrs.evolve(front, points=[attrs.evolve(point, tree=written(point.tree)) for point in front.points])
-    return attrs.evolve(solution, tree=written(solution.tree), others=tuple(map(written, solution.others)), front=front)
+        front = attrs.evolve(
+            front, points=[attrs.evolve(point, tree=written(point.tree)) for point in front.points]
+        )
+    return attrs.evolve(
+        solution,
+        tree=written(solution.tree),
+        others=tuple(map(written, solution.others)),
+        front=front,
+    )
 
 
 def warm_up(component: Any, problem: Problem, context: Context) -> None:
@@ -377,7 +560,9 @@ def warm_up(component: Any, problem: Problem, context: Context) -> None:
 
 
 def kernel_trouble() -> str:
-    """What the user should know of the kernels of a run that is done, in a line: "" unless they cannot be kept."""
+    """What the user should know of the kernels of a run that is done, in a line: "" unless they
+    cannot be kept.
+    """
     if "numba" not in sys.modules:  # no kernel was needed
         return ""
     from arboretum.kernels.jit import cache_trouble
@@ -386,7 +571,9 @@ def kernel_trouble() -> str:
 
 
 def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
-    """Every reported number of a tree: quality per part, and the complexities over the training objects."""
+    """Every reported number of a tree: quality per part, and the complexities over the training
+    objects.
+    """
     from arboretum.engine.search.coverage_state import covering_cost_of
     from arboretum.measure import complexities, evaluate
 
@@ -402,9 +589,11 @@ def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
 
 @contextmanager
 def clock(timings: dict[str, float], name: str, progress: Progress | None = None) -> Iterator[None]:
-    """Add the seconds (wall) of the block to ``timings[name]``; with a listener, those of compilation to ``timings["compile"]`` instead.
+    """Add the seconds (wall) of the block to ``timings[name]``; with a listener, those of
+    compilation to ``timings["compile"]`` instead.
 
-    Kernels are compiled at first use and kept in a disk cache, so these are none but in the first run after an install.
+    Kernels are compiled at first use and kept in a disk cache, so these are none but in the first
+    run after an install.
     """
     start, compiled = time.perf_counter(), 0.0
     if progress is None:

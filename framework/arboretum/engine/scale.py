@@ -1,8 +1,11 @@
-"""Extreme common factors: weights, targets and prices are brought near 1 by powers of two before trees grow, and reported as given.
+"""Extreme common factors: weights, targets and prices are brought near 1 by powers of two before
+trees grow, and reported as given.
 
-Growth sums squares of weights and targets and divides by prices; far from 1 those leave float64, and another tree would be grown.  A
-power of two changes no digit, so tests, shares and metrics are those of the numbers as given.  Who measures in the unit of these
-numbers (a pruner, a solver, a certificate, δ, ``min_decrease``, ``max_cost``) gets them as they are: :func:`check_range` then refuses.
+Growth sums squares of weights and targets and divides by prices; far from 1 those leave float64,
+and another tree would be grown.  A power of two changes no digit, so tests, shares and metrics are
+those of the numbers as given.  Who measures in the unit of these numbers (a pruner, a solver, a
+certificate, δ, ``min_decrease``, ``max_cost``) gets them as they are: :func:`check_range` then
+refuses.
 """
 
 from __future__ import annotations
@@ -22,8 +25,14 @@ from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 
 NEAR = 256
-"""Numbers between 2⁻²⁵⁶ and 2²⁵⁶ stay as they are: their squares, and sums of a billion of them, are far from the ends of float64."""
-_SQUARED, _PRICED, _WEIGHED = ("mse",), ("expected_cost", "max_cost", "covering_cost"), ("total_path_length",)
+"""Numbers between 2⁻²⁵⁶ and 2²⁵⁶ stay as they are: their squares, and sums of a billion of them,
+are far from the ends of float64.
+"""
+_SQUARED, _PRICED, _WEIGHED = (
+    ("mse",),
+    ("expected_cost", "max_cost", "covering_cost"),
+    ("total_path_length",),
+)
 
 
 @attrs.frozen
@@ -46,7 +55,11 @@ class Scale:
 
     def of_prices(self, prices: Prices, parts: Parts) -> Scale:
         """The same, with that of the prices."""
-        if parts.solver is not None or prices.after is not None or parts.limits().max_cost is not None:
+        if (
+            parts.solver is not None
+            or prices.after is not None
+            or parts.limits().max_cost is not None
+        ):
             return self
         return attrs.evolve(self, price=_exponent(np.concatenate([prices.tests, prices.raw])))
 
@@ -57,28 +70,51 @@ class Scale:
         target = table.target
         if self.target:
             target = attrs.evolve(target, values=np.ldexp(target.values, -self.target))
-        return attrs.evolve(table, target=target, weights=None if table.weights is None else np.ldexp(table.weights, -self.weight))
+        return attrs.evolve(
+            table,
+            target=target,
+            weights=None if table.weights is None else np.ldexp(table.weights, -self.weight),
+        )
 
     def prices(self, prices: Prices) -> Prices:
         """The price list as the engine sees it."""
-        names = ("tests", "raw", *(["outcomes"] if prices.outcomes is not None else [])) if self.price else ()
-        return attrs.evolve(prices, **{name: np.ldexp(getattr(prices, name), -self.price) for name in names})
+        names = (
+            ("tests", "raw", *(["outcomes"] if prices.outcomes is not None else []))
+            if self.price
+            else ()
+        )
+        return attrs.evolve(
+            prices, **{name: np.ldexp(getattr(prices, name), -self.price) for name in names}
+        )
 
     def tree(self, tree: Tree) -> Tree:
-        """The tree in the units of what was given.   Raises DataError where the weight of all rows is no number of 64 bits."""
+        """The tree in the units of what was given.   Raises DataError where the weight of all
+        rows is no number of 64 bits.
+        """
         if self == Scale():
             return tree
         with np.errstate(over="ignore"):
             weights = np.ldexp(tree.weights, self.weight)
-            price = {name: np.ldexp(values, self.price) for name in ("price", "branch_price") if (values := getattr(tree, name)) is not None}
+            price = {
+                name: np.ldexp(values, self.price)
+                for name in ("price", "branch_price")
+                if (values := getattr(tree, name)) is not None
+            }
             value = np.ldexp(tree.value, self.target)
         if not np.isfinite(weights).all():
-            raise DataError("the weights of all rows together are more than float64 can hold; divide them by a constant")
+            raise DataError(
+                "the weights of all rows together are more than float64 can hold; divide "
+                "them by a constant"
+            )
         return attrs.evolve(tree, weights=weights, value=value, exponent=self.target, **price)
 
     def solution(self, solution: Solution) -> Solution:
         """The solution with its tree as given."""
-        return solution if self == Scale() or solution.tree is None else attrs.evolve(solution, tree=self.tree(solution.tree))
+        return (
+            solution
+            if self == Scale() or solution.tree is None
+            else attrs.evolve(solution, tree=self.tree(solution.tree))
+        )
 
     def metrics(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Reported numbers in the units of what was given; one that no float64 holds is ∞."""
@@ -86,14 +122,31 @@ class Scale:
         by_name |= {name: 2 * self.target for name in _SQUARED} | {"mae": self.target}
         with np.errstate(over="ignore"):
             return {
-                name: float(np.ldexp(value, next((by_name[end] for end in by_name if name == end or name.endswith(f"_{end}")), 0)))
+                name: float(
+                    np.ldexp(
+                        value,
+                        next(
+                            (
+                                by_name[end]
+                                for end in by_name
+                                if name == end or name.endswith(f"_{end}")
+                            ),
+                            0,
+                        ),
+                    )
+                )
                 for name, value in metrics.items()
             }
 
     def notes(self) -> list[str]:
         """What the user should know."""
         found = {"weights": self.weight, "targets": self.target, "prices": self.price}
-        return [f"{what} are far from 1: the tree was grown with them divided by 2^{e}, and is reported as given" for what, e in found.items() if e]
+        return [
+            f"{what} are far from 1: the tree was grown with them divided by 2^{e}, and is "
+            "reported as given"
+            for what, e in found.items()
+            if e
+        ]
 
 
 def _in_units(parts: Parts) -> bool:
@@ -110,18 +163,31 @@ def _exponent(values: np.ndarray, near: int = NEAR) -> int:
 
 
 def check_range(given: Table, scale: Scale) -> Table:
-    """The rows as the engine sees them; raises DataError for weights and targets whose squares, which every impurity sums, are no numbers of 64 bits."""
+    """The rows as the engine sees them; raises DataError for weights and targets whose squares,
+    which every impurity sums, are no numbers of 64 bits.
+    """
     table, name = scale.table(given), given.name
     least, most = np.finfo(np.float64).tiny, np.finfo(np.float64).max
-    weight, way = table.row_weights(), "multiply the whole column by a constant that brings it near 1"
+    weight, way = (
+        table.row_weights(),
+        "multiply the whole column by a constant that brings it near 1",
+    )
     with np.errstate(over="ignore", under="ignore"):
         if weight.min() ** 2 < least or weight.sum() ** 2 > most:
-            reach = f"the weights of {name} reach from {given.row_weights().min():g} to {given.row_weights().max():g}"
+            reach = (
+                f"the weights of {name} reach from {given.row_weights().min():g} to "
+                f"{given.row_weights().max():g}"
+            )
             raise DataError(f"{reach}, and float64 cannot hold their squares; {way}")
         if table.task is Task.regression:
             y, total = table.target.values, weight.sum()
             far = np.abs(y - y[0]).max()
             if (total * np.abs(y).max()) ** 2 > most or (far > 0 and far**2 * weight.min() < least):
-                reach = f"target {given.target.name!r} of {name} reaches from {given.target.values.min():g} to {given.target.values.max():g}"
-                raise DataError(f"{reach}, and float64 cannot hold the squares that its variance sums; {way}")
+                reach = (
+                    f"target {given.target.name!r} of {name} reaches from "
+                    f"{given.target.values.min():g} to {given.target.values.max():g}"
+                )
+                raise DataError(
+                    f"{reach}, and float64 cannot hold the squares that its variance sums; {way}"
+                )
     return table

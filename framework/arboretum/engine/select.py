@@ -1,4 +1,6 @@
-"""What validation rows decide: first the tuner, over trees that are not pruned, then the pruner, on the tree it kept."""
+"""What validation rows decide: first the tuner, over trees that are not pruned, then the pruner,
+on the tree it kept.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -15,9 +17,20 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.model.record import Selection, Solution
 from arboretum.model.tree import Tree
 
-TUNABLE = ("predicate", "impurity", "coverage", "criterion", "stopping", "complexity", "objective", "solver", "method")
-"""Groups whose fields a tuner may change: those that are asked while a tree grows.  The rest has done its work by then, or
-comes later (the pruner chooses for itself)."""
+TUNABLE = (
+    "predicate",
+    "impurity",
+    "coverage",
+    "criterion",
+    "stopping",
+    "complexity",
+    "objective",
+    "solver",
+    "method",
+)
+"""Groups whose fields a tuner may change: those that are asked while a tree grows.  The rest has
+done its work by then, or comes later (the pruner chooses for itself).
+"""
 
 
 @attrs.frozen(eq=False)
@@ -33,9 +46,11 @@ class Grown:
 
 
 def grow_or_tune(problem: Problem, context: Context) -> Grown:
-    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says what it keeps.
+    """Let the method fit, once, or for each value that the tuner tries; a note of the solution says
+    what it keeps.
 
-    A tuned solution counts as finished only where all that were tried are: with more time another might have been kept.
+    A tuned solution counts as finished only where all that were tried are: with more time another
+    might have been kept.
     Raises ConfigError for a field that no part has, or that cannot be tuned.
     """
     tuner = problem.parts.tuner
@@ -45,8 +60,13 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
 
     def attempt(values: dict[str, Any]) -> Solution:
         changed = with_fields(problem.parts, values)
-        listener = about(context.progress, "tuning " + ", ".join(f"{key}={value}" for key, value in values.items()))
-        solution = _fitted(attrs.evolve(problem, parts=changed), attrs.evolve(context, progress=listener))
+        listener = about(
+            context.progress,
+            "tuning " + ", ".join(f"{key}={value}" for key, value in values.items()),
+        )
+        solution = _fitted(
+            attrs.evolve(problem, parts=changed), attrs.evolve(context, progress=listener)
+        )
         if solution.interrupted:
             raise solution.interrupted
         finished.append(solution.finished)
@@ -56,35 +76,59 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
     chosen = Selection.of(kept)
     notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
     solution = attrs.evolve(solution, notes=notes, finished=all(finished))
-    return Grown(solution, attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept)), {"tuner": chosen})
+    return Grown(
+        solution,
+        attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept)),
+        {"tuner": chosen},
+    )
 
 
 def _fitted(problem: Problem, context: Context) -> Solution:
-    """The method's solution, once the promises of the parts were tried; a solver that forgets it is named rather than the method that asked."""
+    """The method's solution, once the promises of the parts were tried; a solver that forgets it
+    is named rather than the method that asked.
+    """
     check_promises(problem)
     method, solver = problem.parts.method, problem.parts.solver
     if solver is None:
-        found, objective = returned(method.fit(problem, context), Solution, method, "fit"), problem.parts.objective
+        found, objective = (
+            returned(method.fit(problem, context), Solution, method, "fit"),
+            problem.parts.objective,
+        )
         if found.tree is None or not hasattr(objective, "weigh"):
             return found
         label = objective.label_costs(found.tree.weights, problem).argmin(axis=1)
         return attrs.evolve(found, tree=attrs.evolve(found.tree, label=label))
     curve = Curve(context)
-    return curve.of(returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name)
+    return curve.of(
+        returned(method.fit(problem, curve.context()), Solution, solver, "solve"), solver.name
+    )
 
 
 def prune(grown: Grown, context: Context) -> Grown:
-    """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose and how much it cut."""
+    """Cut the tree by the run's pruner, if there is one; notes of the solution say what it chose
+    and how much it cut.
+    """
     solution, problem, pruner = grown.solution, grown.problem, grown.problem.parts.pruner
     if pruner is None or solution.tree is None:
         return grown
     context.progress(0, None, f"pruning with {pruner.name}")
-    selections, notes, tree, before, grown_all = dict(grown.selections), list(solution.notes), solution.tree, pruner, [solution.finished]
+    selections, notes, tree, before, grown_all = (
+        dict(grown.selections),
+        list(solution.notes),
+        solution.tree,
+        pruner,
+        [solution.finished],
+    )
 
     def grow(who: np.ndarray) -> Tree:
-        found = _fitted(attrs.evolve(problem, objects=problem.objects.take(who), valid=None), context)
+        found = _fitted(
+            attrs.evolve(problem, objects=problem.objects.take(who), valid=None), context
+        )
         if found.tree is None or found.interrupted:
-            raise found.interrupted or BudgetError(f"the budget ran out while {before.name} grew trees on parts of the rows; raise budget.seconds")
+            raise found.interrupted or BudgetError(
+                f"the budget ran out while {before.name} grew trees on parts of the rows; "
+                "raise budget.seconds"
+            )
         grown_all.append(found.finished)
         return found.tree
 
@@ -99,31 +143,58 @@ def prune(grown: Grown, context: Context) -> Grown:
         selections["pruner"] = chosen
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
         pruner = problem.parts.pruner
-        notes += [*(note for note in chosen.notes if note not in notes), chosen.sentence(f"pruner {before.name}")]
-    pruned = returned(pruner.prune(tree, problem.objects.table, problem.valid, **told), Tree, pruner, "prune")
-    if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():  # a branch was raised: its nodes hold other rows
-        pruned = attrs.evolve(pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights)))
+        notes += [
+            *(note for note in chosen.notes if note not in notes),
+            chosen.sentence(f"pruner {before.name}"),
+        ]
+    pruned = returned(
+        pruner.prune(tree, problem.objects.table, problem.valid, **told), Tree, pruner, "prune"
+    )
+    # a branch was raised: its nodes hold other rows
+    if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():
+        pruned = attrs.evolve(
+            pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights))
+        )
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
-    notes += pruner.notes(pruned, problem.objects.table, problem.valid) if hasattr(pruner, "notes") else ()
-    return Grown(attrs.evolve(solution, tree=pruned, notes=tuple(notes), finished=all(grown_all)), problem, selections)
+    notes += (
+        pruner.notes(pruned, problem.objects.table, problem.valid)
+        if hasattr(pruner, "notes")
+        else ()
+    )
+    return Grown(
+        attrs.evolve(solution, tree=pruned, notes=tuple(notes), finished=all(grown_all)),
+        problem,
+        selections,
+    )
 
 
-def with_fields(parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...] = TUNABLE) -> Parts:
+def with_fields(
+    parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...] = TUNABLE
+) -> Parts:
     """Replace fields of components: "criterion.lam" → 10, "stopping.mass.theta" → 0.01.
 
-    groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest one the run has.
+    groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest
+        one the run has.
     """
     for key, value in values.items():
-        found = {name: (group, one, field.alias) for name, group, one, field in fields_in(parts, groups)}
+        found = {
+            name: (group, one, field.alias) for name, group, one, field in fields_in(parts, groups)
+        }
         if key not in found:
             raise _untunable(key, list(found), groups)
         group, component, field = found[key]
         try:
             changed = attrs.evolve(component, **{field: value})
         except (ValueError, TypeError) as error:
-            raise ConfigError(f"cannot tune {key}={value!r}: {' '.join(str(error).split())}") from error
+            raise ConfigError(
+                f"cannot tune {key}={value!r}: {' '.join(str(error).split())}"
+            ) from error
         members = getattr(parts, group)
-        new = tuple(changed if one is component else one for one in members) if isinstance(members, tuple) else changed
+        new = (
+            tuple(changed if one is component else one for one in members)
+            if isinstance(members, tuple)
+            else changed
+        )
         parts = attrs.evolve(parts, **{group: new})
     return parts
 
@@ -135,13 +206,27 @@ def fields_in(parts: Parts, groups: Iterable[str]) -> Iterator[tuple[str, str, A
         for one in part if isinstance(part, tuple) else () if part is None else (part,):
             for field in attrs.fields(type(one)) if attrs.has(type(one)) else ():
                 if field.init:
-                    yield f"{group}.{one.name}.{field.alias}" if group in MANY else f"{group}.{field.alias}", group, one, field
+                    yield (
+                        f"{group}.{one.name}.{field.alias}"
+                        if group in MANY
+                        else f"{group}.{field.alias}",
+                        group,
+                        one,
+                        field,
+                    )
 
 
 def _untunable(key: str, known: list[str], groups: tuple[str, ...]) -> ConfigError:
     """Why a field cannot be tuned: it does not exist, or is used up before trees grow."""
     group = key.partition(".")[0]
     if group in {f.name for f in attrs.fields(Parts)} - set(groups):
-        why = "pruners choose for themselves, after tuning" if group == "pruner" else "it is used before any tree grows"
-        return ConfigError(f"cannot tune {key!r}: {why}; tune a field of {', '.join(groups)}, or sweep over {key} with -m")
+        why = (
+            "pruners choose for themselves, after tuning"
+            if group == "pruner"
+            else "it is used before any tree grows"
+        )
+        return ConfigError(
+            f"cannot tune {key!r}: {why}; tune a field of {', '.join(groups)}, or sweep over "
+            f"{key} with -m"
+        )
     return ConfigError("cannot tune " + unknown("field", key, known))

@@ -1,13 +1,16 @@
-"""Verification: a tree is replayed over the rows it was grown from, and what it reports is computed again.
+"""Verification: a tree is replayed over the rows it was grown from, and what it reports is computed
+again.
 
-Rows travel by shares (a whole row has share 1): by the walk in NumPy, which knows nothing of growth, kernels and codes; a sample of the
-rows is walked again in plain Python, by the rules as written, and many rows by the kernel that predicts them.  Where growth and walk
-disagree about a single row, a weight or a count of some node does not come out.  A mismatch fails the run.
+Rows travel by shares (a whole row has share 1): by the walk in NumPy, which knows nothing of
+growth, kernels and codes; a sample of the rows is walked again in plain Python, by the rules as
+written, and many rows by the kernel that predicts them.  Where growth and walk disagree about a
+single row, a weight or a count of some node does not come out.  A mismatch fails the run.
 
 Every check states what must hold, so that NaN and ±∞ fail it.
 
-Tolerances.  Sums of n weights in float64, in whatever order, differ by at most about n·ε times the sum of absolute values
-(ε = 2⁻⁵²); twice that is allowed.  Counts, labels and shapes must agree exactly.
+Tolerances.  Sums of n weights in float64, in whatever order, differ by at most about n·ε times the
+sum of absolute values (ε = 2⁻⁵²); twice that is allowed.  Counts, labels and shapes must agree
+exactly.
 """
 
 import math
@@ -35,22 +38,36 @@ from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import LEAF, MISSING_SPLITS, MISSING_STOPS, Tree
 from arboretum.model.walk import EPS, NEGLIGIBLE, Arrivals
 
-ROWS_IN_PYTHON = 1000  # rows that are walked one by one in plain Python; all rows are walked by NumPy
-STEPS_IN_PYTHON = 200_000  # tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are fewer
+# rows that are walked one by one in plain Python; all rows are walked by NumPy
+ROWS_IN_PYTHON = 1000
+# tests that those rows are asked together at most (0.2 s); in a tree that is very deep they are
+# fewer
+STEPS_IN_PYTHON = 200_000
 
 
 def verify(
-    tree: Tree, problem: Problem, train: Table, metrics: Mapping[str, float], solution: Solution, seal: Seal = Seal()
+    tree: Tree,
+    problem: Problem,
+    train: Table,
+    metrics: Mapping[str, float],
+    solution: Solution,
+    seal: Seal = Seal(),
 ) -> dict[str, str]:
-    """Check the tree against the training objects, its prices, the reported metrics and the solution's value.
+    """Check the tree against the training objects, its prices, the reported metrics and the
+    solution's value.
 
-    train : the rows the objects were made from.   seal : of the data as it was before anybody could change it. Returns what was computed
-    again → how much of it, or "not: " and the reason.   Raises VerificationError naming what disagrees, where and by how much.
+    train : the rows the objects were made from.
+    seal : of the data as it was before anybody could change it. Returns what was computed again →
+        how much of it, or "not: " and the reason.   Raises VerificationError naming what disagrees,
+        where and by how much.
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
-    labelled = hasattr(parts.objective, "label_costs") and (parts.solver is not None or hasattr(parts.objective, "weigh"))
-    best = not getattr(parts.solver, "constrains_labels", False)  # else a leaf may have to say what is not best for itself
+    labelled = hasattr(parts.objective, "label_costs") and (
+        parts.solver is not None or hasattr(parts.objective, "weigh")
+    )
+    # else a leaf may have to say what is not best for itself
+    best = not getattr(parts.solver, "constrains_labels", False)
     costs = (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None
     tree, arrived, sampled = check_tree(tree, objects, train, costs, missing=parts.missing)
     check_prices(tree, objects, problem.prices)
@@ -66,72 +83,135 @@ def verify(
         "data": "unchanged since it was loaded" if seal.values else "not: no checksum was taken",
         "rows": f"{train.n_rows} by their raw values, {sampled} of them once more in plain Python",
         f"weights, counts, {'prices' if regression else 'labels, prices'}": "every node",
-        **({"predicted numbers": verify_nodes.check_values(tree, problem, arrived)} if regression else {}),
+        **(
+            {"predicted numbers": verify_nodes.check_values(tree, problem, arrived)}
+            if regression
+            else {}
+        ),
         "impurity": verify_nodes.check_impurity(tree, problem, arrived),
         "score": verify_nodes.check_scores(tree, problem, train, arrived),
         "metrics": ", ".join(same) or "not: none of them is reported",
         "value": check_solution(tree, problem, solution),
         **({"front": check_front(solution.front, problem, train)} if solution.front else {}),
-        **({"other trees": check_others(solution.others, problem, train, costs)} if solution.others else {}),
+        **(
+            {"other trees": check_others(solution.others, problem, train, costs)}
+            if solution.others
+            else {}
+        ),
     }
 
 
 def check_limits(tree: Tree, problem: Problem) -> None:
-    """What the stopping rules limit holds.  Rows and weight of a branch are not asked for where a pruner may have moved rows, nor weight that an
-    objective changed.
+    """What the stopping rules limit holds.  Rows and weight of a branch are not asked for where a
+    pruner may have moved rows, nor weight that an objective changed.
     """
     parts, limits = problem.parts, problem.parts.limits()
-    at_every_node("no path pays more than max_cost", tree.price_to <= limits.most_paid(tree.depth_of), tree.price_to)
+    at_every_node(
+        "no path pays more than max_cost",
+        tree.price_to <= limits.most_paid(tree.depth_of),
+        tree.price_to,
+    )
     if limits.max_depth is not None:
-        at_every_node(f"max_depth is {limits.max_depth}: depth", tree.depth_of <= limits.max_depth, tree.depth_of)
+        at_every_node(
+            f"max_depth is {limits.max_depth}: depth",
+            tree.depth_of <= limits.max_depth,
+            tree.depth_of,
+        )
     if limits.max_leaves is not None and tree.n_leaves > limits.max_leaves:
         fail(f"max_leaves is {limits.max_leaves}: the tree has {tree.n_leaves}", limits.max_leaves)
     if parts.pruner is not None:
         return
     below, slack = np.arange(tree.n_nodes) > 0, (tree.n_nodes + problem.objects.n_objects) * EPS
     if limits.min_leaf > 1:
-        at_every_node(f"min_leaf is {limits.min_leaf}: rows", ~below | (tree.counts >= limits.min_leaf * (1 - slack)), tree.counts)
+        at_every_node(
+            f"min_leaf is {limits.min_leaf}: rows",
+            ~below | (tree.counts >= limits.min_leaf * (1 - slack)),
+            tree.counts,
+        )
     if limits.min_mass > 0 and not hasattr(parts.objective, "weigh"):
         mass = tree.weights.sum(axis=1) if tree.task is Task.classification else tree.weights[:, 0]
         least = limits.min_weight(float(problem.objects.weight.sum()), problem.objects.n_objects)
-        at_every_node(f"min_mass is {limits.min_mass:g}: weight", ~below | (mass >= least - slack * mass[0]), mass)
+        at_every_node(
+            f"min_mass is {limits.min_mass:g}: weight",
+            ~below | (mass >= least - slack * mass[0]),
+            mass,
+        )
 
 
 def check_front(front: Front, problem: Problem, train: Table) -> str:
-    """The tree of every point, as the run's own, and its values; returns how many were there to be checked."""
+    """The tree of every point, as the run's own, and its values; returns how many were there to
+    be checked.
+    """
     trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
     for number, point in trees:
-        tree, arrived, _ = check_tree(point.tree, problem.objects, train, rows=max(20, ROWS_IN_PYTHON // len(trees)), missing=problem.parts.missing)
+        tree, arrived, _ = check_tree(
+            point.tree,
+            problem.objects,
+            train,
+            rows=max(20, ROWS_IN_PYTHON // len(trees)),
+            missing=problem.parts.missing,
+        )
         check_prices(tree, problem.objects, problem.prices)
-        known = {**complexities(tree, problem.objects, arrived), **errors(tree, train, arrived.places)}
+        known = {
+            **complexities(tree, problem.objects, arrived),
+            **errors(tree, train, arrived.places),
+        }
         for axis, value in zip(front.axes, point.values, strict=True):
-            equal(f"point {number} of the front: {axis}", value, known.get(axis, math.nan), 8 * (len(arrived.node) + tree.n_nodes) * EPS)
+            equal(
+                f"point {number} of the front: {axis}",
+                value,
+                known.get(axis, math.nan),
+                8 * (len(arrived.node) + tree.n_nodes) * EPS,
+            )
     return f"{len(trees)} of {len(front.points)} points by their trees"
 
 
-def check_others(trees: Sequence[Tree], problem: Problem, train: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None) -> str:
+def check_others(
+    trees: Sequence[Tree],
+    problem: Problem,
+    train: Table,
+    label_costs: Callable[[np.ndarray], np.ndarray] | None,
+) -> str:
     """The trees that a solver lists beside its own; returns how many they are."""
     for tree in trees:
-        tree, _, _ = check_tree(tree, problem.objects, train, label_costs, max(20, ROWS_IN_PYTHON // len(trees)), problem.parts.missing)
+        tree, _, _ = check_tree(
+            tree,
+            problem.objects,
+            train,
+            label_costs,
+            max(20, ROWS_IN_PYTHON // len(trees)),
+            problem.parts.missing,
+        )
         check_prices(tree, problem.objects, problem.prices)
         check_limits(tree, problem)
     return f"all {len(trees)}"
 
 
 def check_tree(
-    tree: Tree, objects: Encoded, table: Table, label_costs: Callable[[np.ndarray], np.ndarray] | None = None, rows: int = ROWS_IN_PYTHON,
+    tree: Tree,
+    objects: Encoded,
+    table: Table,
+    label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
+    rows: int = ROWS_IN_PYTHON,
     missing: Any = None,
 ) -> tuple[Tree, Arrivals, int]:
-    """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows walked in plain Python.
+    """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows
+    walked in plain Python.
 
-    table : the rows the objects were made from.   label_costs : class weights → what each label costs; None: the heaviest is right.
-    rows : to walk in plain Python.   missing : the run's rule for rows without a value, None where nobody says.   Raises VerificationError.
+    table : the rows the objects were made from.
+    label_costs : class weights → what each label costs; None: the heaviest is right.
+    rows : to walk in plain Python.
+    missing : the run's rule for rows without a value, None where nobody says.   Raises
+        VerificationError.
     """
     tree = check_structure(tree)
     places = walk.places(tree, table)
     sampled = check_sample(tree, table, places, rows)
     if table.n_rows >= LARGE and not (same := tree.rest(table) == places.whole).all():
-        fail(f"row {int(same.argmin())} comes to rest where the kernel that predicts puts it", int(places.whole[same.argmin()]))
+        fail(
+            f"row {int(same.argmin())} comes to rest where the kernel that predicts puts it",
+            int(places.whole[same.argmin()]),
+        )
     try:
         arrived = Arrivals.of(tree, objects.object_of_row, objects.n_objects, places)
     except ContractError as error:
@@ -142,21 +222,41 @@ def check_tree(
 
 
 def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Any) -> None:
-    """A row rests at an inner node only without an outcome there, where the run's rule lets it stop; else its branch, a leaf, is left out."""
+    """A row rests at an inner node only without an outcome there, where the run's rule lets it
+    stop; else its branch, a leaf, is left out.
+    """
     nodes, rows, _ = places.all()
     inner = ~tree.is_leaf[nodes]
     for node in np.unique(nodes[inner]).tolist():
         row, rule = rows[inner & (nodes == node)], tree.rule(node)
-        lost = ~rule.degrees(table, row).any(axis=1) if rule.fuzzy else rule.outcomes(table, row) == NO_OUTCOME
+        lost = (
+            ~rule.degrees(table, row).any(axis=1)
+            if rule.fuzzy
+            else rule.outcomes(table, row) == NO_OUTCOME
+        )
         if not lost.all():
-            fail(f"row {int(row[lost.argmin()])} rests at node {node}, whose test {rule.describe()!r} it can answer: a leaf is left out there")
-        even, known = np.ones(rule.arity), np.array([tree.mass[child] if child >= 0 else 0.0 for child in tree.children(node)])
-        if missing is not None and MISSING_STOPS not in (*missing.placements(even), *missing.placements(known)):
-            fail(f"row {int(row[0])} rests at node {node}, whose test {rule.describe()!r} it cannot answer, but missing={missing.name} lets no row stop")
+            fail(
+                f"row {int(row[lost.argmin()])} rests at node {node}, whose test "
+                f"{rule.describe()!r} it can answer: a leaf is left out there"
+            )
+        even, known = (
+            np.ones(rule.arity),
+            np.array([tree.mass[child] if child >= 0 else 0.0 for child in tree.children(node)]),
+        )
+        if missing is not None and MISSING_STOPS not in (
+            *missing.placements(even),
+            *missing.placements(known),
+        ):
+            fail(
+                f"row {int(row[0])} rests at node {node}, whose test {rule.describe()!r} it "
+                f"cannot answer, but missing={missing.name} lets no row stop"
+            )
 
 
 def check_structure(tree: Tree) -> Tree:
-    """The arrays still form a tree; inner nodes have a child, leaves cost nothing.  Returns it afresh, with nothing cached."""
+    """The arrays still form a tree; inner nodes have a child, leaves cost nothing.  Returns it
+    afresh, with nothing cached.
+    """
     try:
         tree = attrs.evolve(tree)
         check_numbers(tree)
@@ -176,13 +276,21 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
     first = np.searchsorted(places.row[by_row], np.arange(table.n_rows + 1))
     even = np.unique(np.linspace(0, table.n_rows - 1, min(rows, table.n_rows)).astype(np.int64))
     walker, done = _Walker(tree), 0
-    for row in np.random.default_rng(0).permutation(even).tolist():  # wherever the steps run out, they are spread evenly
+    # wherever the steps run out, they are spread evenly
+    for row in np.random.default_rng(0).permutation(even).tolist():
         before = walker.steps
         found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
-        told: dict[int, Any] = dict(zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True))
+        told: dict[int, Any] = dict(
+            zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True)
+        )
         told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
-        if found != told and not all(abs(found.get(v, 0) - told.get(v, 0)) <= slack for v in found | told):
-            fail(f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy", {v: float(s) for v, s in found.items()})
+        if found != told and not all(
+            abs(found.get(v, 0) - told.get(v, 0)) <= slack for v in found | told
+        ):
+            fail(
+                f"row {row} comes to rest at the same nodes in both walks: {told} by NumPy",
+                {v: float(s) for v, s in found.items()},
+            )
         done += 1
         if walker.steps >= STEPS_IN_PYTHON:
             break
@@ -190,7 +298,9 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
 
 
 class _Row(dict):
-    """One row as rules read it: a number, a category, or None for none; cells are looked up when asked for."""
+    """One row as rules read it: a number, a category, or None for none; cells are looked up when
+    asked for.
+    """
 
     def __init__(self, columns: Mapping[str, Column], row: int) -> None:
         self.columns, self.row = columns, row
@@ -205,12 +315,22 @@ class _Row(dict):
 
 
 class _Walker:
-    """Walks one row at a time, by nothing but the tree's definition.   steps : tests asked so far."""
+    """Walks one row at a time, by nothing but the tree's definition.
+
+    steps : tests asked so far.
+    """
 
     def __init__(self, tree: Tree) -> None:
-        self.tree, self.steps, self.test, self.child = tree, 0, tree.test.tolist(), tree.child.tolist()
+        self.tree, self.steps, self.test, self.child = (
+            tree,
+            0,
+            tree.test.tolist(),
+            tree.child.tolist(),
+        )
         self.offset = tree.child_offset.tolist()
-        self.surrogates = {node: tuple(one) for node, one in groupby(tree.surrogates, key=lambda each: each.node)}
+        self.surrogates = {
+            node: tuple(one) for node, one in groupby(tree.surrogates, key=lambda each: each.node)
+        }
 
     def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
         """Node → share of the row that rests there."""
@@ -234,7 +354,11 @@ class _Walker:
         tree, rule = self.tree, self.tree.rules[self.test[node]]
         branches = self.child[self.offset[node] : self.offset[node + 1]]
         if rule.fuzzy:
-            parts = [(child, Fraction(float(part))) for child, part in zip(branches, rule.degrees_of(values), strict=True) if part > 0]
+            parts = [
+                (child, Fraction(float(part)))
+                for child, part in zip(branches, rule.degrees_of(values), strict=True)
+                if part > 0
+            ]
             if parts:
                 return parts
         outcome = NO_OUTCOME if rule.fuzzy else rule.outcome_of(values)
@@ -245,60 +369,112 @@ class _Walker:
                 break
         if outcome == NO_OUTCOME:
             outcome = int(tree.missing_child[node])
-        if outcome == MISSING_SPLITS and (heavy := [child for child in branches if child >= 0 and tree.mass[child] > 0]):
+        if outcome == MISSING_SPLITS and (
+            heavy := [child for child in branches if child >= 0 and tree.mass[child] > 0]
+        ):
             total = sum(Fraction(float(tree.mass[child])) for child in heavy)
             return [(child, Fraction(float(tree.mass[child])) / total) for child in heavy]
         return [(branches[outcome] if outcome >= 0 else -1, 1)]
 
 
-def check_objects(tree: Tree, objects: Encoded, arrived: Arrivals, label_costs: Callable[[np.ndarray], np.ndarray] | None = None) -> None:
-    """Recompute weights, counts and labels (or values) of every node from the objects that pass it."""
+def check_objects(
+    tree: Tree,
+    objects: Encoded,
+    arrived: Arrivals,
+    label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> None:
+    """Recompute weights, counts and labels (or values) of every node from the objects that pass
+    it.
+    """
     if not (np.isfinite(objects.weight) & (objects.weight > 0)).all():
-        fail("every object has a finite weight above 0", objects.weight[~(objects.weight > 0)][:3].tolist())
+        fail(
+            "every object has a finite weight above 0",
+            objects.weight[~(objects.weight > 0)][:3].tolist(),
+        )
     classes = objects.task is Task.classification
     own = arrived.totals(objects)
     slack = arrived.rounding(objects) * np.abs(own[0]).sum()
-    at_every_node("class weights" if classes else "moments", (np.abs(tree.weights - own) <= slack).all(axis=1), tree.weights, own)
+    at_every_node(
+        "class weights" if classes else "moments",
+        (np.abs(tree.weights - own) <= slack).all(axis=1),
+        tree.weights,
+        own,
+    )
     count = arrived.counts(objects.count)
     rounding = arrived.rounding(objects) * objects.count.sum() if arrived.split else 0.0
     at_every_node("number of rows", np.abs(count - tree.counts) <= rounding, tree.counts, count)
-    if classes:  # a label is right if no class outweighs it, or costs less, by more than the rounding of the sums
+    # a label is right if no class outweighs it, or costs less, by more than the rounding of the
+    # sums
+    if classes:
         cost = -own if label_costs is None else label_costs(own)
-        unit = 1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())
+        unit = (
+            1.0 if label_costs is None else float(np.abs(label_costs(np.eye(own.shape[1]))).max())
+        )
         lead = cost[np.arange(tree.n_nodes), tree.label] - cost.min(axis=1)
-        at_every_node(f"the label is {'the heaviest class' if label_costs is None else 'a class of least cost'}", lead <= slack * unit, tree.label, cost.argmin(axis=1))
+        at_every_node(
+            "the label is "
+            f"{'the heaviest class' if label_costs is None else 'a class of least cost'}",
+            lead <= slack * unit,
+            tree.label,
+            cost.argmin(axis=1),
+        )
 
 
 def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
-    """Every inner node's prices (of its branches, and the most of them) are ones that the list of its path has for a test of its
-    column, or 0 where the column is paid already.
+    """Every inner node's prices (of its branches, and the most of them) are ones that the list of
+    its path has for a test of its column, or 0 where the column is paid already.
 
     A test that reads several columns pays for each what the dearest test of that column costs.
     """
     allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]
-    test, price, parent, paid = tree.test.tolist(), tree.price.tolist(), tree.parent.tolist(), tree.price_to.tolist()
+    test, price, parent, paid = (
+        tree.test.tolist(),
+        tree.price.tolist(),
+        tree.parent.tolist(),
+        tree.price_to.tolist(),
+    )
     branch, offset = tree.edge_price.tolist(), tree.child_offset.tolist()
-    asked: dict[int, frozenset[str]] = {-1: frozenset()}  # inner node → columns read there and above
+    # inner node → columns read there and above
+    asked: dict[int, frozenset[str]] = {-1: frozenset()}
     for node in np.flatnonzero(tree.test != LEAF).tolist():
         names, above = tuple(dict.fromkeys(columns[test[node]])), asked[parent[node]]
         asked[node] = above if above.issuperset(names) else above.union(names)
         if prices.after is not None:
             allowed = _prices_by_column(objects, prices.at(above, paid[node]))
-        each = [{(0.0,)} if prices.once_per_column and name in above else allowed.get(name) for name in names]
-        known = each[0] if len(each) == 1 else {(float(sum(max(map(max, one)) for one in each)),)} if all(each) else None
+        each = [
+            {(0.0,)} if prices.once_per_column and name in above else allowed.get(name)
+            for name in names
+        ]
+        known = (
+            each[0]
+            if len(each) == 1
+            else {(float(sum(max(map(max, one)) for one in each)),)}
+            if all(each)
+            else None
+        )
         branches = branch[offset[node] : offset[node + 1]]
         told = tuple(branches) if any(one != price[node] for one in branches) else (price[node],)
         if known and not (told in known and price[node] == max(told)):
-            fail(f"node {node}: price of {tree.rule(node).describe()!r}: reported {price[node]}, by branch {told}", sorted(known)[:5])
+            fail(
+                f"node {node}: price of {tree.rule(node).describe()!r}: reported "
+                f"{price[node]}, by branch {told}",
+                sorted(known)[:5],
+            )
 
 
 def _prices_by_column(objects: Encoded, prices: Prices) -> dict[str, set[tuple[float, ...]]]:
-    """Column → the prices that its tests have in a list: by outcome, or the one number they all have."""
+    """Column → the prices that its tests have in a list: by outcome, or the one number they all
+    have.
+    """
     found: dict[str, set[tuple[float, ...]]] = {}
     columns = [feature.column for feature in objects.features for _ in range(feature.n_tests)]
     columns += [feature.column for feature in objects.raw_features]
-    lists = ((p,) for p in (*prices.tests.tolist(), *prices.raw.tolist())) if prices.outcomes is None else map(prices.of, range(len(columns)))
+    lists = (
+        ((p,) for p in (*prices.tests.tolist(), *prices.raw.tolist()))
+        if prices.outcomes is None
+        else map(prices.of, range(len(columns)))
+    )
     for column, one in zip(columns, lists, strict=True):
         found.setdefault(column, set()).add(one)
     return found
@@ -311,10 +487,14 @@ def complexities(tree: Tree, objects: Encoded, arrived: Arrivals) -> dict[str, f
     for node, above in enumerate(tree.parent[1:].tolist(), 1):
         depth[node], paid[node] = depth[above] + 1, paid[above] + price[tree.edge_to[node]]
     # where a row rests at an inner node, the test was asked, and had no branch for the answer
-    asked, spent = (depth + inner)[arrived.node], (paid + np.where(inner, tree.price, 0.0))[arrived.node]
+    asked, spent = (
+        (depth + inner)[arrived.node],
+        (paid + np.where(inner, tree.price, 0.0))[arrived.node],
+    )
     mass, total = objects.weight[arrived.who] * arrived.share, objects.weight.sum()
     rows = np.bincount(arrived.node, objects.count[arrived.who] * arrived.share, tree.n_nodes)
-    ends = ~inner | (rows > NEGLIGIBLE * objects.count.sum())  # rows that rest at an inner node are a leaf
+    # rows that rest at an inner node are a leaf
+    ends = ~inner | (rows > NEGLIGIBLE * objects.count.sum())
     path, cost = float((mass * asked).sum()), float((mass * spent).sum())
     return {
         "depth": float(depth.max()),
@@ -333,22 +513,37 @@ def errors(tree: Tree, train: Table, places: walk.Places) -> dict[str, float]:
     weight, numbers = train.row_weights(), train.task is Task.regression
     own = tree.value[:, None] if numbers else np.eye(len(tree.classes))[tree.label]
     mass = tree.weights.sum(axis=1, keepdims=True)
-    shares = own if numbers else np.where(mass > 0, tree.weights / np.where(mass > 0, mass, 1.0), own)
+    shares = (
+        own if numbers else np.where(mass > 0, tree.weights / np.where(mass > 0, mass, 1.0), own)
+    )
     predicted = own[places.whole]
     predicted[places.row] = 0.0
     np.add.at(predicted, places.row, places.share[:, None] * shares[places.node])
-    wrong = (predicted[:, 0] - train.target.values) ** 2 if numbers else predicted.argmax(axis=1) != train.target.codes
+    wrong = (
+        (predicted[:, 0] - train.target.values) ** 2
+        if numbers
+        else predicted.argmax(axis=1) != train.target.codes
+    )
     return {"train_mse" if numbers else "train_error": float((weight * wrong).sum() / weight.sum())}
 
 
-NODES_UNBOUND = 8  # nodes at which a coverage bound to its root is compared with the component itself, which may be slow
+# nodes at which a coverage bound to its root is compared with the component itself, which may be
+# slow
+NODES_UNBOUND = 8
 
 
 def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
-    """All objects walk down together; each (each share of it) pays until some coverage says 1, and stays covered."""
+    """All objects walk down together; each (each share of it) pays until some coverage says 1,
+    and stays covered.
+    """
     objects, coverage = problem.objects, problem.parts.coverage
     bound = [part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage]
-    waiting, is_open, paid, compared = [(0, np.arange(objects.n_objects))], np.zeros(objects.n_objects, np.bool_), 0.0, 0
+    waiting, is_open, paid, compared = (
+        [(0, np.arange(objects.n_objects))],
+        np.zeros(objects.n_objects, np.bool_),
+        0.0,
+        0,
+    )
     while waiting:
         node, uncovered = waiting.pop()
         rows, share = arrived.at(node)
@@ -357,7 +552,9 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
         is_open[uncovered] = False
         if node:  # a branch may cost less than the most
             edge = tree.edge_to[node]
-            paid -= float(tree.price[tree.owner[edge]] - tree.edge_price[edge]) * float(mass[still].sum())
+            paid -= float(tree.price[tree.owner[edge]] - tree.edge_price[edge]) * float(
+                mass[still].sum()
+            )
         if tree.test[node] == LEAF:
             continue
         for part, own in zip(coverage, bound, strict=True) if len(rows) else ():
@@ -366,7 +563,11 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
                 compared += 1
                 off = np.abs(found - (itself := part.covered(objects, rows)))
                 if not (off <= 1e-9).all():
-                    i, rule = int(off.argmax()), f"node {node}: coverage {part.name} answers alike, bound to its root or not"
+                    i, rule = (
+                        int(off.argmax()),
+                        f"node {node}: coverage {part.name} answers alike, bound to its root "
+                        "or not",
+                    )
                     fail(f"{rule}: {found[i]} when bound", float(itself[i]))
             still &= ~(found >= 1.0 - COVERED)
         paid += float(tree.price[node]) * float(mass[still].sum())
@@ -375,17 +576,27 @@ def covering_cost(tree: Tree, problem: Problem, arrived: Arrivals) -> float:
 
 
 def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
-    """A solver's value is the objective's value of its tree, its bound is not above it, and "optimal" means no gap."""
+    """A solver's value is the objective's value of its tree, its bound is not above it, and
+    "optimal" means no gap.
+    """
     parts, optimal = problem.parts, solution.status is Status.optimal
     if parts.solver is None and not optimal:
         return "not: no solver claims one"
     if not (np.isfinite(solution.value) and np.isfinite(solution.lower_bound)):
-        fail(f"value and lower bound of a tree are finite: reported {solution.value} and {solution.lower_bound}")
+        fail(
+            f"value and lower bound of a tree are finite: reported {solution.value} and "
+            f"{solution.lower_bound}"
+        )
     slack, value = 1e-9, solution.value
     at_most("the lower bound is at most the value", solution.lower_bound, value, slack)
     if optimal and not abs(solution.gap) <= slack * max(1.0, abs(value)):
         fail(f"an optimal solution has no gap: reported {solution.gap}", 0)
     if not hasattr(parts.objective, "value"):
         return "not: the run has no objective that says a tree's value"
-    equal("the solution's value is the objective's value of its tree", value, parts.objective.value(tree, problem), slack)
+    equal(
+        "the solution's value is the objective's value of its tree",
+        value,
+        parts.objective.value(tree, problem),
+        slack,
+    )
     return RECOMPUTED

@@ -1,6 +1,8 @@
-"""Verification of what a node says of itself: its impurity, the number it predicts, the score of its test.
+"""Verification of what a node says of itself: its impurity, the number it predicts, the score of
+its test.
 
-Impurity and score are asked of the run's components again, for tables that are added up here, object by object.
+Impurity and score are asked of the run's components again, for tables that are added up here,
+object by object.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,14 +18,19 @@ from arboretum.model.tree import Tree
 from arboretum.model.walk import EPS, Arrivals
 
 NODES = 32  # nodes at which a component is asked node by node; they are spread evenly over the tree
-OBJECTS = 1 << 21  # objects of all these nodes together, at most; a node that does not fit any more is passed over
+# objects of all these nodes together, at most; a node that does not fit any more is passed over
+OBJECTS = 1 << 21
 SCORES = 1e-9
-"""How far a score may lie from the one asked again, over the larger of itself and the node's impurity.  A criterion may divide
-by anything, so nothing smaller can be derived for all of them; 1e-9 of a sum over 10⁶ objects is a tenth of a percent of one."""
+"""How far a score may lie from the one asked again, over the larger of itself and the node's
+impurity.  A criterion may divide by anything, so nothing smaller can be derived for all of them;
+1e-9 of a sum over 10⁶ objects is a tenth of a percent of one.
+"""
 
 
 def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
-    """The impurity of every node is that of its weights.  Returns how much was checked; raises VerificationError."""
+    """The impurity of every node is that of its weights.  Returns how much was checked; raises
+    VerificationError.
+    """
     objects, impurity = problem.objects, problem.parts.impurity
     if np.isnan(tree.impurity).all():
         return "not: the tree states none"
@@ -44,32 +51,51 @@ def check_impurity(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
         own = arrived.totals(objects, _mean(problem))
         even = own * [1.0, 0.0, 1.0]
     found, scale = np.asarray(impurity.value(own)), np.asarray(impurity.value(even))
-    slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(np.abs(found), np.abs(scale))
+    slack = (4 * arrived.rounding(objects) + 8 * own.shape[1] * EPS) * np.maximum(
+        np.abs(found), np.abs(scale)
+    )
     at_every_node("impurity", np.abs(tree.impurity - found) <= slack, tree.impurity, found)
     return "every node"
 
 
 def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
-    """A node predicts the mean of its objects, or what the impurity, or a solver's objective, makes of them.  Returns how much was checked."""
+    """A node predicts the mean of its objects, or what the impurity, or a solver's objective,
+    makes of them.  Returns how much was checked.
+    """
     objects, parts, shift = problem.objects, problem.parts, _mean(problem)
-    impurity = parts.objective if parts.solver is not None and hasattr(parts.objective, "leaf_value") else parts.impurity
+    impurity = (
+        parts.objective
+        if parts.solver is not None and hasattr(parts.objective, "leaf_value")
+        else parts.impurity
+    )
     if hasattr(impurity, "leaf_value"):
 
         def leaf_value(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-            return float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (float(np.abs(y).max()) + abs(shift))
+            return float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (
+                float(np.abs(y).max()) + abs(shift)
+            )
 
         return _one_by_one(tree, "value", problem, arrived, leaf_value)
     own = arrived.totals(objects, shift)
     spread = np.sqrt(own[:, 2] / own[:, 0])  # at least the mean of |y − shift|
     mean = own[:, 1] / own[:, 0] + shift
-    at_every_node("value", np.abs(tree.value - mean) <= 2 * arrived.rounding(objects) * (spread + abs(shift)), tree.value, mean)
+    at_every_node(
+        "value",
+        np.abs(tree.value - mean) <= 2 * arrived.rounding(objects) * (spread + abs(shift)),
+        tree.value,
+        mean,
+    )
     return "every node"
 
 
 def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) -> str:
-    """Ask the criterion again for the score of the chosen test.  Returns how much was checked; raises VerificationError."""
+    """Ask the criterion again for the score of the chosen test.  Returns how much was checked;
+    raises VerificationError.
+    """
     parts, criterion, inner = problem.parts, problem.parts.criterion, np.flatnonzero(~tree.is_leaf)
-    at_every_node("a leaf asks nothing, so it has no score", np.isnan(tree.score) | ~tree.is_leaf, tree.score)
+    at_every_node(
+        "a leaf asks nothing, so it has no score", np.isnan(tree.score) | ~tree.is_leaf, tree.score
+    )
     if criterion is None or parts.solver is not None:
         return "not: the run has no criterion"
     if hasattr(criterion, "with_seed"):
@@ -78,32 +104,45 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         return "not: the criterion settles a score by those of all candidates"
     if np.isnan(tree.score).all() and len(inner):
         return "not: the tree states none"
-    untold = tree.is_leaf | ((parts.pruner is not None) & np.isnan(tree.score))  # where a branch was raised, a test was not chosen among others
+    # where a branch was raised, a test was not chosen among others
+    untold = tree.is_leaf | ((parts.pruner is not None) & np.isnan(tree.score))
     at_every_node("score is a finite number", np.isfinite(tree.score) | untold, tree.score)
     inner = inner[~untold[inner]]
     from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
     from arboretum.engine.search.statistics import Statistics
 
-    statistics = Statistics.of(problem.objects, bool(getattr(criterion, "counts_objects", False)), getattr(parts.impurity, "about", None))
-    scorer = CompiledCriterion.of(criterion, parts.impurity, statistics, 0, parts.coverage, problem.prices.fixed)
-    coverage_state = CoverageState.of(parts.coverage, problem.objects) if scorer.wants_gain else None
+    statistics = Statistics.of(
+        problem.objects,
+        bool(getattr(criterion, "counts_objects", False)),
+        getattr(parts.impurity, "about", None),
+    )
+    scorer = CompiledCriterion.of(
+        criterion, parts.impurity, statistics, 0, parts.coverage, problem.prices.fixed
+    )
+    coverage_state = (
+        CoverageState.of(parts.coverage, problem.objects) if scorer.wants_gain else None
+    )
     row = np.unique(problem.objects.object_of_row, return_index=True)[1]
     floor, asked = 1e-12 * float(np.abs(tree.score[inner]).max(initial=0.0)), 0
     for v in _some(inner, arrived.sizes()):
         who, share = arrived.at(v)
-        if tree.rule(v).fuzzy or (not parts.by_shares and (share != 1.0).any()):  # how a criterion sees degrees is not laid down
+        # how a criterion sees degrees is not laid down
+        if tree.rule(v).fuzzy or (not parts.by_shares and (share != 1.0).any()):
             continue
         outcome, known = tree.rule(v).outcomes(train, row[who]), 1.0
         lost, apart = outcome < 0, parts.by_shares and not parts.missing.counted
-        if lost.any() and tree.missing_child[v] < 0 and not apart:  # which table competed, only ``missing`` knows
+        # which table competed, only ``missing`` knows
+        if lost.any() and tree.missing_child[v] < 0 and not apart:
             continue
         if lost.any() and apart:
             mass = statistics.weight[who] * share
             known = float(mass[~lost].sum() / mass.sum())
             who, share, outcome = who[~lost], share[~lost], outcome[~lost]
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
-        node, own = _asked_again(tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state)
+        node, own = _asked_again(
+            tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state
+        )
         own *= known if parts.by_shares and parts.missing.discounted else 1.0
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
@@ -111,9 +150,19 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     return _share(asked, int((~tree.is_leaf).sum()), "inner nodes")
 
 
-def _asked_again(tree, v, problem, seen, outcome, statistics, scorer, coverage_state) -> tuple[Node, float]:
-    """The node as the criterion sees it, and the score it gives the test that was chosen.   seen : objects, their shares, share of the node's weight."""
-    objects, arity, width, (who, share, known) = problem.objects, tree.rule(v).arity, statistics.width, seen
+def _asked_again(
+    tree, v, problem, seen, outcome, statistics, scorer, coverage_state
+) -> tuple[Node, float]:
+    """The node as the criterion sees it, and the score it gives the test that was chosen.
+
+    seen : objects, their shares, share of the node's weight.
+    """
+    objects, arity, width, (who, share, known) = (
+        problem.objects,
+        tree.rule(v).arity,
+        statistics.width,
+        seen,
+    )
     weight, count = statistics.weight[who] * share, statistics.count[who] * share
     if statistics.moments:
         y = statistics.y[who]
@@ -122,31 +171,63 @@ def _asked_again(tree, v, problem, seen, outcome, statistics, scorer, coverage_s
     else:
         cell = outcome * width + statistics.label[who]
         weights = np.bincount(cell, weight, arity * width).reshape(arity, width)
-        counts = np.rint(np.bincount(cell, count, arity * width)).reshape(arity, width).astype(np.int64)
+        counts = (
+            np.rint(np.bincount(cell, count, arity * width)).reshape(arity, width).astype(np.int64)
+        )
     whole = weights.sum(axis=0)
     left = None if coverage_state is None else coverage_state.left(who)
     node = Node(
-        whole, counts.sum(axis=0), float(weight.sum()), float(statistics.weight.sum()) * known,
-        scorer.node_impurity(whole, statistics, who), int(tree.depth_of[v]),
-        0.0 if left is None else coverage_state.mean(who, left), round(float((objects.count[who] * share).sum())), len(who),
-    )  # fmt: skip
+        whole,
+        counts.sum(axis=0),
+        float(weight.sum()),
+        float(statistics.weight.sum()) * known,
+        scorer.node_impurity(whole, statistics, who),
+        int(tree.depth_of[v]),
+        0.0 if left is None else coverage_state.mean(who, left),
+        round(float((objects.count[who] * share).sum())),
+        len(who),
+    )
     extra = np.zeros((arity, 0))
     if scorer.prefix:  # mass × impurity of each outcome
         there = [(y[outcome == k], weight[outcome == k]) for k in range(arity)]
-        extra = np.array([[w.sum() * scorer.impurity.of_values(z, w) if len(w) else 0.0] for z, w in there])
+        extra = np.array(
+            [[w.sum() * scorer.impurity.of_values(z, w) if len(w) else 0.0] for z, w in there]
+        )
     elif scorer.has_columns:
         columns = scorer.columns(node, objects, who)
-        extra = np.array([np.bincount(outcome, column, arity) for column in columns.T]).T.reshape(arity, columns.shape[1])
-    tables = scorer.tables(weights[None], counts[None], tree.price[v : v + 1].copy(), extra[None], np.zeros(1, np.int64))
+        extra = np.array([np.bincount(outcome, column, arity) for column in columns.T]).T.reshape(
+            arity, columns.shape[1]
+        )
+    tables = scorer.tables(
+        weights[None],
+        counts[None],
+        tree.price[v : v + 1].copy(),
+        extra[None],
+        np.zeros(1, np.int64),
+    )
     if getattr(problem.parts.criterion, "needs_outcome_prices", False):
-        tables = attrs.evolve(tables, outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]])
+        tables = attrs.evolve(
+            tables,
+            outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]],
+        )
     if left is not None:
-        tables = attrs.evolve(tables, gain=coverage_state.gains(who, left, [outcome.astype(np.int32)], 1, arity))
+        tables = attrs.evolve(
+            tables, gain=coverage_state.gains(who, left, [outcome.astype(np.int32)], 1, arity)
+        )
     return node, float(scorer.score(tables, node)[0])
 
 
-def _one_by_one(tree: Tree, what: str, problem: Problem, arrived: Arrivals, ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]]) -> str:
-    """Compare at some nodes.   ask : (targets about their mean, weights) → (what the node should say, slack)."""
+def _one_by_one(
+    tree: Tree,
+    what: str,
+    problem: Problem,
+    arrived: Arrivals,
+    ask: Callable[[np.ndarray, np.ndarray], tuple[float, float]],
+) -> str:
+    """Compare at some nodes.
+
+    ask : (targets about their mean, weights) → (what the node should say, slack).
+    """
     objects, shift, asked = problem.objects, _mean(problem), 0
     for node in _some(np.arange(tree.n_nodes), arrived.sizes()):
         who, share = arrived.at(node)
@@ -158,7 +239,11 @@ def _one_by_one(tree: Tree, what: str, problem: Problem, arrived: Arrivals, ask:
 def _mean(problem: Problem) -> float:
     """What moments are taken about."""
     about = getattr(problem.parts.impurity, "about", None)
-    return float(np.average(problem.objects.y, weights=problem.objects.weight)) if about is None else about
+    return (
+        float(np.average(problem.objects.y, weights=problem.objects.weight))
+        if about is None
+        else about
+    )
 
 
 def _some(nodes: np.ndarray, sizes: np.ndarray) -> Iterator[int]:

@@ -1,4 +1,6 @@
-"""Why this test at that node?  Every candidate's contingency table, score and named terms: a criterion author's debugger."""
+"""Why this test at that node?  Every candidate's contingency table, score and named terms: a
+criterion author's debugger.
+"""
 
 from collections.abc import Mapping
 
@@ -20,8 +22,11 @@ from arboretum.model.tree import Tree
 class Judged:
     """One candidate test.
 
-    weights : float64[outcomes, classes], or moments; counts : int64[outcomes, classes], or int64[outcomes, 1].
-    score : −inf where the criterion refuses the test.   terms : name → number.   chosen : the loop took it.
+    weights : float64[outcomes, classes], or moments; counts : int64[outcomes, classes], or
+        int64[outcomes, 1].
+    score : −inf where the criterion refuses the test.
+    terms : name → number.
+    chosen : the loop took it.
     """
 
     rule: TestRule
@@ -52,18 +57,28 @@ class Reasons:
 def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     """Grow again along the path to a node and score all its candidates.
 
-    problem : what the tree was grown from.   node : number in the tree.   Raises DataError (no such node), CapabilityError (not grown by a
-    criterion), ContractError when the growth takes another test on the way: then code or data are not what they were.
+    problem : what the tree was grown from.
+    node : number in the tree.   Raises DataError (no such node), CapabilityError (not grown by a
+        criterion), ContractError when the growth takes another test on the way: then code or data
+        are not what they were.
     """
     if not 0 <= node < tree.n_nodes:
         raise DataError(f"node must be 0 … {tree.n_nodes - 1} (0 is the root); got {node}")
     if problem.parts.criterion is None:
-        raise CapabilityError(f"method {problem.parts.method.name} has no criterion; why explains greedy growth only")
+        raise CapabilityError(
+            f"method {problem.parts.method.name} has no criterion; why explains greedy growth only"
+        )
     problem = without_gaps(problem)
     if problem.parts.by_shares:
-        raise CapabilityError(f"the tree was grown by shares (missing={problem.parts.missing.name}); why explains missing=better_side only")
+        raise CapabilityError(
+            f"the tree was grown by shares (missing={problem.parts.missing.name}); why "
+            "explains missing=better_side only"
+        )
     if not getattr(problem.parts.method, "by_node", True):
-        raise CapabilityError(f"method {problem.parts.method.name} chooses no test by its node's table alone; why explains greedy growth only")
+        raise CapabilityError(
+            f"method {problem.parts.method.name} chooses no test by its node's table alone; "
+            "why explains greedy growth only"
+        )
     growth = Growth.of_run(problem, Context(seed=seed))
     plan = growth.plan  # engines that list every candidate: bounds would skip those that cannot win
     growth.plan = plan.without_bins
@@ -73,7 +88,12 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     chosen = None if tree.is_leaf[node] else tree.rule(node)
     if chosen is not None:
         growth.score(item)  # where columns are drawn, as many compete as it took
-    return Reasons(item.node, plan.lines, "" if chosen else _stopped_by(growth, item), _candidates(growth, item, chosen))
+    return Reasons(
+        item.node,
+        plan.lines,
+        "" if chosen else _stopped_by(growth, item),
+        _candidates(growth, item, chosen),
+    )
 
 
 def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -> Open:
@@ -83,7 +103,8 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
         got = "none" if candidate is None else found.describe()
         takes = f"was divided by {expected.describe()!r}, but growing again takes {got!r}"
         raise ContractError(f"node {above} {takes}; code or data have changed")
-    present = np.unique(candidate.engine.outcomes(cell, candidate))  # an outcome without objects has no child
+    # an outcome without objects has no child
+    present = np.unique(candidate.engine.outcomes(cell, candidate))
     return growth.divide(item)[int((present < outcome).sum())]
 
 
@@ -94,10 +115,21 @@ def _stopped_by(growth: Growth, item: Open) -> str:
     if item.candidate is None:
         if rule := growth.refused_by(item):
             return rule
-        limits, cell, prices = growth.limits, item.cell, growth.space.prices.at(item.cell.asked, item.cell.paid)
+        limits, cell, prices = (
+            growth.limits,
+            item.cell,
+            growth.space.prices.at(item.cell.asked, item.cell.paid),
+        )
         if np.isinf(growth.space.payable(np.concatenate([prices.tests, prices.raw]), cell)).any():
-            return f"max_cost {limits.max_cost:g} leaves {max(0.0, limits.max_cost - cell.paid):g}, and no test costs that little"
-        return "no admissible test is left" if limits.min_decrease is None else "no test's score is above min_decrease"
+            return (
+                f"max_cost {limits.max_cost:g} leaves {max(0.0, limits.max_cost - cell.paid):g}, "
+                "and no test costs that little"
+            )
+        return (
+            "no admissible test is left"
+            if limits.min_decrease is None
+            else "no test's score is above min_decrease"
+        )
     return "the budget of leaves was spent elsewhere, or it was pruned"
 
 
@@ -106,12 +138,33 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
     prepare_columns(cell, node, scorer, growth.space)
     if scorer.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
-        node = attrs.evolve(node, coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)))
+        node = attrs.evolve(
+            node,
+            coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)),
+        )
     found = []
     for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)
         for i, score in enumerate(scores.tolist()):
-            rule, told = block.engine.rule(cell, block.candidate(i, score)), {name: float(values[i]) for name, values in terms.items()}
-            found.append(Judged(rule, tables.weights[i], tables.counts[i], float(tables.price[i]), score, told, rule == chosen))
+            rule, told = (
+                block.engine.rule(cell, block.candidate(i, score)),
+                {name: float(values[i]) for name, values in terms.items()},
+            )
+            found.append(
+                Judged(
+                    rule,
+                    tables.weights[i],
+                    tables.counts[i],
+                    float(tables.price[i]),
+                    score,
+                    told,
+                    rule == chosen,
+                )
+            )
     rules = legible([one.rule for one in found], growth.space.objects.table)
-    return tuple(sorted(map(lambda one, rule: attrs.evolve(one, rule=rule), found, rules), key=lambda one: -one.score))
+    return tuple(
+        sorted(
+            map(lambda one, rule: attrs.evolve(one, rule=rule), found, rules),
+            key=lambda one: -one.score,
+        )
+    )

@@ -15,8 +15,8 @@ from arboretum.model.tree import Tree
 class Form:
     """A closed form of (ψ⁰, F) that compiled solvers know.
 
-    F = (per_node + per_mass · mass) · (price if ``priced``, else 1) + Σ ψ_i, or + max ψ_i where ``combine`` is "max".
-    All numbers are ≥ 0, so F is monotone.   leaf : ψ⁰.
+    F = (per_node + per_mass · mass) · (price if ``priced``, else 1) + Σ ψ_i, or + max ψ_i where
+    ``combine`` is "max". All numbers are ≥ 0, so F is monotone.   leaf : ψ⁰.
     """
 
     combine: str = attrs.field(default="sum", validator=attrs.validators.in_(("sum", "max")))
@@ -31,19 +31,23 @@ class Form:
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
         """F."""
-        return self.own(mass, price) + float(np.sum(children) if self.combine == "sum" else np.max(children))
+        return self.own(mass, price) + float(
+            np.sum(children) if self.combine == "sum" else np.max(children)
+        )
 
 
 class Complexity(Component, Protocol):
     """A cost ψ of a tree by induction (Alkhalid, Chikalov & Moshkov, section 2).
 
-    A leaf costs ψ⁰; an inner node whose objects weigh ``mass`` and whose test costs ``price`` costs F(mass, price, ψ₁ … ψ_t), ψ_i
-    being what its branches cost.  F must be monotone in every ψ_i: that is what makes dynamic programming exact.
+    A leaf costs ψ⁰; an inner node whose objects weigh ``mass`` and whose test costs ``price`` costs
+    F(mass, price, ψ₁ … ψ_t), ψ_i being what its branches cost.  F must be monotone in every ψ_i:
+    that is what makes dynamic programming exact.
 
-    per_object : the reported value is ψ of the root divided by the total weight (average depth, expected cost); may be
-        left out, False then.
+    per_object : the reported value is ψ of the root divided by the total weight (average depth,
+        expected cost); may be left out, False then.
 
-    ``node`` may be a static method marked by :func:`arboretum.kernels.complexity_kernel`: solvers then call it compiled.
+    ``node`` may be a static method marked by :func:`arboretum.kernels.complexity_kernel`: solvers
+    then call it compiled.
     """
 
     per_object: ClassVar[bool]
@@ -52,7 +56,9 @@ class Complexity(Component, Protocol):
         """ψ⁰ ≥ 0, what a leaf costs."""
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
-        """F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t], t ≥ 1, in any order)."""
+        """F(mass, price, ψ₁ … ψ_t) ≥ 0, monotone in every entry of ``children`` (float64[t], t ≥
+        1, in any order).
+        """
 
 
 class ComplexityForm(Protocol):
@@ -68,7 +74,8 @@ def form_of(complexity: Any) -> Form | None:
 
 
 def value_of(complexity: Any, tree: Tree) -> float:
-    """The value of a complexity component on a tree over its training objects: ψ by induction, from the leaves up.
+    """The value of a complexity component on a tree over its training objects: ψ by induction, from
+    the leaves up.
 
     Divided by the total weight where the component says ``per_object``.
     """
@@ -80,6 +87,11 @@ def value_of(complexity: Any, tree: Tree) -> float:
         if len(present) == 0:
             value[node] = complexity.leaf()
         else:
-            below = [*value[present], complexity.leaf()] if tree.is_end[node] else value[present]  # rows that stop are a leaf
-            value[node] = complexity.node(float(mass[node]), float(tree.price[node]), np.asarray(below))
-    return float(value[0] / mass[0]) if getattr(complexity, "per_object", False) else float(value[0])
+            # rows that stop are a leaf
+            below = [*value[present], complexity.leaf()] if tree.is_end[node] else value[present]
+            value[node] = complexity.node(
+                float(mass[node]), float(tree.price[node]), np.asarray(below)
+            )
+    return (
+        float(value[0] / mass[0]) if getattr(complexity, "per_object", False) else float(value[0])
+    )

@@ -1,8 +1,8 @@
 """A component is a frozen attrs class; its fields are its whole configuration.
 
-The class states ``kind`` (its group), ``name`` (its option), ``paper`` and ``capabilities`` as class attributes.
-:func:`param` declares a field with its bound, unit and meaning, once: the Hydra schema, the command-line help, the docs
-table and the MLflow parameters are derived from it.
+The class states ``kind`` (its group), ``name`` (its option), ``paper`` and ``capabilities`` as
+class attributes. :func:`param` declares a field with its bound, unit and meaning, once: the Hydra
+schema, the command-line help, the docs table and the MLflow parameters are derived from it.
 """
 
 import enum
@@ -17,8 +17,8 @@ import attrs
 class Capability(enum.Enum):
     """A property that a component claims.
 
-    A component that declares nothing is taken to handle classification with any number of classes and weights; one that
-    declares something is held to the list.
+    A component that declares nothing is taken to handle classification with any number of classes
+    and weights; one that declares something is held to the list.
     """
 
     classification = "classification"
@@ -36,7 +36,9 @@ class Capability(enum.Enum):
     thresholds = "thresholds"
     """Raw columns: thresholds are found at the node."""
     additive = "additive"
-    """Reads nothing but the contingency table; false for absolute error, which needs order statistics."""
+    """Reads nothing but the contingency table; false for absolute error, which needs order
+    statistics.
+    """
     concave = "concave"
     """An impurity that no split can raise on average."""
     admissible = "admissible"
@@ -50,7 +52,9 @@ class Capability(enum.Enum):
 
 
 def as_capabilities(declared: object) -> frozenset[Capability]:
-    """Read a declaration (an iterable of Capability or of their names); raises ValueError on an unknown name."""
+    """Read a declaration (an iterable of Capability or of their names); raises ValueError on an
+    unknown name.
+    """
     items = [declared] if isinstance(declared, str | Capability) else list(declared or ())
     return frozenset(item if isinstance(item, Capability) else Capability(item) for item in items)
 
@@ -63,14 +67,18 @@ def summary_of(docstring: str | None) -> str:
 class Component(Protocol):
     """What every component class states.
 
-    kind : one of :data:`KINDS` or of :data:`STUDIES`.   name : unique within the kind.   paper : a reference, or "" where there is none.
+    kind : one of :data:`KINDS` or of :data:`STUDIES`.
+    name : unique within the kind.
+    paper : a reference, or "" where there is none.
     capabilities : an iterable of :class:`Capability` or of their names.
 
-    A class may also state ``needs``, the kinds that a run must have besides (a run without is refused), and ``example``, what the command
-    that documentation prints has to say besides ``kind=name``: ``"dataset.path=FILE"``, words in capitals being for the reader to replace.
+    A class may also state ``needs``, the kinds that a run must have besides (a run without is
+    refused), and ``example``, what the command that documentation prints has to say besides
+    ``kind=name``: ``"dataset.path=FILE"``, words in capitals being for the reader to replace.
 
-    The first paragraph of the docstring is the summary that ``arboretum plugins`` prints.  The class is frozen (``@attrs.frozen``), every field
-    has a default, and it has the methods of its kind's contract: otherwise PluginError when it is registered.
+    The first paragraph of the docstring is the summary that ``arboretum plugins`` prints.  The
+    class is frozen (``@attrs.frozen``), every field has a default, and it has the methods of its
+    kind's contract: otherwise PluginError when it is registered.
     """
 
     kind: ClassVar[str]
@@ -104,7 +112,9 @@ STUDIES: dict[str, str] = {
     "reproduction": "do the numbers that a paper reports come out?",
     "export": "in which form does a tree leave?",
 }
-"""Kinds that are no part of a run: they make many, or take its tree elsewhere.  Registered and described like all others, and no Hydra groups."""
+"""Kinds that are no part of a run: they make many, or take its tree elsewhere.  Registered and
+described like all others, and no Hydra groups.
+"""
 
 EVERY_KIND: dict[str, str] = {**KINDS, **STUDIES}
 """What a plugin may bring."""
@@ -117,32 +127,65 @@ _COMPARED = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": oper
 
 
 def param(
-    default: Any, doc: str, *, ge: float | None = None, gt: float | None = None, le: float | None = None, lt: float | None = None,
-    choices: Sequence[Any] = (), unit: str = "", converter: Any = None, shared: str = "", alias: str | None = None, writes: bool = False,
-) -> Any:  # fmt: skip
+    default: Any,
+    doc: str,
+    *,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    lt: float | None = None,
+    choices: Sequence[Any] = (),
+    unit: str = "",
+    converter: Any = None,
+    shared: str = "",
+    alias: str | None = None,
+    writes: bool = False,
+) -> Any:
     """Declare a component's field.
 
-    default : every field has one; ``attrs.Factory`` for containers.   doc : one line of meaning.   unit : "bits", "rows", …
-    ge, gt, le, lt, choices : the rule; a value of None is allowed when the default is None.
-    shared : name of the top-level value that this field follows unless it is set itself (θ is ``theta``).
-    alias : the field's name in configuration, command line and constructor, where the attribute cannot have it
-        (``kind`` and ``name`` are taken by the class); default: the attribute's name.
-    writes : names a file that the component writes; a run that is repeated (``--from``) does not take it over.
+    default : every field has one; ``attrs.Factory`` for containers.
+    doc : one line of meaning.
+    unit : "bits", "rows", … ge, gt, le, lt, choices : the rule; a value of None is allowed when the
+        default is None.
+    shared : name of the top-level value that this field follows unless it is set itself (θ is
+        ``theta``).
+    alias : the field's name in configuration, command line and constructor, where the attribute
+        cannot have it (``kind`` and ``name`` are taken by the class); default: the attribute's
+        name.
+    writes : names a file that the component writes; a run that is repeated (``--from``) does not
+        take it over.
 
     Raises (when the component is built) ValueError naming field, rule and value.
     """
-    limits = {sign: bound for sign, bound in zip(_COMPARED, (ge, gt, le, lt), strict=True) if bound is not None}
-    words = [f"{sign} {bound:g}" for sign, bound in limits.items()] + ["one of " + ", ".join(map(str, choices))] * bool(choices)
+    limits = {
+        sign: bound
+        for sign, bound in zip(_COMPARED, (ge, gt, le, lt), strict=True)
+        if bound is not None
+    }
+    words = [f"{sign} {bound:g}" for sign, bound in limits.items()] + [
+        "one of " + ", ".join(map(str, choices))
+    ] * bool(choices)
     bounds = " and ".join(words)
 
     def allows(value: Any) -> bool:  # NaN is within no limit
-        return (not choices or value in choices) and all(_COMPARED[sign](value, bound) for sign, bound in limits.items())
+        return (not choices or value in choices) and all(
+            _COMPARED[sign](value, bound) for sign, bound in limits.items()
+        )
 
     def check(instance: Any, attribute: Any, value: Any) -> None:
         if value is None and attribute.default is None:
             return
         try:
-            obeys = all(map(allows, value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)))
+            obeys = all(
+                map(
+                    allows,
+                    value.values()
+                    if isinstance(value, dict)
+                    else value
+                    if isinstance(value, tuple | list)
+                    else (value,),
+                )
+            )
         except TypeError:
             obeys = False
         if not obeys:
@@ -151,4 +194,10 @@ def param(
             raise ValueError(f"{where} must be {bounds}; got {value!r}")
 
     metadata = {"doc": doc, "unit": unit, "bounds": bounds, "shared": shared, "writes": writes}
-    return attrs.field(default=default, validator=check if bounds else None, converter=converter, alias=alias, metadata=metadata)
+    return attrs.field(
+        default=default,
+        validator=check if bounds else None,
+        converter=converter,
+        alias=alias,
+        metadata=metadata,
+    )

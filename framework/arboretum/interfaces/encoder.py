@@ -10,13 +10,17 @@ from arboretum.model.table import Table
 
 
 class Encoder(Component, Protocol):
-    """A rule that fixes tests before growth, or leaves columns raw for thresholds found at the node."""
+    """A rule that fixes tests before growth, or leaves columns raw for thresholds found at the
+    node.
+    """
 
     def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
         """Encode the training rows.  Called once per run.
 
-        table : the training rows.   whole : all rows, for encoders that place bins on the whole data set.
-        raw_thresholds : the method can search raw columns (``encoder=auto`` then leaves numeric columns raw).
+        table : the training rows.
+        whole : all rows, for encoders that place bins on the whole data set.
+        raw_thresholds : the method can search raw columns (``encoder=auto`` then leaves numeric
+            columns raw).
         seed : the run's, for encoders that draw (k-means).
         Raises DataError when no usable column is left.
         """

@@ -9,7 +9,8 @@ from arboretum.model.tree import Tree
 
 
 class Export(Component, Protocol):
-    """A form of a tree, for other programs or for eyes.  ``arboretum export RUN --to NAME --out FILE`` writes it.
+    """A form of a tree, for other programs or for eyes.  ``arboretum export RUN --to NAME --out
+    FILE`` writes it.
 
     suffix : of its files, with the dot (".sql").
     """
@@ -17,7 +18,8 @@ class Export(Component, Protocol):
     suffix: str
 
     def write(self, tree: Tree) -> str | bytes:
-        """The tree in this form: text, or bytes for what is none.  Called once per export, outside any clock; changes nothing.
+        """The tree in this form: text, or bytes for what is none.  Called once per export, outside
+        any clock; changes nothing.
 
         Raises CapabilityError for a tree that the form cannot hold.
         """

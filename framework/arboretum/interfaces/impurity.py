@@ -11,49 +11,61 @@ from arboretum.model.encoded import Encoded
 
 
 class Impurity(Component, Protocol):
-    """A function of the class weights of a set of objects (of the moments Σw, Σwy, Σwy² for regression).
+    """A function of the class weights of a set of objects (of the moments Σw, Σwy, Σwy² for
+    regression).
 
-    scale : "mean" (entropy, gini: does not grow with the mass) or "total" (pairs, powers: does).  Only mean impurities
-        are weighted by mass in a reduction.
-    about (optional) : the number that moments and values are taken about (0.0: they are the plain ones); default: the target's mean.
-    whole (optional) : True: whole class weights have values that are whole numbers, so that bounds may be rounded up.
+    scale : "mean" (entropy, gini: does not grow with the mass) or "total" (pairs, powers: does).
+        Only mean impurities are weighted by mass in a reduction. about (optional) : the number that
+        moments and values are taken about (0.0: they are the plain ones); default: the target's
+        mean. whole (optional) : True: whole class weights have values that are whole numbers, so
+        that bounds may be rounded up.
 
-    A kernel form may be given as a static method ``kernel`` marked by ``arboretum.kernels.impurity_kernel``:
-    ``kernel(weights: float64[classes]) -> float64``, called inside numba, must not allocate; where it depends on the fields, as a
-    property that makes it by ``arboretum.kernels.baked``.
+    A kernel form may be given as a static method ``kernel`` marked by
+    ``arboretum.kernels.impurity_kernel``: ``kernel(weights: float64[classes]) -> float64``, called
+    inside numba, must not allocate; where it depends on the fields, as a property that makes it by
+    ``arboretum.kernels.baked``.
     """
 
     scale: ClassVar[str]
 
     def value(self, weights: np.ndarray) -> np.ndarray:
-        """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one class has all of it.
+        """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one
+        class has all of it.
 
         Called once per batch of tables; may allocate; must not change ``weights``.
         """
 
 
 class ImpurityForObjects(Protocol):
-    """Optional: a name that stands for another impurity per kind of target (``auto``), or a field that is a share of the objects."""
+    """Optional: a name that stands for another impurity per kind of target (``auto``), or a
+    field that is a share of the objects.
+    """
 
     def for_objects(self, objects: Encoded) -> Any:
-        """The impurity meant; CapabilityError where these training objects have none.  Called whenever a problem is posed, so it
-        must give itself back where nothing is open."""
+        """The impurity meant; CapabilityError where these training objects have none.  Called
+        whenever a problem is posed, so it must give itself back where nothing is open.
+        """
 
 
 class ImpurityOfValues(Protocol):
-    """An impurity of numbers that no additive table determines (absolute error): these instead of ``value``.
+    """An impurity of numbers that no additive table determines (absolute error): these instead of
+    ``value``.
 
-    It works on raw columns, with a criterion that states ``reads_prefix_costs = True``: mass × impurity of every outcome
-    reaches it as ``tables.extra[..., 0]``.  A static method ``prefix`` marked by ``arboretum.kernels.prefix_kernel``,
-    ``prefix(y, weight, out)``, writes mass × impurity of every prefix of a sequence; inside numba, may allocate.
+    It works on raw columns, with a criterion that states ``reads_prefix_costs = True``: mass ×
+    impurity of every outcome reaches it as ``tables.extra[..., 0]``.  A static method ``prefix``
+    marked by ``arboretum.kernels.prefix_kernel``, ``prefix(y, weight, out)``, writes mass ×
+    impurity of every prefix of a sequence; inside numba, may allocate.
     """
 
     def of_values(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """The impurity of some objects.   y, weight : float64[n], n ≥ 1, in any order.  Called once per node.
+        """The impurity of some objects.
+
+        y, weight : float64[n], n ≥ 1, in any order.  Called once per node.
 
         ``y`` is the target minus its mean over the training objects, in the target's unit.
         """
 
     def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
-        """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed beside ``value``; default:
-        the weighted mean)."""
+        """What a leaf with these objects predicts, about the same mean as ``y`` (also allowed
+        beside ``value``; default: the weighted mean).
+        """

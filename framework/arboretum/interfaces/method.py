@@ -18,8 +18,9 @@ from arboretum.model.record import Solution
 from arboretum.model.table import Table
 
 STEPS_PER_SECOND, GRACE, MOMENT, FEW_BYTES = 3e8, 0.1, 0.3, 1_000_000
-"""Simple steps of a compiled loop that a processor of these years does in a second; seconds of preparation, and of the search for a first tree, and
-bytes of preparation, that no budget refuses."""
+"""Simple steps of a compiled loop that a processor of these years does in a second; seconds of
+preparation, and of the search for a first tree, and bytes of preparation, that no budget refuses.
+"""
 
 
 @attrs.frozen
@@ -30,7 +31,10 @@ class Parts:
     dataset: Any = None
     split: Any = None
     encoder: Any = None
-    predicate: tuple[Any, ...] = attrs.field(default=(), converter=lambda one: one if isinstance(one, tuple) else () if one is None else (one,))
+    predicate: tuple[Any, ...] = attrs.field(
+        default=(),
+        converter=lambda one: one if isinstance(one, tuple) else () if one is None else (one,),
+    )
     impurity: Any = None
     coverage: tuple[Any, ...] = ()
     criterion: Any = None
@@ -46,7 +50,9 @@ class Parts:
 
     @property
     def by_shares(self) -> bool:
-        """Whether ``missing`` is another rule than that of the growth kernels, so that trees grow by shares."""
+        """Whether ``missing`` is another rule than that of the growth kernels, so that trees
+        grow by shares.
+        """
         return self.missing is not None and self.missing.kernel != BETTER_SIDE
 
     @property
@@ -61,30 +67,45 @@ class Parts:
     def leaf_rule(self, *, counting_objects: bool = False, obeyed: Sequence[str] = ()) -> LeafRule:
         """The leaf rule that greedy growth and exact solvers share, the several rules combined.
 
-        Raises CapabilityError, naming rule and limit, where trees are held to more than that (a depth, a number of leaves, a least size of
-        branches or decrease, a pruner): a minimum over all trees would say nothing about them.  So, too, where a rule counts objects
-        (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits that the caller takes care of.
+        Raises CapabilityError, naming rule and limit, where trees are held to more than that (a
+        depth, a number of leaves, a least size of branches or decrease, a pruner): a minimum over
+        all trees would say nothing about them.  So, too, where a rule counts objects
+        (``min_objects``), unless the caller says that it counts them.   obeyed : names of limits
+        that the caller takes care of.
         """
         for name, value in self.limits().given.items():
             if name not in obeyed:
-                raise CapabilityError(f"exact minima know no limit {name} (it is {value:g}); leave it out, or use stopping=[pure]")
+                raise CapabilityError(
+                    f"exact minima know no limit {name} (it is {value:g}); leave it out, or "
+                    "use stopping=[pure]"
+                )
         if self.pruner is not None:
-            raise CapabilityError(f"exact minima know no pruned trees; leave pruner {self.pruner.name} out")
+            raise CapabilityError(
+                f"exact minima know no pruned trees; leave pruner {self.pruner.name} out"
+            )
         foreign = [rule.name for rule in self.stopping if not hasattr(rule, "leaf_rule")]
         if foreign:
-            raise CapabilityError(f"exact minima need leaf rules that look at objects alone; stopping {foreign[0]} has no leaf_rule()")
+            raise CapabilityError(
+                "exact minima need leaf rules that look at objects alone; stopping "
+                f"{foreign[0]} has no leaf_rule()"
+            )
         rules = [rule.leaf_rule() for rule in self.stopping]
         if not counting_objects and any(rule.min_objects for rule in rules):
-            msg = "this solver knows no leaf rule that counts objects; count rows (stopping.standard.min_split) or leave it out"
+            msg = (
+                "this solver knows no leaf rule that counts objects; count rows "
+                "(stopping.standard.min_split) or leave it out"
+            )
             raise CapabilityError(msg)
         return tightest(LeafRule, rules)
 
 
 @attrs.frozen(eq=False)
 class Problem:
-    """What is to be solved: encoded training objects, their prices, the validation rows where there are any.
+    """What is to be solved: encoded training objects, their prices, the validation rows where there
+    are any.
 
-    Its impurity is the one that the run's means for these objects (``for_objects``); predicates for coded columns are left out without any.
+    Its impurity is the one that the run's means for these objects (``for_objects``); predicates for
+    coded columns are left out without any.
     """
 
     objects: Encoded
@@ -98,9 +119,16 @@ class Problem:
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
         if any(hasattr(one, "within") for one in self.parts.predicate):
             limits = self.parts.limits()
-            told = tuple(one.within(limits) if hasattr(one, "within") else one for one in self.parts.predicate)
+            told = tuple(
+                one.within(limits) if hasattr(one, "within") else one
+                for one in self.parts.predicate
+            )
             object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=told))
-        if self.parts.beside_raw and not self.objects.features and all(getattr(one, "beside_raw", False) for one in self.parts.predicate):
+        if (
+            self.parts.beside_raw
+            and not self.objects.features
+            and all(getattr(one, "beside_raw", False) for one in self.parts.predicate)
+        ):
             object.__setattr__(self, "parts", attrs.evolve(self.parts, predicate=()))
 
 
@@ -108,12 +136,17 @@ class Problem:
 class Context:
     """How it may be solved.
 
-    seed : of every random choice.   deadline : ``time.monotonic()`` value, or None.   memory_bytes : budget, or None.
-    progress : called now and then with (done, total or None, message); must not be called per candidate test.
-    proven : called by a solver when it knows more, with (lower bound, value of its best tree; ∞ before there is one), both in
-        the unit of ``Solution.value``.  What it hears is kept with the solution, after how many seconds.
-    after : called by a solver with what it has found, and with what it does next that may take long or fail (writing a proof) and
-        returns the solution with notes on that; returned by ``solve`` in place of both.  At once, unless a run keeps its tree first.
+    seed : of every random choice.
+    deadline : ``time.monotonic()`` value, or None.
+    memory_bytes : budget, or None.
+    progress : called now and then with (done, total or None, message); must not be called per
+        candidate test.
+    proven : called by a solver when it knows more, with (lower bound, value of its best tree; ∞
+        before there is one), both in the unit of ``Solution.value``.  What it hears is kept with
+        the solution, after how many seconds.
+    after : called by a solver with what it has found, and with what it does next that may take long
+        or fail (writing a proof) and returns the solution with notes on that; returned by ``solve``
+        in place of both.  At once, unless a run keeps its tree first.
     """
 
     seed: int = 0
@@ -125,53 +158,86 @@ class Context:
 
     @property
     def steps_left(self) -> float:
-        """How many simple steps of a compiled loop end by the deadline; those of a tenth of a second always do, so that small tables are prepared."""
-        left = math.inf if self.deadline is None else max(0.0, self.deadline - time.monotonic()) + GRACE
+        """How many simple steps of a compiled loop end by the deadline; those of a tenth of a
+        second always do, so that small tables are prepared.
+        """
+        left = (
+            math.inf
+            if self.deadline is None
+            else max(0.0, self.deadline - time.monotonic()) + GRACE
+        )
         return left * STEPS_PER_SECOND
 
     @property
     def latest(self) -> float | None:
-        """Until when a first tree is sought, without which there is no answer: the deadline, or a moment from now where that is later."""
+        """Until when a first tree is sought, without which there is no answer: the deadline, or
+        a moment from now where that is later.
+        """
         return None if self.deadline is None else max(self.deadline, time.monotonic() + MOMENT)
 
     def look(self, steps: float) -> None:
-        """Raise OutOfTime where work of so many simple steps would not end by the deadline: for what no clock ends, once it is begun."""
+        """Raise OutOfTime where work of so many simple steps would not end by the deadline: for
+        what no clock ends, once it is begun.
+        """
         if steps > self.steps_left:
             needed = steps / STEPS_PER_SECOND
-            raise OutOfTime(f"the budget of seconds ran out before the search, which takes some {needed:.2g} seconds to prepare; raise budget.seconds")
+            raise OutOfTime(
+                "the budget of seconds ran out before the search, which takes some "
+                f"{needed:.2g} seconds to prepare; raise budget.seconds"
+            )
 
     def room(self, needed: float, what: str) -> None:
-        """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget, before they are made; a megabyte is always there."""
+        """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget, before
+        they are made; a megabyte is always there.
+        """
         if self.memory_bytes is not None and needed > max(self.memory_bytes, FEW_BYTES):
             ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
-            raise BudgetError(f"{what} take about {needed / 1e6:,.0f} MB, and the budget is {self.memory_bytes / 1e6:,.0f} MB; {ways}")
+            raise BudgetError(
+                f"{what} take about {needed / 1e6:,.0f} MB, and the budget is "
+                f"{self.memory_bytes / 1e6:,.0f} MB; {ways}"
+            )
 
 
 @attrs.frozen
 class Budget:
-    """What a run may spend on growing or solving, and again on its certificate (the group of keys ``budget.…``).
+    """What a run may spend on growing or solving, and again on its certificate (the group of keys
+    ``budget.…``).
 
-    seconds : 0: a solver returns its best leaf and what it knows without a search.   memory_mb : megabytes of their own arrays; a growth
-        that is estimated to need more is refused before it starts.
+    seconds : 0: a solver returns its best leaf and what it knows without a search.
+    memory_mb : megabytes of their own arrays; a growth that is estimated to need more is refused
+        before it starts.
     """
 
     kind = "budget"
 
-    seconds: float | None = param(None, "wall clock for growing or solving; 0: what is known without any work", ge=0.0, unit="s")
-    memory_mb: int | None = param(None, "what growing or solving allocates, at most; a smaller budget than needed is refused", gt=0, unit="MB")
+    seconds: float | None = param(
+        None,
+        "wall clock for growing or solving; 0: what is known without any work",
+        ge=0.0,
+        unit="s",
+    )
+    memory_mb: int | None = param(
+        None,
+        "what growing or solving allocates, at most; a smaller budget than needed is refused",
+        gt=0,
+        unit="MB",
+    )
 
     def context(self, seed: int, progress: Callable[[float, float | None, str], None]) -> Context:
         """The budget from now on."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        return Context(seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress)
+        return Context(
+            seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress
+        )
 
 
 class Method(Component, Protocol):
     """A recipe.  The open ones are ``greedy`` and ``exact``; presets select their parts.
 
-    One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow` does; with others a run that asks
-    for more than ``missing=better_side`` is refused.  ``by_node = False``: ``arboretum why`` cannot replay its choices from a node's table.
-    ``fuzzy = True``: its tests may send a row down several branches, in shares.
+    One that states ``asks_missing = True`` heeds ``parts.missing``, as :func:`arboretum.api.grow`
+    does; with others a run that asks for more than ``missing=better_side`` is refused.  ``by_node =
+    False``: ``arboretum why`` cannot replay its choices from a node's table. ``fuzzy = True``: its
+    tests may send a row down several branches, in shares.
     """
 
     def fit(self, problem: Problem, context: Context) -> Solution:
@@ -182,4 +248,6 @@ class MethodWarmUp(Protocol):
     """Optional: compilation and loading of kernels, kept out of the fit clock."""
 
     def warm_up(self, problem: Problem, context: Context) -> None:
-        """Make ready what ``fit`` on this problem will call.  Called once per run, before the fit clock and the budget start."""
+        """Make ready what ``fit`` on this problem will call.  Called once per run, before the
+        fit clock and the budget start.
+        """

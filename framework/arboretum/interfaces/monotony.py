@@ -1,4 +1,6 @@
-"""Is F of a complexity monotone, or a loss of two kinds of errors?  Exact searches assume it; it can be tried, and refuted, but not proven."""
+"""Is F of a complexity monotone, or a loss of two kinds of errors?  Exact searches assume it; it
+can be tried, and refuted, but not proven.
+"""
 
 from __future__ import annotations
 
@@ -16,50 +18,81 @@ from arboretum.interfaces.complexity import form_of
 from arboretum.model.encoded import Encoded, Prices
 
 DRAWS, ORDERS = 500, 4
-"""Random pairs of arguments at a time; and of a table, as many at the masses that objects add up to in each of some orders."""
+"""Random pairs of arguments at a time; and of a table, as many at the masses that objects add up
+to in each of some orders.
+"""
 LOSS_ROUNDING = 1e-12
-"""Of a loss, which is a few sums and quotients of numbers about 1: one that falls by more is not monotone."""
+"""Of a loss, which is a few sums and quotients of numbers about 1: one that falls by more is not
+monotone.
+"""
 
 
 @attrs.define
 class Monotony:
-    """How far it was tried that F is monotone: a number of pairs of arguments, until a counterexample was found.
+    """How far it was tried that F is monotone: a number of pairs of arguments, until a
+    counterexample was found.
 
-    Finding none is evidence, not proof.   found : a pair on which F falls though a branch became dearer, or is no number ≥ 0,
-    as a sentence; None while there is none.
+    Finding none is evidence, not proof.   found : a pair on which F falls though a branch became
+    dearer, or is no number ≥ 0, as a sentence; None while there is none.
     """
 
     complexity: Any
     pairs: int = 0
     found: str | None = None
 
-    def compare(self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]) -> bool:
-        """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so where not."""
-        low, high = (float(self.complexity.node(mass, price, np.array(children))) for children in (cheaper, dearer))
+    def compare(
+        self, mass: float, price: float, cheaper: Sequence[float], dearer: Sequence[float]
+    ) -> bool:
+        """Try one pair: whether F(… cheaper) ≤ F(… dearer), both numbers ≥ 0; ``found`` says so
+        where not.
+        """
+        low, high = (
+            float(self.complexity.node(mass, price, np.array(children)))
+            for children in (cheaper, dearer)
+        )
         self.pairs += 1
         # a sum of t terms may round differently: nothing below that is a counterexample
         equal = math.isclose(low, high, rel_tol=4 * len(cheaper) * sys.float_info.epsilon)
         if low >= 0.0 and high >= 0.0 and (low <= high or equal):
             return True
-        said = [f"F(mass={mass:g}, price={price:g}, {list(c)}) = {value:g}" for c, value in ((cheaper, low), (dearer, high))]
-        undefined = [text for text, value in zip(said, (low, high), strict=True) if not value >= 0.0]
-        self.found = f"{undefined[0]} must be a number ≥ 0" if undefined else f"{said[0]} is greater than {said[1]}"
+        said = [
+            f"F(mass={mass:g}, price={price:g}, {list(c)}) = {value:g}"
+            for c, value in ((cheaper, low), (dearer, high))
+        ]
+        undefined = [
+            text for text, value in zip(said, (low, high), strict=True) if not value >= 0.0
+        ]
+        self.found = (
+            f"{undefined[0]} must be a number ≥ 0"
+            if undefined
+            else f"{said[0]} is greater than {said[1]}"
+        )
         return False
 
     @staticmethod
     def on(complexity: Any, objects: Encoded, prices: Prices) -> Monotony:
-        """Also at the masses and prices of a table, from one object to all; a closed form is not tried.
+        """Also at the masses and prices of a table, from one object to all; a closed form is not
+        tried.
 
-        Raises CapabilityError, with the counterexample, where F is not monotone, and where ψ⁰ or F is no number ≥ 0.
+        Raises CapabilityError, with the counterexample, where F is not monotone, and where ψ⁰ or F
+        is no number ≥ 0.
         """
         tried, leaf = Monotony(complexity), float(complexity.leaf())
         if not 0.0 <= leaf < math.inf:
-            raise CapabilityError(f"complexity {complexity.name}: ψ⁰ = {leaf:g} must be a finite number ≥ 0; let leaf() return one")
+            raise CapabilityError(
+                f"complexity {complexity.name}: ψ⁰ = {leaf:g} must be a finite number ≥ 0; "
+                "let leaf() return one"
+            )
         if form_of(complexity) is None:
             tried.on_a_grid().at_random(DRAWS)
             for seed in range(1, 1 + ORDERS):
                 order = np.cumsum(np.random.default_rng(seed).permutation(objects.weight))
-                tried.at_random(DRAWS, seed, order[np.geomspace(1, len(order), 64).astype(np.int64) - 1], prices.tests)
+                tried.at_random(
+                    DRAWS,
+                    seed,
+                    order[np.geomspace(1, len(order), 64).astype(np.int64) - 1],
+                    prices.tests,
+                )
             tried.demand()
         return tried
 
@@ -67,10 +100,14 @@ class Monotony:
         """Raises CapabilityError, with the counterexample, where one was found."""
         if self.found is not None:
             way_out = "let F be ≥ 0 and grow with every branch's value"
-            raise CapabilityError(f"complexity {self.complexity.name} is not monotone: {self.found}; {way_out}")
+            raise CapabilityError(
+                f"complexity {self.complexity.name} is not monotone: {self.found}; {way_out}"
+            )
 
     def on_a_grid(self) -> Monotony:
-        """All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry raised."""
+        """All vectors over {ψ⁰, 0, 1, 2, 5} of up to three branches, each against one entry
+        raised.
+        """
         levels = sorted({0.0, 1.0, 2.0, 5.0, float(self.complexity.leaf())})
         for mass, price, t in itertools.product((1.0, 2.0, 7.0), (0.0, 1.0, 3.0), (1, 2, 3)):
             for vector in itertools.product(levels, repeat=t):
@@ -80,8 +117,12 @@ class Monotony:
                         return self
         return self
 
-    def at_random(self, draws: int, seed: int = 0, masses: Sequence[float] = (), prices: Sequence[float] = ()) -> Monotony:
-        """Random pairs of up to eight branches.   masses, prices : of a table at hand; without, whole numbers up to 1000 and 10.
+    def at_random(
+        self, draws: int, seed: int = 0, masses: Sequence[float] = (), prices: Sequence[float] = ()
+    ) -> Monotony:
+        """Random pairs of up to eight branches.
+
+        masses, prices : of a table at hand; without, whole numbers up to 1000 and 10.
 
         Branches are of the size of 1, 10, 100 or of the mass.
         """
@@ -92,32 +133,53 @@ class Monotony:
             price = float(generator.choice(prices) if len(prices) else generator.integers(0, 11))
             size = float(generator.choice([1.0, 10.0, 100.0, mass]))
             cheaper = generator.exponential(size, t).round(3)
-            dearer = cheaper + generator.exponential(0.3 * size, t).round(3) * generator.integers(0, 2, t)
+            dearer = cheaper + generator.exponential(0.3 * size, t).round(3) * generator.integers(
+                0, 2, t
+            )
             if not self.compare(mass, price, cheaper.tolist(), dearer.tolist()):
                 break
         return self
 
 
 def counterexample_to_monotony(complexity: Any) -> str | None:
-    """Look for arguments on which F is not monotone; None when none was found (a closed form always is monotone)."""
-    return None if form_of(complexity) is not None else Monotony(complexity).on_a_grid().at_random(DRAWS).found
+    """Look for arguments on which F is not monotone; None when none was found (a closed form
+    always is monotone).
+    """
+    return (
+        None
+        if form_of(complexity) is not None
+        else Monotony(complexity).on_a_grid().at_random(DRAWS).found
+    )
 
 
-def monotone_losses(objective: Any, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float) -> np.ndarray:
+def monotone_losses(
+    objective: Any, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
+) -> np.ndarray:
     """float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
 
-    Raises CapabilityError, with the counterexample, where the loss falls though one of them grows, or is no number.
+    Raises CapabilityError, with the counterexample, where the loss falls though one of them grows,
+    or is no number.
     """
-    losses = np.array(np.broadcast_to(objective.loss(fp[:, None], fn[None], positives, negatives), (len(fp), len(fn))), float)
+    losses = np.array(
+        np.broadcast_to(
+            objective.loss(fp[:, None], fn[None], positives, negatives), (len(fp), len(fn))
+        ),
+        float,
+    )
 
     def said(i: int, j: int) -> str:
         return f"loss(fp={fp[i]:g}, fn={fn[j]:g}) = {losses[i, j]:g}"
 
     way_out = "let it grow with both, or choose another objective"
     for i, j in np.argwhere(~np.isfinite(losses))[:1].tolist():
-        raise CapabilityError(f"objective {objective.name}: {said(i, j)} must be a number; {way_out}")
+        raise CapabilityError(
+            f"objective {objective.name}: {said(i, j)} must be a number; {way_out}"
+        )
     for axis in (0, 1):
         for i, j in np.argwhere(np.diff(losses, axis=axis) < -LOSS_ROUNDING)[:1].tolist():
             more = said(i + 1 - axis, j + axis)
-            raise CapabilityError(f"objective {objective.name} is not monotone: {said(i, j)} is greater than {more}; {way_out}")
+            raise CapabilityError(
+                f"objective {objective.name} is not monotone: {said(i, j)} is greater than "
+                f"{more}; {way_out}"
+            )
     return losses

@@ -14,14 +14,18 @@ from arboretum.model.tree import Tree
 
 
 class Shape(enum.Enum):
-    """What an objective is made of: bounds and recursions hold for a shape, and a solver says which it minimises."""
+    """What an objective is made of: bounds and recursions hold for a shape, and a solver says
+    which it minimises.
+    """
 
     additive = "additive"
     """A cost per leaf, of its class weights, plus a cost per node."""
     deviation = "deviation"
     """How far a leaf's targets are from what it predicts, plus a cost per node."""
     complexity = "complexity"
-    """The run's complexity, monotone in what the branches cost, over trees that obey the leaf rule; ∞ for the others."""
+    """The run's complexity, monotone in what the branches cost, over trees that obey the leaf
+    rule; ∞ for the others.
+    """
     confusion = "confusion"
     """A monotone function of false positives and false negatives, plus a cost per node."""
     ranking = "ranking"
@@ -31,24 +35,32 @@ class Shape(enum.Enum):
 class Objective(Component, Protocol):
     """A value of a tree that a solver minimises and verification recomputes.
 
-    shape : (optional) a :class:`Shape` or its name; a solver that states ``minimises``, a tuple of them, refuses all others.
+    shape : (optional) a :class:`Shape` or its name; a solver that states ``minimises``, a tuple of
+        them, refuses all others.
     """
 
     def value(self, tree: Tree, problem: Problem) -> float:
-        """The objective's value over the problem's objects; lower is better, ∞ = the tree is not allowed."""
+        """The objective's value over the problem's objects; lower is better, ∞ = the tree is not
+        allowed.
+        """
 
 
 class ObjectiveOptional(Protocol):
     """What an objective may have besides."""
 
     def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
-        """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes]) add by the class that they predict.
+        """float64[nodes, classes]: what nodes with these class weights (float64[nodes, classes])
+        add by the class that they predict.
 
-        An exact solver's trees then predict a class of least cost, where others predict the heaviest; but with ``weigh`` all do.  For numbers
-        ``leaf_value(y, weight) -> float`` says what its leaves predict in place of the mean."""
+        An exact solver's trees then predict a class of least cost, where others predict the
+        heaviest; but with ``weigh`` all do.  For numbers ``leaf_value(y, weight) -> float`` says
+        what its leaves predict in place of the mean.
+        """
 
     def weigh(self, objects: Encoded) -> np.ndarray:
-        """float64[n_objects] > 0: what the training objects weigh in place of ``objects.weight``, so that greedy methods serve the objective."""
+        """float64[n_objects] > 0: what the training objects weigh in place of
+        ``objects.weight``, so that greedy methods serve the objective.
+        """
 
 
 def shape_of(objective: Any) -> Shape | None:
@@ -58,9 +70,13 @@ def shape_of(objective: Any) -> Shape | None:
 
 
 def certified_by_value(parts: Parts) -> bool:
-    """Whether the certificate of such a run is about its objective, or the training error, rather than about complexities.
+    """Whether the certificate of such a run is about its objective, or the training error, rather
+    than about complexities.
 
-    So it is where trees are held to a depth, a number of leaves or a least leaf, and where an objective is no complexity, or
-    stands beside a method that does not minimise it.
+    So it is where trees are held to a depth, a number of leaves or a least leaf, and where an
+    objective is no complexity, or stands beside a method that does not minimise it.
     """
-    return bool(parts.limits().certified.given) or (parts.objective is not None and (parts.solver is None or shape_of(parts.objective) is not Shape.complexity))
+    return bool(parts.limits().certified.given) or (
+        parts.objective is not None
+        and (parts.solver is None or shape_of(parts.objective) is not Shape.complexity)
+    )

@@ -16,10 +16,14 @@ from arboretum.model.rules import TestRule
 
 @attrs.frozen(eq=False)
 class CodedTests:
-    """Many tests that differ in a bin of a code: counted all at once, and made into rules where one of them is asked.
+    """Many tests that differ in a bin of a code: counted all at once, and made into rules where one
+    of them is asked.
 
-    columns : raw columns that each of them reads.   family : which tests a code offers.   n_bins : int64[k] of k codes.
-    codes : (first, stop) → whole numbers [stop − first, rows] of these codes: the bin of each row, n_bins where no test has an outcome.
+    columns : raw columns that each of them reads.
+    family : which tests a code offers.
+    n_bins : int64[k] of k codes.
+    codes : (first, stop) → whole numbers [stop − first, rows] of these codes: the bin of each row,
+        n_bins where no test has an outcome.
     rule : (code, index) → the test; its outcomes at the node are those that the code's bins say.
     """
 
@@ -32,22 +36,31 @@ class CodedTests:
     @property
     def n_tests(self) -> np.ndarray:
         """int64[k]: how many tests each code offers."""
-        return {Family.multiway: self.n_bins * 0 + 1, Family.thresholds: self.n_bins - 1, Family.equals: self.n_bins}[self.family]
+        return {
+            Family.multiway: self.n_bins * 0 + 1,
+            Family.thresholds: self.n_bins - 1,
+            Family.equals: self.n_bins,
+        }[self.family]
 
 
 class Predicate(Component, Protocol):
     """A generator of tests at the node, from the raw table.
 
-    With predicates their tests are the only ones: what the encoder makes says which columns have a price.  But where one
-    states ``beside_raw = True`` it speaks for coded columns, and thresholds on raw columns compete as well; ties then go to the lowest column.
+    With predicates their tests are the only ones: what the encoder makes says which columns have a
+    price.  But where one states ``beside_raw = True`` it speaks for coded columns, and thresholds
+    on raw columns compete as well; ties then go to the lowest column.
     """
 
-    def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[TestRule | CodedTests]:
-        """Return the tests that compete at the node with the objects ``rows`` (int64[k]); none makes it a leaf.
+    def candidates(
+        self, objects: Encoded, rows: np.ndarray, seed: int
+    ) -> Sequence[TestRule | CodedTests]:
+        """Return the tests that compete at the node with the objects ``rows`` (int64[k]); none
+        makes it a leaf.
 
-        Object i is row ``objects.row_of_object[i]`` of ``objects.table``.  Equal seeds and rows give equal tests; ties of their
-        scores go to the first.  A test of one outcome at the node never competes.  It costs, summed over the columns it reads,
-        what the dearest test of each column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
+        Object i is row ``objects.row_of_object[i]`` of ``objects.table``.  Equal seeds and rows
+        give equal tests; ties of their scores go to the first.  A test of one outcome at the node
+        never competes.  It costs, summed over the columns it reads, what the dearest test of each
+        column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
         """
 
 

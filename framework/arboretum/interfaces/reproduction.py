@@ -17,7 +17,8 @@ from arboretum.model.record import Record
 class Piece:
     """One independent piece of work.
 
-    key : plain values (JSON) that say, with the seed, everything the result depends on: it names the result that is kept.
+    key : plain values (JSON) that say, with the seed, everything the result depends on: it names
+        the result that is kept.
     cost : how long it is expected to take, in any unit; the estimate of the time left goes by it.
     """
 
@@ -31,24 +32,37 @@ class House(Protocol):
     def component(self, kind: str, name: str, values: Mapping[str, Any] | None = None) -> Any:
         """Build an installed component.  Raises ConfigError with the closest match."""
 
-    def parts(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()) -> Parts:
-        """Put together the parts of a run (group → option, "group.field" → value), presets included.  Raises ConfigError."""
+    def parts(
+        self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()
+    ) -> Parts:
+        """Put together the parts of a run (group → option, "group.field" → value), presets
+        included.  Raises ConfigError.
+        """
 
-    def run(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), seed: int = 0) -> Record:
-        """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises ArboretumError."""
+    def run(
+        self,
+        choices: Mapping[str, Any],
+        values: Mapping[str, Any] | Sequence[str] = (),
+        seed: int = 0,
+    ) -> Record:
+        """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
+        ArboretumError.
+        """
 
 
 class Reproduction(Component, Protocol):
     """A paper's study: independent pieces of work, and a judgement of their results.
 
-    It starts no process, writes no file and prints nothing.  ``arboretum reproduce NAME`` does that: it hands the pieces to worker
-    processes, cheapest first, keeps each result, repeats nothing that is finished, and shows and records what ``judge`` says.  The
-    fields of the class are options of the command (``--tables 500``).  It may have ``warm_up(house)``: called once per process
-    before its first piece, to compile and load.
+    It starts no process, writes no file and prints nothing.  ``arboretum reproduce NAME`` does
+    that: it hands the pieces to worker processes, cheapest first, keeps each result, repeats
+    nothing that is finished, and shows and records what ``judge`` says.  The fields of the class
+    are options of the command (``--tables 500``).  It may have ``warm_up(house)``: called once per
+    process before its first piece, to compile and load.
     """
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
-        """The work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper draws tables, else of the cells of each chapter.
+        """The work, cheapest first; ``0 < fraction ≤ 1``: of random tables where the paper draws
+        tables, else of the cells of each chapter.
 
         Never empty.  The same call returns the same pieces, and no two keys are equal.
         """
@@ -56,12 +70,15 @@ class Reproduction(Component, Protocol):
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> Any:
         """Do one piece and return plain values (JSON, finite numbers).
 
-        The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what was done before.
+        The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what
+        was done before.
         Raises ArboretumError when it cannot be done; the other pieces go on.
         """
 
     def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
-        """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or not asked for).
+        """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or
+        not asked for).
 
-        What cannot be judged for lack of results has no cell; with no results at all the judgement is empty.
+        What cannot be judged for lack of results has no cell; with no results at all the judgement
+        is empty.
         """

@@ -11,51 +11,66 @@ from arboretum.model.record import Solution
 
 
 class Solver(Component, Protocol):
-    """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the proven bound.
+    """An exact search.  Within the budget it proves; beyond it, it returns its best tree and the
+    proven bound.
 
-    minimises : (optional) the shapes (:class:`Shape`) of objectives that it knows; a run with another one is refused: where it
-        states none, with any.
+    minimises : (optional) the shapes (:class:`Shape`) of objectives that it knows; a run with
+        another one is refused: where it states none, with any.
     """
 
     def solve(self, problem: Problem, context: Context) -> Solution:
-        """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside the fit clock.
+        """Minimise ``problem.parts.objective`` (or ``complexity``).  Called once per run, inside
+        the fit clock.
 
-        Never a silent wrong answer: ``status`` says what is proven, ``lower_bound`` holds for every feasible tree (same unit
-        as ``value``; finite, such as 0 where nothing costs less), and ``value`` is that of the tree returned: verification
-        recomputes it.  Arrays of the problem stay as they are: who changes them works on a copy, or the run fails.  Looks at ``context.deadline``
-        and ``context.memory_bytes`` as it goes.  Raises BudgetError when a budget runs out before there is any tree.
+        Never a silent wrong answer: ``status`` says what is proven, ``lower_bound`` holds for every
+        feasible tree (same unit as ``value``; finite, such as 0 where nothing costs less), and
+        ``value`` is that of the tree returned: verification recomputes it.  Arrays of the problem
+        stay as they are: who changes them works on a copy, or the run fails.  Looks at
+        ``context.deadline`` and ``context.memory_bytes`` as it goes.  Raises BudgetError when a
+        budget runs out before there is any tree.
         """
 
 
 class SolverOptional(Protocol):
     """What a solver may have besides, each by itself.
 
-    tests : on which its trees are, in words, where these are more than the run's ("all thresholds"); what is certified is of them.
-    certifies : names of the complexities whose minima it knows; without it all.  It is the certifier where it is asked for by name.
-    limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``, ``max_leaves``, ``min_leaf`` and ``max_cost``; a run with
-        another one has no certificate.  The minimum then is over trees within the limits, in which a node that the leaf rule would divide may
-        be a leaf where the limits leave it no test: at the greatest depth, where dividing it would make too many leaves, where
-        every test leaves some branch fewer than ``min_leaf`` rows or costs more than ``max_cost`` leaves.
+    tests : on which its trees are, in words, where these are more than the run's ("all
+        thresholds"); what is certified is of them.
+    certifies : names of the complexities whose minima it knows; without it all.  It is the
+        certifier where it is asked for by name.
+    limits : names of the limits that ``minima`` and ``least`` obey, of ``max_depth``,
+        ``max_leaves``, ``min_leaf`` and ``max_cost``; a run with another one has no certificate.
+        The minimum then is over trees within the limits, in which a node that the leaf rule would
+        divide may be a leaf where the limits leave it no test: at the greatest depth, where
+        dividing it would make too many leaves, where every test leaves some branch fewer than
+        ``min_leaf`` rows or costs more than ``max_cost`` leaves.
     """
 
     def warm_up(self, problem: Problem, context: Context) -> None:
-        """Make ready (compile, load) what ``solve`` or ``minima`` on this problem will call, in a second or two.
+        """Make ready (compile, load) what ``solve`` or ``minima`` on this problem will call, in a
+        second or two.
 
-        Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of a budget that starts anew
-        afterwards.  Raises what they raise.
+        Called by ``method=exact``, and before a certificate, while no clock runs; ``context`` is of
+        a budget that starts anew afterwards.  Raises what they raise.
         """
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
-        """The least value of the run's objective, or without one of the training error, over all trees within the run's limits.
+        """The least value of the run's objective, or without one of the training error, over all
+        trees within the run's limits.
 
-        For ``certify=true``, where a tree is held to limits or has an objective: (objective, its optimum on ``problem``, within
-        the budget proven, beyond it with a proven bound).  Of the run's other rules ``problem`` keeps none: less trees, no lower
-        minimum.  Raises CapabilityError, with the reason, where that is not defined.
+        For ``certify=true``, where a tree is held to limits or has an objective: (objective, its
+        optimum on ``problem``, within the budget proven, beyond it with a proven bound).  Of the
+        run's other rules ``problem`` keeps none: less trees, no lower minimum.  Raises
+        CapabilityError, with the reason, where that is not defined.
         """
 
-    def minima(self, problem: Problem, complexities: Sequence[Any], context: Context) -> Sequence[Solution]:
-        """The minimum of each complexity over all trees on the same objects and tests with the same leaf rule (``certify=true``).
+    def minima(
+        self, problem: Problem, complexities: Sequence[Any], context: Context
+    ) -> Sequence[Solution]:
+        """The minimum of each complexity over all trees on the same objects and tests with the same
+        leaf rule (``certify=true``).
 
-        One solution per complexity, in units of its reported value; within the budget a proven optimum, beyond it a proven
-        lower bound (``tree`` may be None).  Raises CapabilityError, with the reason, where that minimum is not defined.
+        One solution per complexity, in units of its reported value; within the budget a proven
+        optimum, beyond it a proven lower bound (``tree`` may be None).  Raises CapabilityError,
+        with the reason, where that minimum is not defined.
         """

@@ -13,7 +13,9 @@ from arboretum.model.table import Table
 
 @attrs.frozen(eq=False)
 class Division:
-    """Row numbers of the three parts; int64 arrays, disjoint, ascending; ``valid`` and ``test`` may be empty."""
+    """Row numbers of the three parts; int64 arrays, disjoint, ascending; ``valid`` and ``test``
+    may be empty.
+    """
 
     train: np.ndarray
     valid: np.ndarray
@@ -21,7 +23,11 @@ class Division:
 
 
 class Split(Component, Protocol):
-    """A rule that divides the rows.  One run uses one fold: components with folds have a field ``fold``."""
+    """A rule that divides the rows.  One run uses one fold: components with folds have a field
+    ``fold``.
+    """
 
     def divide(self, table: Table, seed: int) -> Division:
-        """Return the parts.  Called once per run.  Raises DataError when a part that must teach would be empty."""
+        """Return the parts.  Called once per run.  Raises DataError when a part that must teach
+        would be empty.
+        """

@@ -1,6 +1,8 @@
-"""Sort raw values into up to 254 bins with edges taken from the data: the first half of the bounded exact search.
+"""Sort raw values into up to 254 bins with edges taken from the data: the first half of the bounded
+exact search.
 
-Bin b of a column holds the values in (edge[b − 1], edge[b]].  Bins only say where to look; no value is rounded.
+Bin b of a column holds the values in (edge[b − 1], edge[b]].  Bins only say where to look; no value
+is rounded.
 """
 
 import numpy as np
@@ -19,22 +21,25 @@ STEPS = (128, 64, 32, 16, 8, 4, 2, 1)
 def assign_bins(values, n, row_stride, column_stride, edges, codes, single):
     """Give every value its bin.
 
-    values : flat memory of float[n, columns] with strides in elements.   edges : float[columns, 256], up
-    to 254 of them, ascending, padded with inf.   codes : uint8[n × columns], row by row.   single :
-    bool[columns, 256], set to False where a bin holds a value other than its upper edge (so that there
-    may be something to cut inside).
+    values : flat memory of float[n, columns] with strides in elements.
+    edges : float[columns, 256], up to 254 of them, ascending, padded with inf.
+    codes : uint8[n × columns], row by row.
+    single : bool[columns, 256], set to False where a bin holds a value other than its upper edge
+        (so that there may be something to cut inside).
     """
     down, across = np.uintp(row_stride), np.uintp(column_stride)
     for low in range(0, n, ROWS):
         for f in range(len(edges)):
             column = (values, np.uintp(f) * across, down)
-            _bins_of_column(column, low, min(n, low + ROWS), edges[f], codes, len(edges), f, single[f])
+            _bins_of_column(
+                column, low, min(n, low + ROWS), edges[f], codes, len(edges), f, single[f]
+            )
 
 
 @jit(inner=True, borrow=True)
 def _bins_of_column(column, low, high, e, codes, width, f, single):
-    """The rows low … high − 1, eight at a time: a search is a chain of eight waits, eight searches wait
-    together.  At the end the last row is looked up several times.
+    """The rows low … high − 1, eight at a time: a search is a chain of eight waits, eight searches
+    wait together.  At the end the last row is looked up several times.
     """
     values, start, down = column
     last = np.uintp(high - 1)
@@ -44,23 +49,43 @@ def _bins_of_column(column, low, high, e, codes, width, f, single):
         r = min(a + np.uintp(4), last)
         s, t, u = min(a + np.uintp(5), last), min(a + np.uintp(6), last), min(a + np.uintp(7), last)
         va, vb, vc, vd = (
-            values[start + a * down], values[start + b * down], values[start + c * down], values[start + d * down],
-        )  # fmt: skip
+            values[start + a * down],
+            values[start + b * down],
+            values[start + c * down],
+            values[start + d * down],
+        )
         vr, vs, vt, vu = (
-            values[start + r * down], values[start + s * down], values[start + t * down], values[start + u * down],
-        )  # fmt: skip
+            values[start + r * down],
+            values[start + s * down],
+            values[start + t * down],
+            values[start + u * down],
+        )
         pa = pb = pc = pd = pr = ps = pt = pu = np.uintp(0)
         for step in STEPS:
-            pa, pb, pc, pd = _on(e, pa, va, step), _on(e, pb, vb, step), _on(e, pc, vc, step), _on(e, pd, vd, step)
-            pr, ps, pt, pu = _on(e, pr, vr, step), _on(e, ps, vs, step), _on(e, pt, vt, step), _on(e, pu, vu, step)
+            pa, pb, pc, pd = (
+                _on(e, pa, va, step),
+                _on(e, pb, vb, step),
+                _on(e, pc, vc, step),
+                _on(e, pd, vd, step),
+            )
+            pr, ps, pt, pu = (
+                _on(e, pr, vr, step),
+                _on(e, ps, vs, step),
+                _on(e, pt, vt, step),
+                _on(e, pu, vu, step),
+            )
         some = (a, va, pa), (b, vb, pb), (c, vc, pc), (d, vd, pd)
         for i, v, p in (*some, (r, vr, pr), (s, vs, ps), (t, vt, pt), (u, vu, pu)):
             if v < e[p]:
                 single[p] = False
-            codes[i * np.uintp(width) + np.uintp(f)] = np.uint8(p) if v == v else np.uint8(MISSING_BIN)
+            codes[i * np.uintp(width) + np.uintp(f)] = (
+                np.uint8(p) if v == v else np.uint8(MISSING_BIN)
+            )
 
 
 @jit(inline=True, borrow=True)
 def _on(e, p, v, step):
-    """One step of a binary search, without a branch: on by that many edges where these are all below v."""
+    """One step of a binary search, without a branch: on by that many edges where these are all
+    below v.
+    """
     return p + (np.uintp(step) if e[p + np.uintp(step - 1)] < v else np.uintp(0))

@@ -1,4 +1,6 @@
-"""Sets of up to 64 things as one machine word: the two instructions that Python has no operator for."""
+"""Sets of up to 64 things as one machine word: the two instructions that Python has no operator
+for.
+"""
 
 from numba import types
 from numba.core import cgutils

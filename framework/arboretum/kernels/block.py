@@ -1,7 +1,8 @@
 """A block of tables that wait for their scores, and the best test so far.
 
-A block fills up over the features of a node and is scored in one call; a test of another number of outcomes empties it first.  Without
-a kernel to score them tables are listed: as many as there is room for, after those that are skipped.
+A block fills up over the features of a node and is scored in one call; a test of another number of
+outcomes empties it first.  Without a kernel to score them tables are listed: as many as there is
+room for, after those that are skipped.
 """
 
 from collections import namedtuple
@@ -13,41 +14,83 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import BLOCK, slack
 
 USED, ARITY, FEATURE, INDEX, SIDE, BROKEN, SKIPPED = range(7)
-"""What is known while a node's tests are scored (``Block.state``): tables in the block and their arity, the best test, whether a score
-broke the contract (the test is its), how many tables are not kept (of scored ones, how many there were)."""
+"""What is known while a node's tests are scored (``Block.state``): tables in the block and their
+arity, the best test, whether a score broke the contract (the test is its), how many tables are not
+kept (of scored ones, how many there were).
+"""
 
-Block = namedtuple("Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state best")
-"""weights, counts, extra : flat.   shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
-table.   price, scores : float64[BLOCK].   place : int32[BLOCK, 3], feature, index, side.   state : int64[7].   best : float64[1]."""
+Block = namedtuple(
+    "Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state best"
+)
+"""weights, counts, extra : flat.
+
+shaped_* : the same memory as tables of the largest arity: a change of shape costs as much as a
+    table.
+price, scores : float64[BLOCK].
+place : int32[BLOCK, 3], feature, index, side.
+state : int64[7].
+best : float64[1].
+"""
 
 
 def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 0) -> Block:
-    """Memory for tables of at most that many outcomes.   own : columns of the criterion's own.   listed : tables kept, and not scored."""
+    """Memory for tables of at most that many outcomes.
+
+    own : columns of the criterion's own.
+    listed : tables kept, and not scored.
+    """
     size = max(2 * BLOCK, arity * (listed + 1))
     most = listed + 1 if listed else min(BLOCK, size // arity)
     w, c, e = np.empty(size * width), np.empty(size * count_width, np.int64), np.empty(size * own)
     return Block(
-        w, c, e, w[: most * arity * width].reshape(most, arity, width), c[: most * arity * count_width].reshape(most, arity, count_width),
-        e[: most * arity * own].reshape(most, arity, own), np.empty(max(BLOCK, most)), np.empty(BLOCK), np.empty((max(BLOCK, most), 3), np.int32),
-        np.empty(7, np.int64), np.empty(1),
-    )  # fmt: skip
+        w,
+        c,
+        e,
+        w[: most * arity * width].reshape(most, arity, width),
+        c[: most * arity * count_width].reshape(most, arity, count_width),
+        e[: most * arity * own].reshape(most, arity, own),
+        np.empty(max(BLOCK, most)),
+        np.empty(BLOCK),
+        np.empty((max(BLOCK, most), 3), np.int32),
+        np.empty(7, np.int64),
+        np.empty(1),
+    )
 
 
 @jit(inline=True, borrow=True)
 def score(n, arity, block, ask):
-    width, count_width, own = block.shaped_w.shape[2], block.shaped_c.shape[2], block.shaped_e.shape[2]
+    width, count_width, own = (
+        block.shaped_w.shape[2],
+        block.shaped_c.shape[2],
+        block.shaped_e.shape[2],
+    )
     if arity == block.shaped_w.shape[1]:
-        call_batch(ask.batch, block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], ask.node, block.scores[:n])
+        call_batch(
+            ask.batch,
+            block.shaped_w[:n],
+            block.shaped_c[:n],
+            block.price[:n],
+            block.shaped_e[:n],
+            ask.node,
+            block.scores[:n],
+        )
     else:
         call_batch(
-            ask.batch, block.weights[: n * arity * width].reshape(n, arity, width), block.counts[: n * arity * count_width].reshape(n, arity, count_width),
-            block.price[:n], block.extra[: n * arity * own].reshape(n, arity, own), ask.node, block.scores[:n],
-        )  # fmt: skip
+            ask.batch,
+            block.weights[: n * arity * width].reshape(n, arity, width),
+            block.counts[: n * arity * count_width].reshape(n, arity, count_width),
+            block.price[:n],
+            block.extra[: n * arity * own].reshape(n, arity, own),
+            ask.node,
+            block.scores[:n],
+        )
 
 
 @jit(inner=True, borrow=True)
 def flush(block, ask):
-    """Score the tables of the block and empty it.  A test replaces the best so far only if it beats it by more than ties differ."""
+    """Score the tables of the block and empty it.  A test replaces the best so far only if it
+    beats it by more than ties differ.
+    """
     state = block.state
     n = state[USED]
     if n == 0 or ask.batch == 0:
@@ -59,22 +102,33 @@ def flush(block, ask):
         s = block.scores[t] * ask.factor
         if s != s and state[BROKEN] == 0:
             state[BROKEN], top = 1, np.inf
-            state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
+            state[FEATURE], state[INDEX], state[SIDE] = (
+                block.place[t, 0],
+                block.place[t, 1],
+                block.place[t, 2],
+            )
         if s > top and (state[FEATURE] < 0 or s > top + slack(top, ask.ties)):
             top = s
-            state[FEATURE], state[INDEX], state[SIDE] = block.place[t, 0], block.place[t, 1], block.place[t, 2]
+            state[FEATURE], state[INDEX], state[SIDE] = (
+                block.place[t, 0],
+                block.place[t, 1],
+                block.place[t, 2],
+            )
     block.best[0] = top
 
 
 @jit(inline=True, borrow=True)
 def make_room(arity, block, ask):
-    """Empty the block where it is full, or holds tables of another arity; return where the next table goes: one that is not listed to the
-    last place."""
+    """Empty the block where it is full, or holds tables of another arity; return where the next
+    table goes: one that is not listed to the last place.
+    """
     state = block.state
     if ask.batch == 0:
         t, last = state[USED] - state[SKIPPED], block.shaped_w.shape[0] - 1
         return t if 0 <= t < last else np.int64(last)
-    if state[USED] > 0 and (state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))):
+    if state[USED] > 0 and (
+        state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))
+    ):
         flush(block, ask)
     state[ARITY] = arity
     return state[USED]

@@ -1,8 +1,11 @@
-"""Exact thresholds without sorting: bound what a cut inside a bin can score, look only where it may win.
+"""Exact thresholds without sorting: bound what a cut inside a bin can score, look only where it may
+win.
 
-At a node each column is counted into bins (see :mod:`arboretum.kernels.binning`).  Cuts between bins are scored from the
-counts, cuts inside them are bounded (see :mod:`arboretum.kernels.vertex_bounds`); where the bound cannot beat the best cut found,
-the bin is never sorted.  Usually a handful of bins per node remain; where most do, sorting whole columns is as fast, and left to the caller.
+At a node each column is counted into bins (see :mod:`arboretum.kernels.binning`).  Cuts between
+bins are scored from the counts, cuts inside them are bounded (see
+:mod:`arboretum.kernels.vertex_bounds`); where the bound cannot beat the best cut found, the bin is
+never sorted.  Usually a handful of bins per node remain; where most do, sorting whole columns is as
+fast, and left to the caller.
 """
 
 from collections import namedtuple
@@ -13,7 +16,19 @@ import numpy as np
 from arboretum.kernels.binning import LAST_BIN, MISSING_BIN
 from arboretum.kernels.jit import jit
 from arboretum.kernels.presort import sorted_rows
-from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, Least, ask_of, bar_of, enough_rows, equal_from, heavy_enough, score_block, slack
+from arboretum.kernels.tables import (
+    BLOCK,
+    NO_SIDE,
+    NOTHING,
+    Least,
+    ask_of,
+    bar_of,
+    enough_rows,
+    equal_from,
+    heavy_enough,
+    score_block,
+    slack,
+)
 from arboretum.kernels.vertex_bounds import Whole, new_block, score_edges
 
 BINS = 256
@@ -22,14 +37,18 @@ CROWDED = -2  # in place of a column: too many rows lie in bins that may win
 Raw = namedtuple("Raw", "codes values bits row_stride column_stride edges many")
 """The raw columns.
 
-codes : uint8[n, columns], bins.   values : flat memory of float[n, columns], strides in elements; bits : the same as integers.
+codes : uint8[n, columns], bins.
+values : flat memory of float[n, columns], strides in elements; bits : the same as integers.
 edges : float[columns, 256], many : bool[columns, 256], see ``binning``.
 """
 
 
 class Rules(NamedTuple):
-    """gap : neighbours not further apart are not separated.   crowd : share of the rows, over all columns, in the bins in
-    question, from which on the node is CROWDED."""
+    """gap : neighbours not further apart are not separated.
+
+    crowd : share of the rows, over all columns, in the bins in question, from which on the node is
+        CROWDED.
+    """
 
     least: Least
     gap: float
@@ -37,8 +56,9 @@ class Rules(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A cut of a column between the values low and high, in or (NaN) after a bin, −1 for none; its score, NaN where the
-    criterion returned it."""
+    """A cut of a column between the values low and high, in or (NaN) after a bin, −1 for none; its
+    score, NaN where the criterion returned it.
+    """
 
     bin: int
     low: float
@@ -51,10 +71,13 @@ class Found(NamedTuple):
 def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
     """The best threshold of a node over all raw columns; see the module.
 
-    w : float64[columns × 256, classes], c : int64, the node's bins.   rows : int32[m].   price : float64[columns], ∞ where it cannot be paid.
-    dropped : bool[columns, 256], cuts between bins that are known not to be admissible here (neighbours too close).
-    Returns its column, or NOTHING, or CROWDED, and :class:`Found`.  Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the
-    last bin, side 1, is that between known and missing values.
+    w : float64[columns × 256, classes], c : int64, the node's bins.
+    rows : int32[m].
+    price : float64[columns], ∞ where it cannot be paid.
+    dropped : bool[columns, 256], cuts between bins that are known not to be admissible here
+        (neighbours too close). Returns its column, or NOTHING, or CROWDED, and :class:`Found`.
+        Ties go to the lowest column, then the lowest cut, then side 0.  The cut after the last bin,
+        side 1, is that between known and missing values.
     """
     ask = ask_of(scorer)
     n_columns, n_classes = len(price), w.shape[1]
@@ -76,26 +99,52 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
         block.price[:] = price[f]
         for s in range(2 if lost[f] > 0 else 1):
             side = s if lost[f] > 0 else NO_SIDE
-            if not score_edges(w[first:last], c[first:last], whole, raw.many[f], rules.least, side, ask, block, scores[f, s], bounds[f, s]):
+            if not score_edges(
+                w[first:last],
+                c[first:last],
+                whole,
+                raw.many[f],
+                rules.least,
+                side,
+                ask,
+                block,
+                scores[f, s],
+                bounds[f, s],
+            ):
                 return f, Found(np.int64(0), np.nan, np.nan, np.int64(NO_SIDE), np.nan)
             for b in range(BINS):
                 if dropped[f, b]:
                     scores[f, s, b] = -np.inf
                 top = max(top, scores[f, s, b])
                 highest[f] = max(highest[f], bounds[f, s, b])
-        if lost[f] > 0 and not score_known(w[first:last], c[first:last], whole, rules.least, ask, block, scores[f, 1]):
+        if lost[f] > 0 and not score_known(
+            w[first:last], c[first:last], whole, rules.least, ask, block, scores[f, 1]
+        ):
             return f, Found(np.int64(LAST_BIN), np.nan, np.nan, np.int64(1), np.nan)
         top = max(top, scores[f, 1, LAST_BIN])
     # look first where the bound is highest: what is found there spares other bins
-    found_f, found = np.int64(NOTHING), Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf)
+    found_f, found = (
+        np.int64(NOTHING),
+        Found(np.int64(-1), np.nan, np.nan, np.int64(NO_SIDE), -np.inf),
+    )
     asked = np.int64(0)
     for f in range(n_columns):
-        for b in range(BINS if highest[f] >= equal_from(top, ask.ties) and highest[f] > -np.inf else 0):
-            asked += c[f * BINS + b].sum() if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, ask.ties) else 0
+        for b in range(
+            BINS if highest[f] >= equal_from(top, ask.ties) and highest[f] > -np.inf else 0
+        ):
+            asked += (
+                c[f * BINS + b].sum()
+                if max(bounds[f, 0, b], bounds[f, 1, b]) >= equal_from(top, ask.ties)
+                else 0
+            )
     if asked > 0 and asked >= rules.crowd * n_columns * all_c.sum():
         return np.int64(CROWDED), found
     m = len(rows)
-    scratch = (np.empty(m, raw.values.dtype), np.empty(m, raw.bits.dtype), np.empty(m + 1, np.int32))
+    scratch = (
+        np.empty(m, raw.values.dtype),
+        np.empty(m, raw.bits.dtype),
+        np.empty(m + 1, np.int32),
+    )
     while True:
         f = np.argmax(highest)
         if highest[f] == -np.inf or highest[f] < equal_from(top, ask.ties):
@@ -103,13 +152,30 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
         highest[f] = -np.inf
         block.price[:] = price[f]
         first, last = f * BINS, (f + 1) * BINS
-        inner = search_column(w[first:last], c[first:last], whole, raw, f, rows, objects, (bounds[f], top), rules, ask, block, scratch)
+        inner = search_column(
+            w[first:last],
+            c[first:last],
+            whole,
+            raw,
+            f,
+            rows,
+            objects,
+            (bounds[f], top),
+            rules,
+            ask,
+            block,
+            scratch,
+        )
         if inner.score != inner.score:
             return f, inner
         if inner.bin < 0:
             continue
         near = slack(inner.score, ask.ties)
-        if found_f < 0 or inner.score > found.score + near or (inner.score >= found.score - near and f < found_f):
+        if (
+            found_f < 0
+            or inner.score > found.score + near
+            or (inner.score >= found.score - near and f < found_f)
+        ):
             found_f, found = f, inner
         top = max(top, inner.score)
     # among the cuts within the tolerance of the best, the lowest
@@ -128,12 +194,20 @@ def best_bounded(w, c, raw, rows, objects, dropped, price, rules, scorer):
 
 @jit(inner=True)
 def score_known(w, c, whole, least, ask, block, scores):
-    """Score the cut between known and missing values, if it is allowed; False if the score is NaN."""
+    """Score the cut between known and missing values, if it is allowed; False if the score is
+    NaN.
+    """
     (all_w, all_c), lost = whole, c[MISSING_BIN].sum()
     for k in range(len(all_c)):
-        block.counts[0, 0, k], block.counts[0, 1, k] = all_c[k] - c[MISSING_BIN, k], c[MISSING_BIN, k]
+        block.counts[0, 0, k], block.counts[0, 1, k] = (
+            all_c[k] - c[MISSING_BIN, k],
+            c[MISSING_BIN, k],
+        )
         known = all_w[k] - w[MISSING_BIN, k]
-        block.weights[0, 0, k], block.weights[0, 1, k] = known if block.counts[0, 0, k] > 0 else 0.0, w[MISSING_BIN, k]
+        block.weights[0, 0, k], block.weights[0, 1, k] = (
+            known if block.counts[0, 0, k] > 0 else 0.0,
+            w[MISSING_BIN, k],
+        )
     total = all_c.sum()
     if enough_rows(total - lost, total, least) and heavy_enough(block.weights[0], False, least):
         score_block(1, block.weights, block.counts, block.price, block.extra, ask, block.scores)
@@ -143,9 +217,11 @@ def score_known(w, c, whole, least, ask, block, scores):
 
 @jit(inner=True)
 def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, scratch):
-    """Sort the objects in the bins of column f that may hold a better cut than what is known, and score every cut inside; return the best.
+    """Sort the objects in the bins of column f that may hold a better cut than what is known, and
+    score every cut inside; return the best.
 
-    w, c : [256, classes], the column's bins.   known : float64[2, 256], the bounds of its bins, and the best score so far.
+    w, c : [256, classes], the column's bins.
+    known : float64[2, 256], the bounds of its bins, and the best score so far.
     scratch : values, these as integers, and members, of the node's size.
     """
     bounds, top = known
@@ -158,7 +234,13 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
     m = pick_members(raw.codes, f, rows, wanted, members)
     label, _, weight, count, unit = objects
     all_w, all_c = whole
-    weights, counts, low, high, place = block.weights, block.counts, block.low, block.high, block.place
+    weights, counts, low, high, place = (
+        block.weights,
+        block.counts,
+        block.low,
+        block.high,
+        block.place,
+    )
     rows_least, gap = rules.least, rules.gap
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     for j in range(m):
@@ -186,7 +268,18 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
             if j + 1 < m and keys[j + 1] <= edges[b] and keys[j + 1] > keys[j] + gap:
                 for s in range(2 if lost > 0 else 1):
                     if enough_rows(left + (lost if s == 0 else 0), total, rows_least):
-                        put_table(n, weights, counts, left_w, left_c, w, c, MISSING_BIN if s == 0 else -1, all_w, all_c)
+                        put_table(
+                            n,
+                            weights,
+                            counts,
+                            left_w,
+                            left_c,
+                            w,
+                            c,
+                            MISSING_BIN if s == 0 else -1,
+                            all_w,
+                            all_c,
+                        )
                         if rows_least.weight <= 0.0 or heavy_enough(weights[n], False, rows_least):
                             low[n], high[n], place[n] = keys[j], keys[j + 1], 2 * np.int64(b) + s
                             n += 1
@@ -198,7 +291,9 @@ def search_column(w, c, whole, raw, f, rows, objects, known, rules, ask, block, 
 
 @jit(inner=True)
 def pick_members(codes, f, rows, wanted, members):
-    """Write the rows whose bin is wanted to ``members``; return their number.  Without a branch: which rows are wanted cannot be predicted."""
+    """Write the rows whose bin is wanted to ``members``; return their number.  Without a branch:
+    which rows are wanted cannot be predicted.
+    """
     n, width, column = np.uintp(0), np.uintp(codes.shape[1]), np.uintp(f)
     flat = codes.reshape(codes.size)
     for j in range(len(rows)):
@@ -210,7 +305,9 @@ def pick_members(codes, f, rows, wanted, members):
 
 @jit
 def edge_values(raw, rows, f, b):
-    """The highest value of the node's objects in the bins up to b of column f, and the lowest above."""
+    """The highest value of the node's objects in the bins up to b of column f, and the lowest
+    above.
+    """
     low, high = -np.inf, np.inf
     start, step = np.uintp(f) * np.uintp(raw.column_stride), np.uintp(raw.row_stride)
     codes, values = raw.codes, raw.values
@@ -225,7 +322,9 @@ def edge_values(raw, rows, f, b):
 
 @jit(inline=True)
 def put_table(t, weights, counts, left_w, left_c, w, c, missing, all_w, all_c):
-    """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0 where no row is left)."""
+    """Write a two-outcome table: left, with the bin ``missing`` if there is one, and the rest (0
+    where no row is left).
+    """
     for k in range(len(left_w)):
         here, rows = left_w[k], left_c[k]
         if missing >= 0:

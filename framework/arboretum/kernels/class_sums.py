@@ -1,18 +1,19 @@
 """The best cut of a sorted run of many classes, in a time that does not depend on how many.
 
 A kernel that says ``by_sums`` scores a table by mass × impurity of its outcomes alone: Gini's index
-and entropy make that of Σw and Σφ(w) over the classes, φ(w) = w² or w log₂ w, of which a row changes
-one term.  So a walk along the run, and one back, tell it of every prefix and suffix; the cuts that
-may be best are listed, and these alone become tables, which the kernel itself scores.  The chosen
-cut and its score are those that scoring every table gives, ties and the last digit included.
+and entropy make that of Σw and Σφ(w) over the classes, φ(w) = w² or w log₂ w, of which a row
+changes one term.  So a walk along the run, and one back, tell it of every prefix and suffix; the
+cuts that may be best are listed, and these alone become tables, which the kernel itself scores.
+The chosen cut and its score are those that scoring every table gives, ties and the last digit
+included.
 
-Sums that grow row by row are rounded otherwise than those of a table.  With u = 2⁻⁵³, n rows of mass
-m and k classes: a sum of n growing terms is off by at most 4 n u of itself, that of a table by k u,
-and the weights of a table, which are differences from the node's, by 2 n u m together.  m − Σw²/m
-changes by at most twice what weights change; m log₂ m − Σ w log₂ w by |log₂| of a share times
-that, and of shares below 2⁻⁴⁸ by no more than they are.  All in all these are less than
-32 (n + k + 8) u m, for entropy times log₂ k + |log₂ m| + 48: :func:`error_of`.  An outcome that
-weighs less itself may have any cost.  Squares of whole numbers are exact below 2⁵³.
+Sums that grow row by row are rounded otherwise than those of a table.  With u = 2⁻⁵³, n rows of
+mass m and k classes: a sum of n growing terms is off by at most 4 n u of itself, that of a table by
+k u, and the weights of a table, which are differences from the node's, by 2 n u m together.  m −
+Σw²/m changes by at most twice what weights change; m log₂ m − Σ w log₂ w by |log₂| of a share times
+that, and of shares below 2⁻⁴⁸ by no more than they are.  All in all these are less than 32 (n + k +
+8) u m, for entropy times log₂ k + |log₂ m| + 48: :func:`error_of`.  An outcome that weighs less
+itself may have any cost.  Squares of whole numbers are exact below 2⁵³.
 """
 
 import math
@@ -37,14 +38,18 @@ Moved = namedtuple("Moved", "weight count unit")
 
 Sums = namedtuple(
     "Sums",
-    "form address at costs cut place upper lower left_w left_c lost_w lost_c weights counts extra price "
+    "form address at costs cut place upper lower left_w left_c lost_w lost_c weights counts "
+    "extra price "
     "given given_c given_e scores",
 )
-"""form : NO_SUMS, GINI or ENTROPY.   address : of the criterion's kernel as a function of its sum.
+"""form : NO_SUMS, GINI or ENTROPY.
+
+address : of the criterion's kernel as a function of its sum.
 
 Then scratch.   at : float64[classes], 0 between calls.   costs : float64[4, m + 1], see
 :func:`fill_costs`.   cut : bool[m], whether there is room for a threshold behind an entry.
-place : int32[2 m, 3], the cuts that may be best, position, side and whether they are surely allowed;
+place : int32[2 m, 3], the cuts that may be best, position, side and whether they are surely
+    allowed;
 upper, lower : float64[2 m], their scores.   Then a table for the kernel, and a block of sums.
 """
 
@@ -53,12 +58,26 @@ def sums_for(form: int, address: int, classes: int, n: int) -> Sums:
     """Memory for runs of at most n entries; next to none without a form."""
     k, n = (classes, n) if form else (0, 0)
     return Sums(
-        form, address, np.zeros(k), np.empty((4, n + 1)), np.empty(n, np.bool_),
-        np.empty((2 * n, 3), np.int32), *np.empty((2, 2 * n)), np.empty(k), np.empty(k, np.int64),
-        np.empty(k), np.empty(k, np.int64), np.empty((1, 2, k)), np.empty((1, 2, k), np.int64),
-        np.empty((1, 2, 0)), np.empty(BLOCK), np.empty((BLOCK, 1, 1)),
-        np.empty((BLOCK, 1, 1), np.int64), np.empty((BLOCK, 1, 0)), np.empty(BLOCK),
-    )  # fmt: skip
+        form,
+        address,
+        np.zeros(k),
+        np.empty((4, n + 1)),
+        np.empty(n, np.bool_),
+        np.empty((2 * n, 3), np.int32),
+        *np.empty((2, 2 * n)),
+        np.empty(k),
+        np.empty(k, np.int64),
+        np.empty(k),
+        np.empty(k, np.int64),
+        np.empty((1, 2, k)),
+        np.empty((1, 2, k), np.int64),
+        np.empty((1, 2, 0)),
+        np.empty(BLOCK),
+        np.empty((BLOCK, 1, 1)),
+        np.empty((BLOCK, 1, 1), np.int64),
+        np.empty((BLOCK, 1, 0)),
+        np.empty(BLOCK),
+    )
 
 
 @jit(inline=True, borrow=True)
@@ -103,7 +122,8 @@ def add_entries(form, run, span, sums, keys, moved, least, at, out):
 
 @jit(inner=True, borrow=True)
 def fill_costs(form, run, known, keys, moved, least, at, out):
-    """Mass × impurity of every prefix and suffix of a run, whose first ``known`` entries have a value.
+    """Mass × impurity of every prefix and suffix of a run, whose first ``known`` entries have a
+    value.
 
     out : with the others left, out[0, j] of the entries 0 … j and out[1, j] of j … known − 1;
     out[2], out[3]: the same with the others right, out[3, known] of these alone.
@@ -162,13 +182,20 @@ def list_cuts(run, known, lost, whole, keys, moved, least, error, scratch):
 @jit(inner=True, borrow=True)
 def score_sums(n, shift, costs, price, ask, scratch, out):
     """Score n sums, each greater by ``shift``."""
-    given, given_c, given_e, scores = scratch.given, scratch.given_c, scratch.given_e, scratch.scores
+    given, given_c, given_e, scores = (
+        scratch.given,
+        scratch.given_c,
+        scratch.given_e,
+        scratch.scores,
+    )
     for first in range(0, n, BLOCK):
         m = min(BLOCK, n - first)
         for t in range(m):
             given[t, 0, 0], scratch.price[t] = costs[first + t] + shift, price
         prices = scratch.price[:m]
-        call_batch(scratch.address, given[:m], given_c[:m], prices, given_e[:m], ask.node, scores[:m])
+        call_batch(
+            scratch.address, given[:m], given_c[:m], prices, given_e[:m], ask.node, scores[:m]
+        )
         for t in range(m):
             out[first + t] = scores[t]
 
@@ -177,7 +204,8 @@ def score_sums(n, shift, costs, price, ask, scratch, out):
 def first_that_counts(n, best, ask, scratch):
     """The last listed cut that beats all before it whatever was rounded: these do not matter then.
 
-    best : the score to beat, −inf without one.   Returns it and the highest score that one may have.
+    best : the score to beat, −inf without one.   Returns it and the highest score that one may
+        have.
     """
     start, top = np.int64(0), best
     for t in range(n):
@@ -191,12 +219,13 @@ def first_that_counts(n, best, ask, scratch):
 
 @jit(inner=True, borrow=True)
 def best_cut(run, known, keys, moved, whole, least, price, ask, best, scratch):
-    """The best cut of a run, its missing entries, which end it, once left, then right, at last alone.
+    """The best cut of a run, its missing entries, which end it, once left, then right, at last
+    alone.
 
-    whole : the node's table, its number of rows and its mass.   best : the score to beat, −inf
-    without one.   scratch : ``cut`` says where there is room.
-    Returns (position, side, score) of the best cut that beats it, position NOTHING if none does; a
-    score that is NaN at once.
+    whole : the node's table, its number of rows and its mass.
+    best : the score to beat, −inf without one.
+    scratch : ``cut`` says where there is room. Returns (position, side, score) of the best cut that
+        beats it, position NOTHING if none does; a score that is NaN at once.
     """
     (all_w, all_c, total, mass), m = whole, len(run)
     lost, lost_mass = np.int64(0), 0.0

@@ -11,35 +11,50 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_of
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
-"""Families of features.  A raw column with a test at every cut, also between known and missing values, is sorted, or counted by value."""
+"""Families of features.  A raw column with a test at every cut, also between known and missing
+values, is sorted, or counted by value.
+"""
 
 Features = namedtuple(
-    "Features", "codes row_stride column_stride column family offset has_missing price_offset prices owner order reach close"
+    "Features",
+    "codes row_stride column_stride column family offset has_missing price_offset prices "
+    "owner order reach close",
 )
 """What may be asked, in the order in which ties are broken.
 
-codes : uint16[·], flat, with strides in elements.   column : int64[F], a feature's place in ``codes``, or in ``order``.   family :
-int64[F].   offset : int64[F + 1], bins.   has_missing : bool[F].   price_offset : int64[F], where the prices of a feature's tests
-begin in prices float64[·]; a sorted column has one.   owner : int64[F], number of the raw column.   order : uint64[columns, n],
-reach : int32[columns, n], close : bool[columns], of the sorted columns (:func:`arboretum.kernels.runs.rank_columns`).
+codes : uint16[·], flat, with strides in elements.
+column : int64[F], a feature's place in ``codes``, or in ``order``.
+family : int64[F].
+offset : int64[F + 1], bins.
+has_missing : bool[F].
+price_offset : int64[F], where the prices of a feature's tests begin in prices float64[·]; a sorted
+    column has one.
+owner : int64[F], number of the raw column.
+order : uint64[columns, n], reach : int32[columns, n], close : bool[columns], of the sorted columns
+    (:func:`arboretum.kernels.runs.rank_columns`).
 """
 
 NO_CODES = np.zeros(0, np.uint16), 0, 0
 NO_RUNS = np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.int32), np.zeros(0, np.bool_)
 
-Bins = namedtuple("Bins", "weights counts extra all_w all_c all_e left_w left_c left_e picked values")
-"""A node's objects by bin: weights float64[bins, width] (empty where they are counts), counts int64[bins, count width], and the
-criterion's own columns float64[bins, k].
+Bins = namedtuple(
+    "Bins", "weights counts extra all_w all_c all_e left_w left_c left_e picked values"
+)
+"""A node's objects by bin: weights float64[bins, width] (empty where they are counts), counts
+int64[bins, count width], and the criterion's own columns float64[bins, k].
 
-all_*, left_* : scratch, sums over the known bins of a feature.   picked, values : scratch for :func:`count_column`.
+all_*, left_* : scratch, sums over the known bins of a feature.
+picked, values : scratch for :func:`count_column`.
 """
 
 
 class Allowed(NamedTuple):
     """Which tests compete at a node.
 
-    least : what a branch must have.   constant : those with one outcome too, but for tests asked before on the path, ``asked``
-    bool[·], by their places in the prices (else empty).   free : bool[F], whether a feature's column has been paid for.
+    least : what a branch must have.
+    constant : those with one outcome too, but for tests asked before on the path, ``asked``
+        bool[·], by their places in the prices (else empty).
+    free : bool[F], whether a feature's column has been paid for.
     """
 
     least: Least
@@ -49,18 +64,36 @@ class Allowed(NamedTuple):
 
 
 def bins_for(weights: np.ndarray, counts: np.ndarray, extra: np.ndarray, n_rows: int = 0) -> Bins:
-    """Bins with their scratch memory.   n_rows : most objects of a node with a column of the criterion's own in kernel form."""
+    """Bins with their scratch memory.
+
+    n_rows : most objects of a node with a column of the criterion's own in kernel form.
+    """
     w, c, e = weights.shape[1], counts.shape[1], extra.shape[1]
     return Bins(
-        weights, counts, extra, np.empty(w), np.empty(c, np.int64), np.empty(e), np.empty(w), np.empty(c, np.int64), np.empty(e),
-        np.empty(n_rows, np.int32), np.empty(n_rows),
-    )  # fmt: skip
+        weights,
+        counts,
+        extra,
+        np.empty(w),
+        np.empty(c, np.int64),
+        np.empty(e),
+        np.empty(w),
+        np.empty(c, np.int64),
+        np.empty(e),
+        np.empty(n_rows, np.int32),
+        np.empty(n_rows),
+    )
 
 
 @jit(inline=True, borrow=True)
 def count_bins(features, chosen, rows, objects, bins):
     """Add up a node's rows by bin and class; for units in ``counts`` alone."""
-    label, y, weight, count, unit = objects.label, objects.y, objects.weight, objects.count, objects.unit
+    label, y, weight, count, unit = (
+        objects.label,
+        objects.y,
+        objects.weight,
+        objects.count,
+        objects.unit,
+    )
     across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
     by_class = len(label) > 0
     bin_w, bin_c = bins.weights, bins.counts
@@ -90,14 +123,20 @@ def count_bins(features, chosen, rows, objects, bins):
 
 @jit(inner=True, borrow=True)
 def count_column(features, rows, objects, column_address, node, bins):
-    """Add up the criterion's own column by bin, over the rows where it is not 0; False if some value is not finite."""
-    n = call_column(column_address, rows, objects.weight, objects.label, node, bins.picked, bins.values)
+    """Add up the criterion's own column by bin, over the rows where it is not 0; False if some
+    value is not finite.
+    """
+    n = call_column(
+        column_address, rows, objects.weight, objects.label, node, bins.picked, bins.values
+    )
     across, down = np.uintp(features.column_stride), np.uintp(features.row_stride)
     bins.extra[:] = 0.0
     for f in range(len(features.column)):
         base, first = np.uintp(features.column[f]) * across, np.uintp(features.offset[f])
         for j in range(n):
-            bins.extra[first + np.uintp(features.codes[base + np.uintp(bins.picked[j]) * down]), 0] += bins.values[j]
+            bins.extra[
+                first + np.uintp(features.codes[base + np.uintp(bins.picked[j]) * down]), 0
+            ] += bins.values[j]
     return n >= 0
 
 
@@ -118,9 +157,14 @@ def weight_of(weights, counts, b):
 
 @jit(inline=True, borrow=True)
 def scan_multiway(f, features, bins, allowed, block, ask):
-    """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.  Return whether it may divide
-    a node further down."""
-    first, stop, least = features.offset[f], features.offset[f + 1] - features.has_missing[f], allowed.least
+    """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
+    Return whether it may divide a node further down.
+    """
+    first, stop, least = (
+        features.offset[f],
+        features.offset[f + 1] - features.has_missing[f],
+        allowed.least,
+    )
     bin_w, bin_c, bin_e = bins.weights, bins.counts, bins.extra
     units, width, count_width = len(bin_w) == 0, block.shaped_w.shape[2], block.shaped_c.shape[2]
     number = features.price_offset[f]
@@ -139,7 +183,10 @@ def scan_multiway(f, features, bins, allowed, block, ask):
         mass = np.float64(here) if units else weight_of(bin_w, bin_c, b)
         if mass > heaviest:
             if present > 1:  # the former heaviest gets no missing rows after all
-                lightest, smallest = min(lightest, heaviest), min(smallest, rows_of(bin_c, first + at))
+                lightest, smallest = (
+                    min(lightest, heaviest),
+                    min(smallest, rows_of(bin_c, first + at)),
+                )
             heaviest, at = mass, b - first
         else:
             lightest, smallest = min(lightest, mass), min(smallest, here)
@@ -169,16 +216,37 @@ def scan_multiway(f, features, bins, allowed, block, ask):
         for k in range(bin_e.shape[1]):
             block.extra[e] = bin_e[b, k] + (bin_e[stop, k] if takes else 0.0)
             e += 1
-    named(t, f, 0, at if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else features.prices[number], block)
+    named(
+        t,
+        f,
+        0,
+        at if missing > 0 else NO_SIDE,
+        0.0 if allowed.free[f] else features.prices[number],
+        block,
+    )
     return True
 
 
 @jit(inner=True, borrow=True)
 def scan_binary(f, features, bins, allowed, block, ask):
-    """Put the tables of the two-outcome tests of a feature into the block; each with missing rows in outcome 0, then 1.  Return
-    whether one of them may divide a node further down."""
-    prices, bin_w, bin_c, bin_e, least = features.prices, bins.weights, bins.counts, bins.extra, allowed.least
-    all_w, all_c, all_e, left_w, left_c, left_e = bins.all_w, bins.all_c, bins.all_e, bins.left_w, bins.left_c, bins.left_e
+    """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
+    in outcome 0, then 1.  Return whether one of them may divide a node further down.
+    """
+    prices, bin_w, bin_c, bin_e, least = (
+        features.prices,
+        bins.weights,
+        bins.counts,
+        bins.extra,
+        allowed.least,
+    )
+    all_w, all_c, all_e, left_w, left_c, left_e = (
+        bins.all_w,
+        bins.all_c,
+        bins.all_e,
+        bins.left_w,
+        bins.left_c,
+        bins.left_e,
+    )
     width, count_width, by_class = len(all_w), len(all_c), len(all_w) == len(all_c)
     out_w, out_c, out_e = block.weights, block.counts, block.extra
     units, cuts = len(bin_w) == 0, features.family[f] != EQUALS
@@ -227,7 +295,9 @@ def scan_binary(f, features, bins, allowed, block, ask):
         if allowed.constant:
             if allowed.asked[test]:
                 continue
-        elif not last and (left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1])):
+        elif not last and (
+            left == 0 or left == known or (here == 0 and prices[test] == prices[test - 1])
+        ):
             continue  # no division, or that of the test before it at the same price
         for s in range(1 if last else 0, 2 if missing > 0 else 1):
             a = left + (missing if s == 0 else 0)
@@ -247,27 +317,43 @@ def scan_binary(f, features, bins, allowed, block, ask):
             more = missing > 0  # bin ``stop`` goes to outcome s
             for k in range(count_width):
                 at, n = 2 * t * count_width + k, bin_c[stop, k] if more else np.int64(0)
-                out_c[at], out_c[at + count_width] = left_c[k] + (0 if s else n), all_c[k] - left_c[k] + (n if s else 0)
+                out_c[at], out_c[at + count_width] = (
+                    left_c[k] + (0 if s else n),
+                    all_c[k] - left_c[k] + (n if s else 0),
+                )
             for k in range(width):
                 at, heavy = 2 * t * width + k, 0.0
                 if more:
                     heavy = np.float64(bin_c[stop, k]) if units else bin_w[stop, k]
-                # where no row is left the difference is set to 0, so that rounding cannot leave 1e-17 of a class behind
+                # where no row is left the difference is set to 0, so that rounding cannot leave
+                # 1e-17 of a class behind
                 gone = all_c[k] == left_c[k] if by_class else left == known
                 out_w[at] = left_w[k] + (0.0 if s else heavy)
                 out_w[at + width] = (0.0 if gone else all_w[k] - left_w[k]) + (heavy if s else 0.0)
             for k in range(len(left_e)):
                 at, heavy = 2 * t * len(left_e) + k, bin_e[stop, k] if more else 0.0
                 out_e[at] = left_e[k] + (0.0 if s else heavy)
-                out_e[at + len(left_e)] = (all_e[k] - left_e[k] if left < known else 0.0) + (heavy if s else 0.0)
-            named(t, f, b - first, s if missing > 0 else NO_SIDE, 0.0 if allowed.free[f] else prices[test], block)
+                out_e[at + len(left_e)] = (all_e[k] - left_e[k] if left < known else 0.0) + (
+                    heavy if s else 0.0
+                )
+            named(
+                t,
+                f,
+                b - first,
+                s if missing > 0 else NO_SIDE,
+                0.0 if allowed.free[f] else prices[test],
+                block,
+            )
     return True
 
 
 @jit
 def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
-    """Score the tests of the chosen features, the best of which then stands in the block; without a kernel (``scorer.batch`` is 0) list
-    those after the first ``skipped`` ones, as many as the block holds.   found : int64[len(chosen)], receives how many tests compete.
+    """Score the tests of the chosen features, the best of which then stands in the block; without a
+    kernel (``scorer.batch`` is 0) list those after the first ``skipped`` ones, as many as the block
+    holds.
+
+    found : int64[len(chosen)], receives how many tests compete.
     """
     ask, state = ask_of(scorer), block.state
     state[:] = 0
@@ -284,10 +370,14 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
 
 @jit
 def outcomes_of(codes, row_stride, base, rows, family, index, n_bins, side, out):
-    """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow ``side``."""
+    """Outcome of each row under a test; rows in the missing bin (code ``n_bins``) follow
+    ``side``.
+    """
     down, start = np.uintp(row_stride), np.uintp(base)
     for j in range(len(rows)):
-        out[j] = outcome(np.int64(codes[start + np.uintp(rows[j]) * down]), family, index, n_bins, side)
+        out[j] = outcome(
+            np.int64(codes[start + np.uintp(rows[j]) * down]), family, index, n_bins, side
+        )
 
 
 @jit(inline=True, borrow=True)

@@ -1,7 +1,8 @@
 """Contingency tables of all coded features of a node, in one pass over its rows.
 
-The bins of all features lie one after the other: feature f has the bins ``offset[f] … offset[f + 1] − 1``.
-``codes`` is the flat memory of the code matrix; object i has code ``codes[i * row_stride + column[f] * column_stride]``.
+The bins of all features lie one after the other: feature f has the bins ``offset[f] … offset[f + 1]
+− 1``. ``codes`` is the flat memory of the code matrix; object i has code ``codes[i * row_stride +
+column[f] * column_stride]``.
 """
 
 import numpy as np
@@ -15,8 +16,11 @@ from arboretum.kernels.tables import add_moments
 def count_classes(codes, row_stride, column_stride, column, offset, rows, label, out):
     """Add up rows by class and bin, for objects of weight 1 that stand for one row.
 
-    codes : uint8/16/32[:].   rows : int32[m].   label : uint8/int32[n].   out : int32[classes, bins], added to.
-    All positions are unsigned: numba's test for negative ones costs a third (docs/decisions, greedy search).
+    codes : uint8/16/32[:].
+    rows : int32[m].
+    label : uint8/int32[n].
+    out : int32[classes, bins], added to. All positions are unsigned: numba's test for negative ones
+        costs a third (docs/decisions, greedy search).
     """
     bins = np.uintp(out.shape[1])
     flat = out.reshape(out.size)
@@ -28,7 +32,9 @@ def count_classes(codes, row_stride, column_stride, column, offset, rows, label,
             start = np.uintp(offset[f])
             for j in range(len(rows)):
                 i = np.uintp(rows[j])
-                flat[np.uintp(label[i]) * bins + start + np.uintp(codes[base + i * down])] += np.int32(1)
+                flat[np.uintp(label[i]) * bins + start + np.uintp(codes[base + i * down])] += (
+                    np.int32(1)
+                )
         return
     starts, places = np.empty(n_features, np.uintp), np.empty(n_features, np.uintp)
     for f in range(n_features):
@@ -43,11 +49,16 @@ def count_classes(codes, row_stride, column_stride, column, offset, rows, label,
 
 
 @jit
-def count_weights(codes, row_stride, column_stride, column, offset, rows, label, y, weight, count, weights, counts):
+def count_weights(
+    codes, row_stride, column_stride, column, offset, rows, label, y, weight, count, weights, counts
+):
     """Add up weights and rows by bin: by class, or as moments when ``label`` is empty.
 
-    label : int32[n] or int32[0].   y, weight : float64[n].   count : int64[n].
-    weights : float64[bins, classes] (moments: [bins, 3]);  counts : int64[bins, classes] ([bins, 1]); both added to.
+    label : int32[n] or int32[0].
+    y, weight : float64[n].
+    count : int64[n].
+    weights : float64[bins, classes] (moments: [bins, 3]);  counts : int64[bins, classes] ([bins,
+        1]); both added to.
     """
     moments = len(label) == 0
     for f in range(len(column)):
@@ -77,7 +88,9 @@ def count_extra(codes, row_stride, column_stride, column, offset, rows, values, 
 
 @jit
 def totals(rows, label, y, weight, count, weights, counts):
-    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`, of one bin."""
+    """Class weights (or moments) and counts of a set of rows; see :func:`count_weights`, of one
+    bin.
+    """
     for j in range(len(rows)):
         i = rows[j]
         if len(label) == 0:
@@ -90,14 +103,22 @@ def totals(rows, label, y, weight, count, weights, counts):
 
 @jit
 def class_totals(rows, label, counts):
-    """Count unit objects by class.   label : uint8/int32[n].   counts : int64[classes], added to."""
+    """Count unit objects by class.
+
+    label : uint8/int32[n].
+    counts : int64[classes], added to.
+    """
     for row in rows:
         counts[np.uintp(label[np.uintp(row)])] += 1
 
 
 @jit
 def send(rows, outcome, goes):
-    """Note the outcome of the rows of a node; NumPy takes five times as long.   outcome : int32[m].   goes : by object."""
+    """Note the outcome of the rows of a node; NumPy takes five times as long.
+
+    outcome : int32[m].
+    goes : by object.
+    """
     for j in range(len(rows)):
         goes[np.uintp(rows[j])] = outcome[j]
 
@@ -106,8 +127,10 @@ def send(rows, outcome, goes):
 def partition(rows, goes, start, spare):
     """Sort the rows of a node stably by outcome, in place.
 
-    rows : int32[m].   goes : outcome ≥ 0 by object.   start : int64[arity + 1], receives the first position of each outcome and the
-    number of rows.   spare : int32[≥ m], scratch.
+    rows : int32[m].
+    goes : outcome ≥ 0 by object.
+    start : int64[arity + 1], receives the first position of each outcome and the number of rows.
+    spare : int32[≥ m], scratch.
     """
     start[:] = 0
     for j in range(len(rows)):

@@ -1,7 +1,9 @@
-"""Many trees over one set of coded objects: grown, measured and checked without a turn through Python per tree.
+"""Many trees over one set of coded objects: grown, measured and checked without a turn through
+Python per tree.
 
-The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered from 0 within the tree,
-the root first.  Arrays of nodes are those of :class:`arboretum.kernels.subtree.Nodes`.
+The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered
+from 0 within the tree, the root first.  Arrays of nodes are those of
+:class:`arboretum.kernels.subtree.Nodes`.
 """
 
 from collections import namedtuple
@@ -12,26 +14,36 @@ from arboretum.kernels.coded import outcome
 from arboretum.kernels.jit import jit
 from arboretum.kernels.subtree import DONE, Nodes, Scorer, grow_subtree
 
-DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = range(8)
+DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = (
+    range(8)
+)
 """Columns of the measures of a tree."""
 
 SOUND, BROKEN_TREE, UNREACHED = 0, 1, 2
-"""What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row finds no branch; a
-node is reached by no row."""
+"""What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row
+finds no branch; a node is reached by no row.
+"""
 
 Trees = namedtuple("Trees", "integers floats weights counts tallies")
-"""Nodes of all trees: integers int32[6, room] and floats float64[3, room] are the first nine of ``Nodes``, tallies its ``n_rows``."""
+"""Nodes of all trees: integers int32[6, room] and floats float64[3, room] are the first nine of
+``Nodes``, tallies its ``n_rows``.
+"""
 
 
 @jit
 def grow_forest(features, above, objects, rules, judges, scratch, start, trees, measures):
-    """Grow one tree per judge over all the objects and measure it; return the number of judges served.
+    """Grow one tree per judge over all the objects and measure it; return the number of judges
+    served.
 
     That is all of them, or the criterion of the next one broke its contract.
-    judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges], floor float64[judges], params float64[judges, most].
-    Written: start int64[judges + 1]; trees; measures float64[judges, 8].
+    judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges],
+        floor float64[judges], params float64[judges, most]. Written: start int64[judges + 1];
+        trees; measures float64[judges, 8].
     """
-    rows, room = np.empty(len(features.codes) // max(1, features.row_stride), np.int32), trees.integers.shape[1]
+    rows, room = (
+        np.empty(len(features.codes) // max(1, features.row_stride), np.int32),
+        trees.integers.shape[1],
+    )
     segment, stack = np.empty((2 * len(rows), 5), np.int64), np.empty(2 * len(rows), np.int32)
     at, progress = np.int64(0), np.zeros(2, np.int64)
     start[0] = 0
@@ -40,12 +52,47 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
             rows[i] = i
         whole, parts = trees.integers, trees.floats
         nodes = Nodes(
-            whole[0, at:], whole[1, at:], whole[2, at:], whole[3, at:], whole[4, at:], whole[5, at:], parts[0, at:], parts[1, at:],
-            parts[2, at:], trees.weights[at:], trees.counts[at:], trees.tallies[at:], segment, stack,
-        )  # fmt: skip
-        scorer = Scorer(judges.batch[k], judges.params[k], judges.impurity[k], judges.column[k], judges.relative, judges.floor[k])
+            whole[0, at:],
+            whole[1, at:],
+            whole[2, at:],
+            whole[3, at:],
+            whole[4, at:],
+            whole[5, at:],
+            parts[0, at:],
+            parts[1, at:],
+            parts[2, at:],
+            trees.weights[at:],
+            trees.counts[at:],
+            trees.tallies[at:],
+            segment,
+            stack,
+        )
+        scorer = Scorer(
+            judges.batch[k],
+            judges.params[k],
+            judges.impurity[k],
+            judges.column[k],
+            judges.relative,
+            judges.floor[k],
+        )
         progress[0] = 0
-        if grow_subtree(features, rows, None, scratch.bins, room * 1000000, above, objects, rules, scorer, nodes, scratch, progress) != DONE:
+        if (
+            grow_subtree(
+                features,
+                rows,
+                None,
+                scratch.bins,
+                room * 1000000,
+                above,
+                objects,
+                rules,
+                scorer,
+                nodes,
+                scratch,
+                progress,
+            )
+            != DONE
+        ):
             return k
         n = progress[0]
         measure(n, nodes, len(objects.label) == 0, rules.total, measures[k])
@@ -56,7 +103,9 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
 
 @jit(inner=True)
 def measure(n, nodes, moments, total, out):
-    """Complexities of a tree of n nodes from the weights of its nodes; see ``arboretum.measure.complexities``."""
+    """Complexities of a tree of n nodes from the weights of its nodes; see
+    ``arboretum.measure.complexities``.
+    """
     feature, parent, price, weights = nodes.feature, nodes.parent, nodes.price, nodes.weights
     depth, paid = np.empty(n, np.int64), np.empty(n)
     out[:] = 0.0
@@ -80,18 +129,36 @@ def measure(n, nodes, moments, total, out):
 
 
 @jit
-def check_forest(features, label, weight, once, start, integers, n_classes, measures, wrong, verdict):
-    """Walk every object through every tree and recompute its measures from nothing but tests, edges and price list.
+def check_forest(
+    features, label, weight, once, start, integers, n_classes, measures, wrong, verdict
+):
+    """Walk every object through every tree and recompute its measures from nothing but tests, edges
+    and price list.
 
-    measures : float64[trees, 8], wrong : float64[trees] (weight outside the heaviest class of its leaf) and verdict :
-    int64[trees] are written.
+    measures : float64[trees, 8], wrong : float64[trees] (weight outside the heaviest class of its
+        leaf) and verdict : int64[trees] are written.
     """
-    family, offset, prices, owner = features.family, features.offset, features.prices, features.owner
-    feature, index, side, parent, branch = integers[0], integers[1], integers[2], integers[3], integers[4]
+    family, offset, prices, owner = (
+        features.family,
+        features.offset,
+        features.prices,
+        features.owner,
+    )
+    feature, index, side, parent, branch = (
+        integers[0],
+        integers[1],
+        integers[2],
+        integers[3],
+        integers[4],
+    )
     most = np.int64(0)
     for k in range(len(start) - 1):
         most = max(most, start[k + 1] - start[k])
-    first, after, reached = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.bool_)
+    first, after, reached = (
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+        np.empty(most, np.bool_),
+    )
     held, path = np.empty((most, n_classes)), np.empty(most, np.int32)
     total = weight.sum()
     for t in range(len(start) - 1):
@@ -114,8 +181,18 @@ def check_forest(features, label, weight, once, start, integers, n_classes, meas
             while v >= 0 and feature[low + v] >= 0:
                 reached[v] = True
                 f, number = feature[low + v], index[low + v]
-                code = np.int64(features.codes[i * features.row_stride + features.column[f] * features.column_stride])
-                o = outcome(code, family[f], number, offset[f + 1] - offset[f] - features.has_missing[f], side[low + v])
+                code = np.int64(
+                    features.codes[
+                        i * features.row_stride + features.column[f] * features.column_stride
+                    ]
+                )
+                o = outcome(
+                    code,
+                    family[f],
+                    number,
+                    offset[f + 1] - offset[f] - features.has_missing[f],
+                    side[low + v],
+                )
                 paid = prices[features.price_offset[f] + number]
                 for a in range(asked):
                     if once and owner[path[a]] == owner[f]:
@@ -130,7 +207,10 @@ def check_forest(features, label, weight, once, start, integers, n_classes, meas
                 break
             reached[v] = True
             held[v, label[i]] += weight[i]
-            out[DEPTH], out[MAX_COST] = max(out[DEPTH], np.float64(asked)), max(out[MAX_COST], spent)
+            out[DEPTH], out[MAX_COST] = (
+                max(out[DEPTH], np.float64(asked)),
+                max(out[MAX_COST], spent),
+            )
             out[TOTAL_PATH_LENGTH] += weight[i] * asked
             out[EXPECTED_COST] += weight[i] * spent
         for v in range(n):

@@ -1,8 +1,10 @@
 """Function pointers: one compiled core serves every plugin.
 
-A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed signature; the search receives the address of
-that loop.  So the core is compiled once for all plugins, the plugin's kernel is inlined into its loop (an indirect call per *block* of
-tables, not per table), and both are found in numba's disk cache by every process. Closures and dispatcher arguments would miss that cache.
+A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed
+signature; the search receives the address of that loop.  So the core is compiled once for all
+plugins, the plugin's kernel is inlined into its loop (an indirect call per *block* of tables, not
+per table), and both are found in numba's disk cache by every process. Closures and dispatcher
+arguments would miss that cache.
 """
 
 import hashlib
@@ -24,7 +26,10 @@ from arboretum.kernels.kernel_decorators import KernelNode, mark_of
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
 IMPURITY_TYPE = types.FunctionType(IMPURITY_SIGNATURE)
-NODE_TYPE = types.NamedTuple((types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE), KernelNode)
+NODE_TYPE = types.NamedTuple(
+    (types.float64, types.float64, types.float64, types.int64, types.float64, _F1, IMPURITY_TYPE),
+    KernelNode,
+)
 _F3 = types.Array(types.float64, 3, "C")
 BATCH_SIGNATURE = types.int64(_F3, types.Array(types.int64, 3, "C"), _F1, _F3, NODE_TYPE, _F1)
 _I1 = types.Array(types.int32, 1, "C")
@@ -68,14 +73,18 @@ def {name}(mass, price, children):
 """
 
 FORMS = {
-    "criterion": (_BATCH, BATCH_SIGNATURE), "impurity": (_IMPURITY, IMPURITY_SIGNATURE), "column": (_COLUMN, COLUMN_SIGNATURE),
-    "prefix": (_PREFIX, PREFIX_SIGNATURE), "complexity": (_COMPLEXITY, COMPLEXITY_SIGNATURE),
-}  # fmt: skip
+    "criterion": (_BATCH, BATCH_SIGNATURE),
+    "impurity": (_IMPURITY, IMPURITY_SIGNATURE),
+    "column": (_COLUMN, COLUMN_SIGNATURE),
+    "prefix": (_PREFIX, PREFIX_SIGNATURE),
+    "complexity": (_COMPLEXITY, COMPLEXITY_SIGNATURE),
+}
 """Mark of a kernel → the loop around it, and the signature of that.
 
-A column's, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n`` : rows int32[m]; weight float64[·] and label
-int32[·] by row (label is empty for regression); picked int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.  n is how
-many these are, or −1 when a value is not finite; then picked[0] is its row.
+A column's, over the rows of a node: ``loop(rows, weight, label, node, picked, values) -> n`` : rows
+int32[m]; weight float64[·] and label int32[·] by row (label is empty for regression); picked
+int32[≥ m] and values float64[≥ m] receive the rows whose value is not 0.  n is how many these are,
+or −1 when a value is not finite; then picked[0] is its row.
 """
 
 
@@ -83,14 +92,18 @@ def address_of(kernel: Callable, mark: str) -> int:
     """Address of the loop around a kernel of that mark, compiled now, or read from the cache."""
     template, signature = FORMS[mark]
     result = compiled(kernel, template, signature).overloads[signature.args]
-    # the C entry of a first-class function; its library lives as long as the dispatcher that compiled() remembers
+    # the C entry of a first-class function; its library lives as long as the dispatcher that
+    # compiled() remembers
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
 
 
 def address_in_python(value: Callable) -> int:
-    """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.   value : of the component.
+    """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.
 
-    An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python` raises it afterwards.
+    value : of the component.
+
+    An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python`
+    raises it afterwards.
     """
     result = _calling_back(value)[0].overloads[IMPURITY_SIGNATURE.args]
     return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
@@ -132,66 +145,91 @@ def undefined_impurity(weights):
 
 
 @lru_cache(maxsize=None)
-def compiled(kernel: Callable, template: str = _BATCH, signature: Any = BATCH_SIGNATURE, names: tuple[tuple[str, Any], ...] = ()) -> Any:
+def compiled(
+    kernel: Callable,
+    template: str = _BATCH,
+    signature: Any = BATCH_SIGNATURE,
+    names: tuple[tuple[str, Any], ...] = (),
+) -> Any:
     """Compile the loop around ``kernel``.
 
-    signature : None compiles at the first call, with the kernel merged as source (:func:`arboretum.kernels.jit.merged`).
-    names : what else the template refers to.
-    The loop's source pretends to lie in the kernel's file, so that numba caches it beside the plugin and drops it when
-    the plugin changes; a change of the loop itself changes its name.
+    signature : None compiles at the first call, with the kernel merged as source
+        (:func:`arboretum.kernels.jit.merged`).
+    names : what else the template refers to. The loop's source pretends to lie in the kernel's
+        file, so that numba caches it beside the plugin and drops it when the plugin changes; a
+        change of the loop itself changes its name.
     """
     python = getattr(kernel, "py_func", kernel)
     inner = _with_parts(python, merged if signature is None else _inlined)
-    # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and imported by its test
-    tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[:8]
-    name = f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
+    # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and
+    # imported by its test
+    tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[
+        :8
+    ]
+    name = (
+        f"{'_'.join(python.__qualname__.replace('<', '').replace('>', '').split('.'))}_loop_{tag}"
+    )
     try:
         file = inspect.getsourcefile(python) or "<unknown>"
     except TypeError:
         file = "<unknown>"
     scope: dict[str, Any] = {"__name__": python.__module__, "kernel": inner, **dict(names)}
-    # the loop starts on the kernel's own line: numba reads the source that stands there, and Python 3.13 refuses to
-    # tokenize from the middle of a docstring
+    # the loop starts on the kernel's own line: numba reads the source that stands there, and Python
+    # 3.13 refuses to tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)
     exec(compile(above + template.format(name=name), file, "exec"), scope)  # our own template
     return jit(scope[name], signature=signature)
 
 
 def _inlined(python: Callable) -> Any:
-    """By force: as a call, passing a dozen words per array costs five times what a kernel itself does."""
+    """By force: as a call, passing a dozen words per array costs five times what a kernel itself
+    does.
+    """
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
 
 
 @lru_cache(maxsize=None)
 def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
-    """The decorated function, with functions under the mark ``part`` that it calls decorated, too."""
+    """The decorated function, with functions under the mark ``part`` that it calls decorated,
+    too.
+    """
     known = python.__globals__
-    parts = {name: known[name] for name in python.__code__.co_names if mark_of(known.get(name)) == "part"}
+    parts = {
+        name: known[name] for name in python.__code__.co_names if mark_of(known.get(name)) == "part"
+    }
     if not parts:
         return decorate(python)
     scope = {**known, **{name: _with_parts(part, decorate) for name, part in parts.items()}}
-    copy = FunctionType(python.__code__, scope, python.__name__, python.__defaults__, python.__closure__)
+    copy = FunctionType(
+        python.__code__, scope, python.__name__, python.__defaults__, python.__closure__
+    )
     copy.__qualname__, copy.__module__ = python.__qualname__, python.__module__
     return decorate(copy)
 
 
 def _caller(signature: Any) -> Callable:
-    """An intrinsic (address, *arguments) that calls the C entry of a kernel compiled with that signature.
+    """An intrinsic (address, *arguments) that calls the C entry of a kernel compiled with that
+    signature.
 
-    An address is passed to the core as an integer because numba needs 20 µs to find the type of a function object; and the call of
-    a first-class function is compiled together with a call to Python in case there is no entry, a thousand instructions each time.
+    An address is passed to the core as an integer because numba needs 20 µs to find the type of a
+    function object; and the call of a first-class function is compiled together with a call to
+    Python in case there is no entry, a thousand instructions each time.
     """
 
     def call(typingctx, address, *arguments):
         def codegen(context, builder, _, values):
             argument_types = [context.get_value_type(a) for a in signature.args]
-            entry = ir.FunctionType(context.get_value_type(signature.return_type), argument_types).as_pointer()
+            entry = ir.FunctionType(
+                context.get_value_type(signature.return_type), argument_types
+            ).as_pointer()
             return builder.call(builder.inttoptr(values[0], entry), values[1:])
 
         return signature.return_type(types.int64, *signature.args), codegen
 
     names = ["typingctx", "address", *(f"argument_{i}" for i in range(len(signature.args)))]
-    call.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+    call.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    )
     return intrinsic(call)
 
 
@@ -204,7 +242,9 @@ call_complexity = _caller(COMPLEXITY_SIGNATURE)
 
 @intrinsic
 def impurity_at(typingctx, address):
-    """An impurity's address as a first-class function, which is what kernels of criteria are given."""
+    """An impurity's address as a first-class function, which is what kernels of criteria are
+    given.
+    """
 
     def codegen(context, builder, _, values):
         function = cgutils.create_struct_proxy(IMPURITY_TYPE)(context, builder)
@@ -219,5 +259,15 @@ def impurity_at(typingctx, address):
 
 @jit(inner=True)
 def make_node(scalars, params, impurity):
-    """Build the KernelNode from float64[5] (mass, total mass, impurity, depth, coverage), parameters and an address."""
-    return KernelNode(scalars[0], scalars[1], scalars[2], int(scalars[3]), scalars[4], params, impurity_at(impurity))
+    """Build the KernelNode from float64[5] (mass, total mass, impurity, depth, coverage),
+    parameters and an address.
+    """
+    return KernelNode(
+        scalars[0],
+        scalars[1],
+        scalars[2],
+        int(scalars[3]),
+        scalars[4],
+        params,
+        impurity_at(impurity),
+    )

@@ -1,4 +1,6 @@
-"""Which impurity is it?  A plugin whose kernels write entropy or gini out meets them as another plugin's components."""
+"""Which impurity is it?  A plugin whose kernels write entropy or gini out meets them as another
+plugin's components.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,10 +14,15 @@ CLASSICAL = (("entropy", (1.5, 2.0 - 0.75 * math.log2(3.0), 1.5)), ("gini", (0.6
 
 
 @lru_cache(maxsize=64)
-def known_impurity(name: str, value: Callable[[np.ndarray], float], own: tuple[tuple[str, Sequence[float]], ...] = ()) -> str | None:
+def known_impurity(
+    name: str,
+    value: Callable[[np.ndarray], float],
+    own: tuple[tuple[str, Sequence[float]], ...] = (),
+) -> str | None:
     """``name`` if it is known and ``value`` of class weights is what it says: a name is not enough.
 
-    value : float64[classes] → float.   own : what the caller knows besides entropy and gini, in the form of ``CLASSICAL``.
+    value : float64[classes] → float.
+    own : what the caller knows besides entropy and gini, in the form of ``CLASSICAL``.
     """
     wanted = dict((*CLASSICAL, *own)).get(name)
     if wanted is None:

@@ -1,7 +1,8 @@
-"""Sums that kernels of several plugins are made of: plain Python, compiled with the kernel that calls them.
+"""Sums that kernels of several plugins are made of: plain Python, compiled with the kernel that
+calls them.
 
-``weights`` is the table of one test, float64[outcomes, classes].  Loops are written out: a part of a part, a view or a node as
-an argument each cost some percent of such a kernel's time.
+``weights`` is the table of one test, float64[outcomes, classes].  Loops are written out: a part of
+a part, a view or a node as an argument each cost some percent of such a kernel's time.
 """
 
 import math
@@ -61,7 +62,9 @@ def form_of(kernel):
 def of_sum(kernel):
     """The same kernel as a function of its sum, which ``weights[0, 0]`` holds."""
     own = getattr(kernel, "py_func", kernel)
-    return baked(own, f"{own.__qualname__}_of_sum", **dict.fromkeys(_sums_called(kernel), given_sum))
+    return baked(
+        own, f"{own.__qualname__}_of_sum", **dict.fromkeys(_sums_called(kernel), given_sum)
+    )
 
 
 def _sums_called(kernel):

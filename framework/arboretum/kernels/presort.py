@@ -1,8 +1,9 @@
 """Sorted columns as runs of entries, and their division from node to node.
 
-An *entry* says all that the common case of a scan needs, so that nothing is gathered from elsewhere:
-``row | separated << shift | class << (shift + 1)``, where ``separated`` is set if every greater value of the column is far
-enough away for a threshold.  Where it is not set, the values themselves have to be compared.
+An *entry* says all that the common case of a scan needs, so that nothing is gathered from
+elsewhere: ``row | separated << shift | class << (shift + 1)``, where ``separated`` is set if every
+greater value of the column is far enough away for a threshold.  Where it is not set, the values
+themselves have to be compared.
 """
 
 import numpy as np
@@ -19,11 +20,16 @@ FEW = 256  # values up to which a comparison sort is faster than counters for ev
 
 @jit
 def sort_columns(values, bits, rows, label, shift, gap, order, low):
-    """Fill ``order`` from position ``low`` on with the entries of some rows in every column, by value; equal
-    values in the order of ``rows``, missing ones last.
+    """Fill ``order`` from position ``low`` on with the entries of some rows in every column, by
+    value; equal values in the order of ``rows``, missing ones last.
 
-    values : float32/64[columns, n].   bits : the same memory as uint32/64.   rows : int32[m].   label : int[n], or
-    empty.   shift : bits of a row.   gap : neighbours not further apart are not separated.   order : uint32/64[columns, n].
+    values : float32/64[columns, n].
+    bits : the same memory as uint32/64.
+    rows : int32[m].
+    label : int[n], or empty.
+    shift : bits of a row.
+    gap : neighbours not further apart are not separated.
+    order : uint32/64[columns, n].
     """
     m = len(rows)
     own, own_bits = np.empty(m, values.dtype), np.empty(m, bits.dtype)
@@ -44,12 +50,19 @@ def sort_columns(values, bits, rows, label, shift, gap, order, low):
 
 @jit(inner=True)
 def sorted_rows(values, bits):
-    """uint32[n]: rows by value, equal ones in their order, those without a value last.   bits : the values' memory as integers.
+    """uint32[n]: rows by value, equal ones in their order, those without a value last.
 
-    Radix sort (Knuth, The Art of Computer Programming, volume 3, section 5.2.5): a pass per 11 bits of the values.
+    bits : the values' memory as integers.
+
+    Radix sort (Knuth, The Art of Computer Programming, volume 3, section 5.2.5): a pass per 11 bits
+    of the values.
     """
     n, passes = len(values), 3 if bits.itemsize == 4 else 6
-    keys, rows, counts = np.empty(n, bits.dtype), np.empty(n, np.uint32), np.empty((passes, BUCKETS), np.uint32)
+    keys, rows, counts = (
+        np.empty(n, bits.dtype),
+        np.empty(n, np.uint32),
+        np.empty((passes, BUCKETS), np.uint32),
+    )
     ordered_keys(values, bits, keys, rows, counts)
     if n <= FEW:
         sort_run(keys, rows)
@@ -64,7 +77,10 @@ def sorted_rows(values, bits):
 
 @jit(inner=True)
 def ordered_keys(values, bits, keys, rows, counts):
-    """Integers in the order of the values, NaN last and −0 = 0, and how often each digit occurs.   counts : uint32[passes, 2048]."""
+    """Integers in the order of the values, NaN last and −0 = 0, and how often each digit occurs.
+
+    counts : uint32[passes, 2048].
+    """
     passes = len(counts)
     sign = np.uint64(1) << np.uint64(31 if passes == 3 else 63)
     last = sign | (sign - np.uint64(1))
@@ -87,7 +103,9 @@ def ordered_keys(values, bits, keys, rows, counts):
 
 @jit(inner=True)
 def spread(keys, rows, to_keys, to_rows, counts, p):
-    """One pass: move keys and rows to their places by digit p; False, and nothing done, where all have the same digit."""
+    """One pass: move keys and rows to their places by digit p; False, and nothing done, where
+    all have the same digit.
+    """
     by, mask = np.uint64(DIGIT * p), np.uint64(BUCKETS - 1)
     n = len(keys)
     if n == 0 or counts[np.uint64(keys[0]) >> by & mask] == n:
@@ -106,7 +124,10 @@ def spread(keys, rows, to_keys, to_rows, counts, p):
 
 @jit
 def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
-    """0 where value ≤ threshold, else 1; missing rows follow ``side``.   values : flat memory of a matrix."""
+    """0 where value ≤ threshold, else 1; missing rows follow ``side``.
+
+    values : flat memory of a matrix.
+    """
     for j in range(len(rows)):
         v = values[np.uintp(base) + np.uintp(rows[j]) * np.uintp(row_stride)]
         outcome = np.int32(v > threshold)
@@ -117,7 +138,9 @@ def threshold_outcomes(values, row_stride, base, rows, threshold, side, out):
 def partition_order(order, low, high, shift, goes, start, spare):
     """Divide the sorted runs of a node stably by outcome, in every column.
 
-    goes : outcome by object.   start : int64[arity + 1], first positions from ``low``.   spare : order's type[≥ high − low + 1], scratch.
+    goes : outcome by object.
+    start : int64[arity + 1], first positions from ``low``.
+    spare : order's type[≥ high − low + 1], scratch.
     """
     mask = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
     for f in range(len(order)):

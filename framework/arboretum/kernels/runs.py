@@ -1,8 +1,11 @@
-"""Sorted runs: raw columns sorted once per subtree, divided from node to node, and scored cut by cut.
+"""Sorted runs: raw columns sorted once per subtree, divided from node to node, and scored cut by
+cut.
 
-An *entry* of a run is one word, ``rank << 42 | class << 22 | object``, so that a scan gathers nothing from elsewhere and serves values of
-any type: the rank of a value among the distinct ones of its column, the class of the object (0 for numbers), and the object.  An object
-without a value has the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a run has its first j + 1 entries on the left.
+An *entry* of a run is one word, ``rank << 42 | class << 22 | object``, so that a scan gathers
+nothing from elsewhere and serves values of any type: the rank of a value among the distinct ones of
+its column, the class of the object (0 for numbers), and the object.  An object without a value has
+the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a run has its first j +
+1 entries on the left.
 """
 
 import numpy as np
@@ -21,21 +24,35 @@ CLASS = np.uint64((1 << 20) - 1)
 MISSING = np.uint64((1 << 22) - 1)
 
 PROBED, MOST_CLASSES = 256, 3
-"""Runs from this length on are scored in pieces, where there are at most so many classes (a piece has 2ⁿ − 1 corners)."""
+"""Runs from this length on are scored in pieces, where there are at most so many classes (a
+piece has 2ⁿ − 1 corners).
+"""
 
 
 @jit
 def rank_columns(values, bits, label, gap, order, distinct, reach, found):
-    """Sort every column: fill ``order`` with its entries and ``distinct`` with its values, ascending.
+    """Sort every column: fill ``order`` with its entries and ``distinct`` with its values,
+    ascending.
 
-    values : float32/64[columns, n], NaN = missing.   bits : the same memory as uint32/64.   label : int32[n], or empty.
-    gap : neighbours not further apart are not separated.   order : uint64[columns, n].   distinct : like values.
-    reach : int32[columns, n], by rank the lowest rank that is separated from it; filled where it is not always the next.
-    found : int64[columns, 2], receives the number of distinct values, and whether ``reach`` is filled.
+    values : float32/64[columns, n], NaN = missing.
+    bits : the same memory as uint32/64.
+    label : int32[n], or empty.
+    gap : neighbours not further apart are not separated.
+    order : uint64[columns, n].
+    distinct : like values.
+    reach : int32[columns, n], by rank the lowest rank that is separated from it; filled where it is
+        not always the next.
+    found : int64[columns, 2], receives the number of distinct values, and whether ``reach`` is
+        filled.
     """
     n = values.shape[1]
     for f in range(len(values)):
-        column, entries, own, rows = values[f], order[f], distinct[f], sorted_rows(values[f], bits[f])
+        column, entries, own, rows = (
+            values[f],
+            order[f],
+            distinct[f],
+            sorted_rows(values[f], bits[f]),
+        )
         rank, close = np.int64(-1), False
         for j in range(n):
             i = rows[j]
@@ -73,11 +90,14 @@ def piece_of(m):
 
 @jit(inner=True, borrow=True)
 def probe(r, features, low, high, price, min_leaf, runs, block, ask):
-    """Bound the scores of a run of unit objects piece by piece, without looking into the pieces; return the best cut found between them.
+    """Bound the scores of a run of unit objects piece by piece, without looking into the pieces;
+    return the best cut found between them.
 
-    Class counts left of a cut inside a piece lie in the box between those before the piece and those after it, and the criterion is
-    quasi-convex, so that its highest score over the box is at a corner.  ``runs.before[r]`` receives the counts before each piece,
-    ``runs.bound[r]`` the bound; the first one is NaN where the run has missing entries and is not to be looked at in pieces.
+    Class counts left of a cut inside a piece lie in the box between those before the piece and
+    those after it, and the criterion is quasi-convex, so that its highest score over the box is at
+    a corner.  ``runs.before[r]`` receives the counts before each piece, ``runs.bound[r]`` the
+    bound; the first one is NaN where the run has missing entries and is not to be looked at in
+    pieces.
     """
     run, before, bound = features.order[r, low:high], runs.before[r], runs.bound[r]
     reach, close = features.reach[r], features.close[r]
@@ -126,7 +146,12 @@ def probe(r, features, low, high, price, min_leaf, runs, block, ask):
             edge = block.scores[t - 1]
             bound[p] = np.inf if p == 0 or top != top else top
             stop = min((p + 1) * piece, m - 1)
-            if edge > best and stop >= min_leaf and m - stop >= min_leaf and separated(run[stop - 1], run[stop], reach, close):
+            if (
+                edge > best
+                and stop >= min_leaf
+                and m - stop >= min_leaf
+                and separated(run[stop - 1], run[stop], reach, close)
+            ):
                 best = edge
         first, used = q + 1, np.int64(0)
     bound[0] = np.inf
@@ -135,10 +160,12 @@ def probe(r, features, low, high, price, min_leaf, runs, block, ask):
 
 @jit(inner=True, borrow=True)
 def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, block, ask):
-    """Put the tables of all cuts of a run into the block; with missing entries, each cut with them left, then right, at last these alone right.
+    """Put the tables of all cuts of a run into the block; with missing entries, each cut with them
+    left, then right, at last these alone right.
 
-    whole : the node's table.   floor : where the run was probed, pieces that cannot exceed it are left out; NaN: not probed.
-    Returns whether the run can be cut.
+    whole : the node's table.
+    floor : where the run was probed, pieces that cannot exceed it are left out; NaN: not probed.
+        Returns whether the run can be cut.
     """
     r = features.column[f]
     run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
@@ -160,7 +187,13 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     missing = np.int64(0)
     for k in range(len(lost_c)):
         missing += lost_c[k]
-    inner = rules.corners and ask.batch != rules.worth and min_weight == 0.0 and not moments and not close
+    inner = (
+        rules.corners
+        and ask.batch != rules.worth
+        and min_weight == 0.0
+        and not moments
+        and not close
+    )
     plain = unit and not moments and missing == 0 and len(all_c) == 2
     last = known if missing > 0 else known - 1
     pieces, piece = np.int64(1), last
@@ -183,14 +216,30 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                 left += left_c[k]
         if plain:
             rows = max(min_leaf, np.int64(np.ceil(min_weight)))
-            scan_units(f, run, (start, stop, known), (left_c, all_c), inner, rows, reach, close, price, block, ask)
+            scan_units(
+                f,
+                run,
+                (start, stop, known),
+                (left_c, all_c),
+                inner,
+                rows,
+                reach,
+                close,
+                price,
+                block,
+                ask,
+            )
             continue
         for j in range(start, stop):
             entry, after = run[j], run[j + 1]
             left += add(entry, objects, moments, left_w, left_c)
             if not separated(entry, after, reach, close):
                 continue
-            if inner and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS and alone(run, j, known):
+            if (
+                inner
+                and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS
+                and alone(run, j, known)
+            ):
                 here = 1 if unit else objects.count[entry & OBJECT]
                 then = 1 if unit else objects.count[after & OBJECT]
                 if left - here >= min_leaf and total - missing - left - then >= min_leaf:
@@ -211,14 +260,26 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                         continue
                 if block.state[USED] == BLOCK:
                     flush(block, ask)
-                put(s == 0, all_w, all_c, left_w, left_c, lost_w, lost_c, unit and not moments, moments, block)
+                put(
+                    s == 0,
+                    all_w,
+                    all_c,
+                    left_w,
+                    left_c,
+                    lost_w,
+                    lost_c,
+                    unit and not moments,
+                    moments,
+                    block,
+                )
                 named(block.state[USED], f, j, s if missing > 0 else NO_SIDE, price, block)
     return True
 
 
 @jit(inner=True, borrow=True)
 def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block, ask):
-    """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts that may be best.
+    """What :func:`scan_run` finds, where the criterion scores sums: no table but those of the cuts
+    that may be best.
 
     whole : the node's table, its number of rows and its mass.   Returns whether the run can be cut.
     """
@@ -230,19 +291,39 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
     while run[known - 1] >> TO_RANK == MISSING:
         known -= 1
         missing += 1 if objects.unit else objects.count[run[known] & OBJECT]
-    inner, least, left = rules.corners and rules.min_weight == 0.0 and not close, rules.min_leaf, np.int64(0)
+    inner, least, left = (
+        rules.corners and rules.min_weight == 0.0 and not close,
+        rules.min_leaf,
+        np.int64(0),
+    )
     for j in range(known if missing > 0 else known - 1):
         entry, after = run[j], run[j + 1]
         here = np.int64(1) if objects.unit else objects.count[entry & OBJECT]
         left += here
         cut = separated(entry, after, reach, close)
-        if cut and inner and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS and alone(run, j, known):
+        if (
+            cut
+            and inner
+            and entry >> TO_CLASS & CLASS == after >> TO_CLASS & CLASS
+            and alone(run, j, known)
+        ):
             then = np.int64(1) if objects.unit else objects.count[after & OBJECT]
             cut = left - here < least or total - missing - left - then < least
         sums.cut[j] = cut
     keys, moved = Keys(TO_CLASS, CLASS, OBJECT), Moved(objects.weight, objects.count, objects.unit)
     flush(block, ask)
-    at, side, score = best_cut(run, known, keys, moved, whole, Least(least, rules.min_weight), price, ask, block.best[0], sums)
+    at, side, score = best_cut(
+        run,
+        known,
+        keys,
+        moved,
+        whole,
+        Least(least, rules.min_weight),
+        price,
+        ask,
+        block.best[0],
+        sums,
+    )
     if at >= 0:
         block.state[FEATURE], block.state[INDEX], block.state[SIDE] = f, at, side
         block.state[BROKEN] |= score != score
@@ -272,21 +353,30 @@ def add(entry, objects, moments, w, c):
 
 @jit(inline=True, borrow=True)
 def alone(run, j, known):
-    """Whether the entries j and j + 1 have values that no other entry has; between such of one class no cut is best: a criterion that is
-    convex along rows of one class scores one of its neighbours no less."""
-    return j + 2 < known and (j == 0 or run[j - 1] >> TO_RANK != run[j] >> TO_RANK) and run[j + 2] >> TO_RANK != run[j + 1] >> TO_RANK
+    """Whether the entries j and j + 1 have values that no other entry has; between such of one
+    class no cut is best: a criterion that is convex along rows of one class scores one of its
+    neighbours no less.
+    """
+    return (
+        j + 2 < known
+        and (j == 0 or run[j - 1] >> TO_RANK != run[j] >> TO_RANK)
+        and run[j + 2] >> TO_RANK != run[j + 1] >> TO_RANK
+    )
 
 
 @jit(inline=True, borrow=True)
 def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, ask):
-    """The commonest case of a scan with all sums in registers: two classes, every object of weight 1 with a value."""
+    """The commonest case of a scan with all sums in registers: two classes, every object of
+    weight 1 with a value.
+    """
     (start, stop, known), (left_c, all_c) = span, sums
     zeros, ones = left_c[0], left_c[1]
     total = all_c[0] + all_c[1]
     nobody = np.uint64(0) - np.uint64(1)  # no entry has this rank
     before = run[np.uintp(start - 1)] >> TO_RANK if start > 0 else nobody
     after = run[np.uintp(start)]
-    for at in range(np.uintp(start) + np.uintp(1), np.uintp(stop) + np.uintp(1)):  # unsigned: no test for negative positions
+    # unsigned: no test for negative positions
+    for at in range(np.uintp(start) + np.uintp(1), np.uintp(stop) + np.uintp(1)):
         entry, after = after, run[at]
         own, rank, then = entry >> TO_CLASS & np.uint64(1), entry >> TO_RANK, after >> TO_RANK
         ones += np.int64(own)
@@ -295,7 +385,14 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         if not (then != rank and (not close or np.int64(then) >= reach[rank])):
             continue
         left = np.int64(at)
-        if inner and alone and own == after >> TO_CLASS & np.uint64(1) and left + 1 < known and left > min_leaf and total - left > min_leaf:
+        if (
+            inner
+            and alone
+            and own == after >> TO_CLASS & np.uint64(1)
+            and left + 1 < known
+            and left > min_leaf
+            and total - left > min_leaf
+        ):
             if run[at + np.uintp(1)] >> TO_RANK != then:
                 continue
         if left < min_leaf or total - left < min_leaf:
@@ -303,7 +400,13 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         if block.state[USED] == BLOCK:
             flush(block, ask)
         t = np.uintp(block.state[USED])
-        c, w, a, b, t = block.counts, block.weights, all_c[0] - zeros, all_c[1] - ones, np.uintp(4) * t
+        c, w, a, b, t = (
+            block.counts,
+            block.weights,
+            all_c[0] - zeros,
+            all_c[1] - ones,
+            np.uintp(4) * t,
+        )
         c[t], c[t + np.uintp(1)], c[t + np.uintp(2)], c[t + np.uintp(3)] = zeros, ones, a, b
         w[t], w[t + np.uintp(1)], w[t + np.uintp(2)], w[t + np.uintp(3)] = zeros, ones, a, b
         named(block.state[USED], f, left - 1, NO_SIDE, price, block)
@@ -319,7 +422,10 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
         block.counts[c + k], block.counts[c + count_width + k] = here, all_c[k] - here
     for k in range(width):
         if counted:
-            block.weights[w + k], block.weights[w + width + k] = block.counts[c + k], block.counts[c + width + k]
+            block.weights[w + k], block.weights[w + width + k] = (
+                block.counts[c + k],
+                block.counts[c + width + k],
+            )
             continue
         here = left_w[k] + (lost_w[k] if lost_left else 0.0)
         # where no row of a class is left its weight is 0 and not 1e-17
@@ -329,8 +435,11 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
 
 @jit(inner=True, borrow=True)
 def divide_run(run, goes, start, wanted, spare):
-    """Divide a run stably by outcome.   start : of the outcomes.   wanted : of two outcomes, 1 only the left part is needed, 2 only the
-    right, 3 both."""
+    """Divide a run stably by outcome.
+
+    start : of the outcomes.
+    wanted : of two outcomes, 1 only the left part is needed, 2 only the right, 3 both.
+    """
     m = len(run)
     if len(start) > 3:
         split_many(run, OBJECT, goes, start, spare)

@@ -1,9 +1,10 @@
 """Score every cut of presorted columns, in one pass, without writing tables down.
 
-The loop is compiled once per criterion kernel, with the kernel merged into it as source: after that, LLVM unrolls the kernel's
-own loops over outcomes and classes and keeps small tables in registers.  Where a criterion adds up columns of its own, or
-an impurity is computed along the sorted objects, one loop serves all, which calls the kernel through its address.
-Sorted runs are those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
+The loop is compiled once per criterion kernel, with the kernel merged into it as source: after
+that, LLVM unrolls the kernel's own loops over outcomes and classes and keeps small tables in
+registers.  Where a criterion adds up columns of its own, or an impurity is computed along the
+sorted objects, one loop serves all, which calls the kernel through its address. Sorted runs are
+those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
 """
 
 from collections import namedtuple
@@ -18,13 +19,27 @@ from arboretum.kernels.function_pointers import compiled, call_prefix
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
-from arboretum.kernels.tables import BLOCK, NO_SIDE, NOTHING, Least, add_moments, ask_of, bar_of, enough_rows, heavy_enough, score_block
+from arboretum.kernels.tables import (
+    BLOCK,
+    NO_SIDE,
+    NOTHING,
+    Least,
+    add_moments,
+    ask_of,
+    bar_of,
+    enough_rows,
+    heavy_enough,
+    score_block,
+)
 
-MOST_IN_REGISTERS = 3  # classes up to which the number of classes is a constant of the compiled loop
+# classes up to which the number of classes is a constant of the compiled loop
+MOST_IN_REGISTERS = 3
 
 CLASSES, MOMENTS, WEIGHTED, OWN, PREFIX = 0, False, True, False, False
-"""Constants of a compiled loop: the number of classes where it is known; the tables hold Σw, Σwy, Σwy²; weights or counts
-are not all 1; tables have columns of the criterion's own, or what a prefix kernel answers."""
+"""Constants of a compiled loop: the number of classes where it is known; the tables hold Σw, Σwy,
+Σwy²; weights or counts are not all 1; tables have columns of the criterion's own, or what a prefix
+kernel answers.
+"""
 
 _TEMPLATE = """
 def {name}(runs, objects, own, whole, price, rules, scorer):
@@ -32,11 +47,19 @@ def {name}(runs, objects, own, whole, price, rules, scorer):
 """
 
 Runs = namedtuple("Runs", "order low high shift values")
-"""A node's part of the columns.   order : uint32/64[columns, n] of entries.   low, high, shift : int.   values : float32/64[columns, n]."""
+"""A node's part of the columns.
+
+order : uint32/64[columns, n] of entries.
+low, high, shift : int.
+values : float32/64[columns, n].
+"""
 
 Own = namedtuple("Own", "values prefix")
-"""Columns of the criterion's own.   values : float64[n, k], by object.   prefix : address of a prefix kernel, whose
-answers take their place (k = 1)."""
+"""Columns of the criterion's own.
+
+values : float64[n, k], by object.
+prefix : address of a prefix kernel, whose answers take their place (k = 1).
+"""
 
 
 class Rules(NamedTuple):
@@ -47,9 +70,11 @@ class Rules(NamedTuple):
 
 
 Table = namedtuple("Table", "weights counts extra left_w left_c lost_w lost_c own")
-"""The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed up for it.
+"""The table of a cut, float64[2, width], int64[2, count width], float64[2, 0], and what is summed
+up for it.
 
-left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one row.
+left_w, left_c, lost_w, lost_c : rows left of the cut, and those without a value, as tables of one
+    row.
 own : float64[3, k], the criterion's columns left, known, missing; or the costs of a prefix kernel.
 """
 
@@ -57,13 +82,18 @@ own : float64[3, k], the criterion's columns left, known, missing; or the costs 
 def scan_of(kernel: Callable, classes: int, moments: bool, weighted: bool) -> Any:
     """The compiled :func:`search` of a criterion kernel, for tables without columns of its own.
 
-    classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or read from the cache.
+    classes, moments, weighted : see CLASSES, MOMENTS, WEIGHTED.   Compiled at its first call, or
+        read from the cache.
     """
-    return _scan(kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted)
+    return _scan(
+        kernel, classes if classes <= MOST_IN_REGISTERS and not moments else 0, moments, weighted
+    )
 
 
 def scan_with_columns(moments: bool, prefix: bool) -> Any:
-    """The compiled :func:`search` for every criterion with columns of its own, or along which a prefix kernel answers."""
+    """The compiled :func:`search` for every criterion with columns of its own, or along which a
+    prefix kernel answers.
+    """
     return _scan(_none, 0, moments, True, True, prefix)
 
 
@@ -74,17 +104,26 @@ def _none(weights, counts, price, extra, node):
 
 @lru_cache(maxsize=None)
 def _scan(kernel: Callable, *constants: Any) -> Any:
-    names = dict(zip(("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"), (*constants, False, False), strict=False))
+    names = dict(
+        zip(
+            ("CLASSES", "MOMENTS", "WEIGHTED", "OWN", "PREFIX"),
+            (*constants, False, False),
+            strict=False,
+        )
+    )
     column = merged(baked(scan_column, "scan_column", **names))
     whole = merged(baked(search, "search", scan_column=column, **names))
-    return compiled(kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", whole),))
+    return compiled(
+        kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", whole),)
+    )
 
 
 def search(kernel, runs, objects, own, whole, price, rules, scorer):
     """Find the best cut of a node over all columns; return (column, position, side, score).
 
-    whole : float64[width], int64[count width], the node's table.   price : float64[columns], ∞ where it cannot be paid.
-    Column NOTHING: there is none.  Score NaN: the criterion returned it there.  The lowest of equal cuts wins.
+    whole : float64[width], int64[count width], the node's table.
+    price : float64[columns], ∞ where it cannot be paid. Column NOTHING: there is none.  Score NaN:
+        the criterion returned it there.  The lowest of equal cuts wins.
     """
     ask = ask_of(scorer)
     width, n_counts, k = len(whole[0]), len(whole[1]), 1 if PREFIX else own.values.shape[1]
@@ -93,29 +132,60 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
     lost_w, lost_c = np.empty((1, width)), np.empty((1, n_counts), np.int64)
     some = BLOCK if OWN else 0
     block = (
-        np.empty((some, 2, width)), np.empty((some, 2, n_counts), np.int64), np.empty(some), np.empty((some, 2, k)), np.empty(some),
+        np.empty((some, 2, width)),
+        np.empty((some, 2, n_counts), np.int64),
+        np.empty(some),
+        np.empty((some, 2, k)),
+        np.empty(some),
         np.empty((some, 2), np.int64),
-    )  # fmt: skip
+    )
     if not OWN and (CLASSES > 0 or MOMENTS):
         width, n_counts = (3, 1) if MOMENTS else (CLASSES, CLASSES)
         table = Table(
-            float_table(2, width), int_table(2, n_counts), float_table(2, 0), float_table(1, width), int_table(1, n_counts),
-            lost_w, lost_c, sums,
-        )  # fmt: skip
+            float_table(2, width),
+            int_table(2, n_counts),
+            float_table(2, 0),
+            float_table(1, width),
+            int_table(1, n_counts),
+            lost_w,
+            lost_c,
+            sums,
+        )
     else:
         table = Table(
-            np.empty((2, width)), np.empty((2, n_counts), np.int64), float_table(2, 0), np.empty((1, width)),
-            np.empty((1, n_counts), np.int64), lost_w, lost_c, sums,
-        )  # fmt: skip
-    best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+            np.empty((2, width)),
+            np.empty((2, n_counts), np.int64),
+            float_table(2, 0),
+            np.empty((1, width)),
+            np.empty((1, n_counts), np.int64),
+            lost_w,
+            lost_c,
+            sums,
+        )
+    best_f, best_at, best_side, best = (
+        np.int64(NOTHING),
+        np.int64(NOTHING),
+        np.int64(NO_SIDE),
+        -np.inf,
+    )
     for f in range(len(runs.order)):
         if price[f] == np.inf:
             continue
         run = runs.order[f, runs.low : runs.high]
         at, side, score = scan_column(
-            kernel, run, runs.shift, runs.values[f], objects, own, whole, (table, (width, n_counts), rows, block), price[f], rules, ask,
+            kernel,
+            run,
+            runs.shift,
+            runs.values[f],
+            objects,
+            own,
+            whole,
+            (table, (width, n_counts), rows, block),
+            price[f],
+            rules,
+            ask,
             best,
-        )  # fmt: skip
+        )
         if at >= 0:
             best_f, best_at, best_side, best = np.int64(f), at, side, score
             if score != score:
@@ -124,11 +194,13 @@ def search(kernel, runs, objects, own, whole, price, rules, scorer):
 
 
 def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price, rules, ask, best):
-    """Score every cut of a sorted run, with missing rows once with them left, then right; at last these rows alone right.
+    """Score every cut of a sorted run, with missing rows once with them left, then right; at last
+    these rows alone right.
 
-    scratch : a :class:`Table`, its widths, int32[m] for a prefix kernel, and a block of tables for calls through an address.
-    best : the score to beat, −inf without one.
-    Returns (position, side, score) of the best cut that beats it, position NOTHING if none does.
+    scratch : a :class:`Table`, its widths, int32[m] for a prefix kernel, and a block of tables for
+        calls through an address.
+    best : the score to beat, −inf without one. Returns (position, side, score) of the best cut that
+        beats it, position NOTHING if none does.
     """
     _, y, weight, count, _ = objects
     all_w, all_c = whole
@@ -154,7 +226,8 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
     lost, total, left = lost_c.sum(), all_c.sum(), np.int64(0)
     bar = bar_of(best, ties)
     at, at_side = np.int64(NOTHING), np.int64(NO_SIDE)
-    # a large table is kept up to date class by class; with missing rows there are two, written anew for each cut
+    # a large table is kept up to date class by class; with missing rows there are two, written anew
+    # for each cut
     anew = CLASSES > 0 or MOMENTS or lost > 0
     for j in range(known if lost > 0 else known - 1):
         entry = np.uint64(run[j])
@@ -172,7 +245,19 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
                 left_c[0, k] += here * hit
                 left_w[0, k] = left_w[0, k] + weight[i] * hit if WEIGHTED else float(left_c[0, k])
                 if not anew:
-                    put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, MOMENTS, k, False)
+                    put(
+                        weights,
+                        counts,
+                        left_w,
+                        left_c,
+                        lost_w,
+                        lost_c,
+                        all_w,
+                        all_c,
+                        MOMENTS,
+                        k,
+                        False,
+                    )
         if OWN and not PREFIX:
             for k in range(sums.shape[1]):
                 sums[0, k] += own_values[i, k]
@@ -184,7 +269,19 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
                 continue
             if anew:
                 for k in range(widths[0]):
-                    put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, MOMENTS, k, s == 0)
+                    put(
+                        weights,
+                        counts,
+                        left_w,
+                        left_c,
+                        lost_w,
+                        lost_c,
+                        all_w,
+                        all_c,
+                        MOMENTS,
+                        k,
+                        s == 0,
+                    )
             if least.weight > 0.0 and not heavy_enough(weights, MOMENTS, least):
                 continue
             if OWN:
@@ -194,11 +291,16 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
                     for k in range(widths[1]):
                         block_c[used, o, k] = counts[o, k]
                 if PREFIX:
-                    block_e[used, 0, 0], block_e[used, 1, 0] = sums[2 * s, j], sums[2 * s + 1, j + 1]
+                    block_e[used, 0, 0], block_e[used, 1, 0] = (
+                        sums[2 * s, j],
+                        sums[2 * s + 1, j + 1],
+                    )
                 else:
                     for k in range(sums.shape[1]):
                         block_e[used, 0, k] = sums[0, k] + (sums[2, k] if s == 0 else 0.0)
-                        block_e[used, 1, k] = sums[1, k] - sums[0, k] + (0.0 if s == 0 else sums[2, k])
+                        block_e[used, 1, k] = (
+                            sums[1, k] - sums[0, k] + (0.0 if s == 0 else sums[2, k])
+                        )
                 block_p[used], place[used, 0], place[used, 1] = price, j, s if lost > 0 else NO_SIDE
                 used += 1
                 if used == BLOCK:
@@ -216,18 +318,28 @@ def scan_column(kernel, run, shift, values, objects, own, whole, scratch, price,
 
 @jit
 def search_by_sums(sums, runs, objects, own, whole, price, rules, scorer):
-    """What :func:`search` finds, for a kernel that says ``by_sums``; compiled once for all of them.   sums : of ``class_sums``."""
+    """What :func:`search` finds, for a kernel that says ``by_sums``; compiled once for all of them.
+
+    sums : of ``class_sums``.
+    """
     ask, (all_w, all_c), (_, _, weight, count, unit) = ask_of(scorer), whole, objects
     table, moved = (all_w, all_c, all_c.sum(), all_w.sum()), Moved(weight, count, unit)
     object_mask = (np.uint64(1) << np.uint64(runs.shift)) - np.uint64(1)
     keys = Keys(np.uint64(runs.shift + 1), ~np.uint64(0), object_mask)
-    best_f, best_at, best_side, best = np.int64(NOTHING), np.int64(NOTHING), np.int64(NO_SIDE), -np.inf
+    best_f, best_at, best_side, best = (
+        np.int64(NOTHING),
+        np.int64(NOTHING),
+        np.int64(NO_SIDE),
+        -np.inf,
+    )
     for f in range(len(runs.order)):
         if price[f] == np.inf:
             continue
         run = runs.order[f, runs.low : runs.high]
         known = mark_room(run, runs.shift, object_mask, runs.values[f], rules.gap, sums.cut)
-        at, side, score = best_cut(run, known, keys, moved, table, rules.least, price[f], ask, best, sums)
+        at, side, score = best_cut(
+            run, known, keys, moved, table, rules.least, price[f], ask, best, sums
+        )
         if at >= 0:
             best_f, best_at, best_side, best = np.int64(f), at, side, score
             if score != score:
@@ -243,13 +355,19 @@ def mark_room(run, shift, mask, values, gap, cut):
         known -= 1
     for j in range(known):
         entry = np.uint64(run[j])
-        cut[j] = entry & separated != 0 or j == known - 1 or values[np.uint64(run[j + 1]) & mask] > values[entry & mask] + gap
+        cut[j] = (
+            entry & separated != 0
+            or j == known - 1
+            or values[np.uint64(run[j + 1]) & mask] > values[entry & mask] + gap
+        )
     return known
 
 
 @jit(inner=True)
 def take_best(used, block, ask, at, side, best):
-    """Score the tables of a block; the better of their best and the best so far, the first of equals; NaN beats all."""
+    """Score the tables of a block; the better of their best and the best so far, the first of
+    equals; NaN beats all.
+    """
     weights, counts, price, extra, scores, place = block
     score_block(used, weights, counts, price, extra, ask, scores)
     for t in range(used):
@@ -282,7 +400,9 @@ def sum_missing(run, mask, to_class, values, moments, objects, lost_w, lost_c):
 
 @jit(inner=True)
 def sum_own(run, mask, known, values, out):
-    """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those without; out[0] is 0."""
+    """Add up a criterion's own columns: out[1] of the rows with a value, out[2] of those
+    without; out[0] is 0.
+    """
     out[:] = 0.0
     for j in range(len(run)):
         for k in range(values.shape[1]):
@@ -310,9 +430,11 @@ def put(weights, counts, left_w, left_c, lost_w, lost_c, all_w, all_c, moments, 
 def fill_prefix_costs(rows, known, y, weight, prefix, out):
     """Impurity × mass of every prefix and every suffix of a sorted run.
 
-    rows : int32[m]; its first ``known`` rows have a value.   prefix : address of a prefix kernel.
-    out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the rows j … known − 1;
-    out[2], out[3]: the same with the missing rows right; out[3, known] of these alone.
+    rows : int32[m]; its first ``known`` rows have a value.
+    prefix : address of a prefix kernel.
+    out : float64[4, m].  With the missing rows left: out[0, j] of the rows 0 … j, out[1, j] of the
+        rows j … known − 1; out[2], out[3]: the same with the missing rows right; out[3, known] of
+        these alone.
     """
     n = len(rows)
     ys, ws, costs = np.empty(n), np.empty(n), np.empty(n)

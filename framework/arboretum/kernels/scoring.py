@@ -19,5 +19,9 @@ def impurity_of(weights, impurity):
 
 @jit
 def pick_column(rows, weight, label, column, scalars, params, impurity, picked, values):
-    """The rows whose value in a criterion's own column is not 0, and these values; see ``function_pointers.FORMS``."""
-    return call_column(column, rows, weight, label, make_node(scalars, params, impurity), picked, values)
+    """The rows whose value in a criterion's own column is not 0, and these values; see
+    ``function_pointers.FORMS``.
+    """
+    return call_column(
+        column, rows, weight, label, make_node(scalars, params, impurity), picked, values
+    )

@@ -1,7 +1,8 @@
-"""Parts of objects: an object may be in several nodes of a tree, by a rule for rows without a value, with a share of it in each.
+"""Parts of objects: an object may be in several nodes of a tree, by a rule for rows without a
+value, with a share of it in each.
 
-An *entry* of a node is a part of an object.  Of the node whose tests are scored the parts are known by object, so that runs
-(see :mod:`arboretum.kernels.runs`) are divided as where objects are whole.
+An *entry* of a node is a part of an object.  Of the node whose tests are scored the parts are known
+by object, so that runs (see :mod:`arboretum.kernels.runs`) are divided as where objects are whole.
 """
 
 from collections import namedtuple
@@ -13,21 +14,41 @@ from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
 from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.runs import CLASS, MISSING, MOST_CLASSES, OBJECT, TO_CLASS, TO_RANK, alone, separated
+from arboretum.kernels.runs import (
+    CLASS,
+    MISSING,
+    MOST_CLASSES,
+    OBJECT,
+    TO_CLASS,
+    TO_RANK,
+    alone,
+    separated,
+)
 from arboretum.kernels.tables import BLOCK, Ask, add_moments, mass_of
 
-SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)  # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
-NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)  # rows of sums, ``FIRST`` that of a feature's first bin
+# as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
+SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)
+# rows of sums, ``FIRST`` that of a feature's first bin
+NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 PIECE = 32  # entries of a run that are bounded together
 
 Shares = namedtuple("Shares", "how own_form impurity share whole weight rows sums part")
-"""how : the rule.   own_form : bool[F], whether a feature's tests have a form with an outcome for missing values.   impurity : its address.   share : float64[room], by
-place in the permutation.   whole, weight, rows : float64[n], by object of the node looked at, its share, and what that weighs and counts; one
-array where all objects weigh 1.   sums : Sums, scratch.   part : float64[·], scratch, by outcome."""
+"""how : the rule.
+
+own_form : bool[F], whether a feature's tests have a form with an outcome for missing values.
+impurity : its address.
+share : float64[room], by place in the permutation.
+whole, weight, rows : float64[n], by object of the node looked at, its share, and what that weighs
+    and counts; one array where all objects weigh 1.
+sums : Sums, scratch.
+part : float64[·], scratch, by outcome.
+"""
 
 Sums = namedtuple("Sums", "weights rows tally")
-"""What some entries add up to, one row each, row NONE nothing: float64[·, width], float64[·, count width], and int64[·, count width], how many they are."""
+"""What some entries add up to, one row each, row NONE nothing: float64[·, width], float64[·,
+count width], and int64[·, count width], how many they are.
+"""
 
 
 @jit(inner=True, borrow=True)
@@ -37,8 +58,19 @@ def load(rows, low, high, objects, shares):
     clear(shares.sums, NONE)
     for j in range(low, high):
         i, share = np.uintp(rows[j]), shares.share[j]
-        shares.whole[i], shares.weight[i], shares.rows[i] = share, objects.weight[i] * share, objects.count[i] * share
-        add(shares.sums, WHOLE, i, objects.label[i] if len(objects.label) > 0 else 0, objects, shares)
+        shares.whole[i], shares.weight[i], shares.rows[i] = (
+            share,
+            objects.weight[i] * share,
+            objects.count[i] * share,
+        )
+        add(
+            shares.sums,
+            WHOLE,
+            i,
+            objects.label[i] if len(objects.label) > 0 else 0,
+            objects,
+            shares,
+        )
 
 
 @jit(inner=True, borrow=True)
@@ -52,7 +84,9 @@ def lacking(rows, outcomes, goes):
 
 @jit(inner=True, borrow=True)
 def hand_on(rows, low, outcomes, goes, start, shares):
-    """Write the shares of the children's entries; rows without an outcome are divided as the others weigh."""
+    """Write the shares of the children's entries; rows without an outcome are divided as the
+    others weigh.
+    """
     part, total = shares.part, 0.0
     for o in range(outcomes):
         part[o] = 0.0
@@ -98,13 +132,21 @@ def add_word(sums, row, word, by_units, objects, shares):
 
 @jit(inline=True, borrow=True)
 def subtract(sums, to, whole, part):
-    """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is left."""
+    """Row ``to`` becomes row ``whole`` without row ``part``; 0 and not 1e-17 where no entry is
+    left.
+    """
     width, count_width = sums.weights.shape[1], sums.rows.shape[1]
     for k in range(count_width):
         sums.tally[to, k] = sums.tally[whole, k] - sums.tally[part, k]
-        sums.rows[to, k] = sums.rows[whole, k] - sums.rows[part, k] if sums.tally[to, k] > 0 else 0.0
+        sums.rows[to, k] = (
+            sums.rows[whole, k] - sums.rows[part, k] if sums.tally[to, k] > 0 else 0.0
+        )
     for k in range(width):
-        sums.weights[to, k] = sums.weights[whole, k] - sums.weights[part, k] if sums.tally[to, k if width == count_width else 0] > 0 else 0.0
+        sums.weights[to, k] = (
+            sums.weights[whole, k] - sums.weights[part, k]
+            if sums.tally[to, k if width == count_width else 0] > 0
+            else 0.0
+        )
 
 
 @jit(inner=True, borrow=True)
@@ -116,7 +158,21 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
     for at in range(first, stop):
         f = lists[at]
-        if scan_feature(f, features, rows, (segment[0], segment[1]), objects, shares, rules, free[f], ask, block) and room:
+        if (
+            scan_feature(
+                f,
+                features,
+                rows,
+                (segment[0], segment[1]),
+                objects,
+                shares,
+                rules,
+                free[f],
+                ask,
+                block,
+            )
+            and room
+        ):
             lists[stop + kept] = f
             kept += 1
     return kept if room else stop - first
@@ -124,11 +180,20 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
 
 @jit(inline=True, borrow=True)
 def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, block):
-    """Score the tests of a feature; the best so far stands in the block.   Return whether it may divide a node further down."""
+    """Score the tests of a feature; the best so far stands in the block.   Return whether it may
+    divide a node further down.
+    """
     how, sums, (low, high) = shares.how, shares.sums, span
     family, column, moments = features.family[f], features.column[f], len(objects.y) > 0
-    n_bins, known, at = features.offset[f + 1] - features.offset[f] - features.has_missing[f], high - low, features.price_offset[f]
-    entry, by_units = features.order[column if family == SORTED else 0, low:high], objects.unit and not moments
+    n_bins, known, at = (
+        features.offset[f + 1] - features.offset[f] - features.has_missing[f],
+        high - low,
+        features.price_offset[f],
+    )
+    entry, by_units = (
+        features.order[column if family == SORTED else 0, low:high],
+        objects.unit and not moments,
+    )
     if family == SORTED:
         if entry[0] >> TO_RANK == entry[known - 1] >> TO_RANK:
             return False
@@ -147,43 +212,79 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
         subtract(sums, LOST, FIRST + n_bins, NONE)
     subtract(sums, KNOWN, WHOLE, LOST)
     n_known, n_lost = mass_of(sums.tally, KNOWN, False), mass_of(sums.tally, LOST, False)
-    if n_known == 0 or (n_lost > 0 and (how == LEFT_OUT or (how == OWN and not shares.own_form[f]))):
+    if n_known == 0 or (
+        n_lost > 0 and (how == LEFT_OUT or (how == OWN and not shares.own_form[f]))
+    ):
         return n_known > 0
-    if n_lost > 0 and (how == SPLITS or how == STOPS):  # in no table: the criterion sees the others as the node
+    # in no table: the criterion sees the others as the node
+    if n_lost > 0 and (how == SPLITS or how == STOPS):
         mass, node = mass_of(sums.weights, KNOWN, moments), ask.node
         factor, impurity = mass / node.mass, call_impurity(shares.impurity, sums.weights[KNOWN])
-        seen = KernelNode(mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of)
+        seen = KernelNode(
+            mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of
+        )
         ask = Ask(seen, ask.batch, ask.ties, factor)
     own = how == OWN and n_lost > 0
     block.state[ARITY] = (n_bins if family == MULTIWAY else 2) + own
     if family == MULTIWAY:
         heaviest = FIRST
         for b in range(FIRST + 1, FIRST + n_bins):
-            heaviest = b if mass_of(sums.weights, b, moments) > mass_of(sums.weights, heaviest, moments) else heaviest
+            heaviest = (
+                b
+                if mass_of(sums.weights, b, moments) > mass_of(sums.weights, heaviest, moments)
+                else heaviest
+            )
         to = -1 if n_lost == 0 else heaviest - FIRST if how == HEAVIEST else n_bins if own else -1
-        put(sums, FIRST, n_bins, to, (f, 0), 0.0 if paid else features.prices[at], rules, block, ask)
+        put(
+            sums, FIRST, n_bins, to, (f, 0), 0.0 if paid else features.prices[at], rules, block, ask
+        )
         flush(block, ask)
         return True
     clear(sums, LEFT)
-    apart = n_lost == 0 or how == SPLITS or how == STOPS  # a table is of its left side and the rest of the known
-    inner = rules.corners and rules.min_weight == 0.0 and not moments and (n_lost == 0 or how != HEAVIEST)
-    bounded, after = rules.corners and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES, np.int64(0)
+    # a table is of its left side and the rest of the known
+    apart = n_lost == 0 or how == SPLITS or how == STOPS
+    inner = (
+        rules.corners
+        and rules.min_weight == 0.0
+        and not moments
+        and (n_lost == 0 or how != HEAVIEST)
+    )
+    bounded, after = (
+        rules.corners and apart and by_units and sums.weights.shape[1] <= MOST_CLASSES,
+        np.int64(0),
+    )
     for j in range(known - 1 if family == SORTED else n_bins if family == EQUALS else n_bins - 1):
         test = at
         if family == SORTED:
             if j < after:
                 continue
-            if bounded and j % PIECE == 0 and j + PIECE < known and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, ask):
+            if (
+                bounded
+                and j % PIECE == 0
+                and j + PIECE < known
+                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, ask)
+            ):
                 after = j + PIECE
                 continue
             add_word(sums, LEFT, entry[j], by_units, objects, shares)
-            if not separated(entry[j], entry[j + 1], features.reach[column], features.close[column]):
+            if not separated(
+                entry[j], entry[j + 1], features.reach[column], features.close[column]
+            ):
                 continue
-            if inner and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0 and alone(entry, j, known):
+            if (
+                inner
+                and (entry[j] ^ entry[j + 1]) >> TO_CLASS & CLASS == 0
+                and alone(entry, j, known)
+            ):
                 left, right = mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False)
-                before, rest = left - shares.rows[entry[j] & OBJECT], right - left - shares.rows[entry[j + 1] & OBJECT]
+                before, rest = (
+                    left - shares.rows[entry[j] & OBJECT],
+                    right - left - shares.rows[entry[j + 1] & OBJECT],
+                )
                 if min(before, rest) >= rules.min_leaf:
-                    continue  # as in the kernel of subtrees: one of its neighbours is allowed, too, and scores no less
+                    # as in the kernel of subtrees: one of its neighbours is allowed, too, and
+                    # scores no less
+                    continue
         else:
             test, b = at + j, FIRST + j
             if family == EQUALS:
@@ -194,34 +295,56 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
                 sums.rows[LEFT, k] += sums.rows[b, k]
                 sums.tally[LEFT, k] += sums.tally[b, k]
             done = mass_of(sums.tally, LEFT, False)
-            if done == 0 or done == n_known or (mass_of(sums.tally, b, False) == 0 and features.prices[test] == features.prices[test - 1]):
+            if (
+                done == 0
+                or done == n_known
+                or (
+                    mass_of(sums.tally, b, False) == 0
+                    and features.prices[test] == features.prices[test - 1]
+                )
+            ):
                 continue
         subtract(sums, RIGHT, KNOWN, LEFT)
         to = 2 if own else -1
         if n_lost > 0 and how == HEAVIEST:
-            to = np.int64(mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments))
+            to = np.int64(
+                mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments)
+            )
         put(sums, LEFT, 2, to, (f, j), 0.0 if paid else features.prices[test], rules, block, ask)
     flush(block, ask)
     if own and (family == SORTED or family == COUNTED):  # known against missing
         block.state[ARITY] = 2
-        put(sums, KNOWN, 1, 1, (f, known - 1 if family == SORTED else n_bins - 1), 0.0 if paid else features.prices[at], rules, block, ask)
+        put(
+            sums,
+            KNOWN,
+            1,
+            1,
+            (f, known - 1 if family == SORTED else n_bins - 1),
+            0.0 if paid else features.prices[at],
+            rules,
+            block,
+            ask,
+        )
         flush(block, ask)
     return True
 
 
 @jit(inline=True, borrow=True)
 def hopeless(entry, first, weight, sums, min_leaf, block, ask):
-    """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so they have been added to LEFT.
+    """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so
+    they have been added to LEFT.
 
-    The class weights left of such a cut lie in the box between those before the piece and those after it, and the criterion is
-    quasi-convex, so that its highest score over the box is at a corner.
+    The class weights left of such a cut lie in the box between those before the piece and those
+    after it, and the criterion is quasi-convex, so that its highest score over the box is at a
+    corner.
     """
     width = sums.weights.shape[1]
     if block.state[USED] > 0:
         flush(block, ask)
     subtract(sums, BEFORE, LEFT, NONE)
     a, b, c, n, m = 0.0, 0.0, 0.0, np.uint64(0), np.uint64(0)
-    for word in entry[first : first + PIECE]:  # without a branch, and without a sum in memory: MOST_CLASSES of them
+    # without a branch, and without a sum in memory: MOST_CLASSES of them
+    for word in entry[first : first + PIECE]:
         w, k = weight[np.uintp(word & OBJECT)], word >> TO_CLASS & CLASS
         one, two = k == np.uint64(1), k == np.uint64(2)
         a, b, c = a + (0.0 if one or two else w), b + (w if one else 0.0), c + (w if two else 0.0)
@@ -230,13 +353,25 @@ def hopeless(entry, first, weight, sums, min_leaf, block, ask):
         sums.weights[LEFT, k] += (a, b, c)[k]
         sums.rows[LEFT, k] = sums.weights[LEFT, k]
         sums.tally[LEFT, k] += np.int64((np.uint64(PIECE) - n - m, n, m)[k])
-    small = min(mass_of(sums.rows, LEFT, False), mass_of(sums.rows, KNOWN, False) - mass_of(sums.rows, BEFORE, False)) < min_leaf - ROUNDED
+    small = (
+        min(
+            mass_of(sums.rows, LEFT, False),
+            mass_of(sums.rows, KNOWN, False) - mass_of(sums.rows, BEFORE, False),
+        )
+        < min_leaf - ROUNDED
+    )
     for mask in range(0 if small else 1 << width):
         block.price[mask] = 0.0
         for k in range(width):
             side, at = LEFT if mask >> k & 1 else BEFORE, 2 * mask * width + k
-            block.weights[at], block.weights[at + width] = sums.weights[side, k], sums.weights[KNOWN, k] - sums.weights[side, k]
-            block.counts[at], block.counts[at + width] = np.rint(sums.rows[side, k]), np.rint(sums.rows[KNOWN, k] - sums.rows[side, k])
+            block.weights[at], block.weights[at + width] = (
+                sums.weights[side, k],
+                sums.weights[KNOWN, k] - sums.weights[side, k],
+            )
+            block.counts[at], block.counts[at + width] = (
+                np.rint(sums.rows[side, k]),
+                np.rint(sums.rows[KNOWN, k] - sums.rows[side, k]),
+            )
     if not small:
         score(1 << width, 2, block, ask)
     for mask in range(0 if small else 1 << width):
@@ -250,9 +385,15 @@ def hopeless(entry, first, weight, sums, min_leaf, block, ask):
 def put(sums, first, outcomes, to, name, price, rules, block, ask):
     """Write the table of a test, if it divides the node into branches that are large enough.
 
-    first : its outcomes are rows ``first …`` of the sums.   to : LOST joins that outcome, or is one more.   name : feature, index.
+    first : its outcomes are rows ``first …`` of the sums.
+    to : LOST joins that outcome, or is one more.
+    name : feature, index.
     """
-    width, count_width, arity = sums.weights.shape[1], sums.rows.shape[1], outcomes + (to == outcomes)
+    width, count_width, arity = (
+        sums.weights.shape[1],
+        sums.rows.shape[1],
+        outcomes + (to == outcomes),
+    )
     if block.state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity)):
         flush(block, ask)
     present, t = 0, block.state[USED]

@@ -1,4 +1,6 @@
-"""Sort a run of values together with the objects they belong to; divide objects, or entries of sorted columns, by outcome."""
+"""Sort a run of values together with the objects they belong to; divide objects, or entries of
+sorted columns, by outcome.
+"""
 
 import numpy as np
 
@@ -14,9 +16,11 @@ def sort_run(keys, rows):
 
 @jit(inline=True, borrow=True)
 def split_two(items, mask, goes, spare):
-    """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how many are left.
+    """Move items of outcome 0 to the front, stably, and those of outcome 1 to ``spare``; return how
+    many are left.
 
-    items : integers, whose bits under ``mask`` are objects.   goes : outcome by object.   Without a branch, for it could not be predicted.
+    items : integers, whose bits under ``mask`` are objects.
+    goes : outcome by object.   Without a branch, for it could not be predicted.
     """
     left, right = np.uintp(0), np.uintp(0)
     for j in range(len(items)):
@@ -38,7 +42,10 @@ def take_back(items, left, spare):
 
 @jit(inner=True, borrow=True)
 def split_many(items, mask, goes, start, spare):
-    """Sort items stably by outcome, in place.   start : int64[arity + 1], first places of the outcomes."""
+    """Sort items stably by outcome, in place.
+
+    start : int64[arity + 1], first places of the outcomes.
+    """
     for j in range(len(items)):
         o = goes[np.uintp(items[j] & mask)]
         spare[start[o]] = items[j]
@@ -52,7 +59,9 @@ def split_many(items, mask, goes, start, spare):
 
 @jit(inner=True, borrow=True)
 def split_shared(items, m, mask, goes, start, spare):
-    """The same of the first m items, of which those of outcome ``arity`` go to every outcome that has others, in their order."""
+    """The same of the first m items, of which those of outcome ``arity`` go to every outcome
+    that has others, in their order.
+    """
     arity, to = len(start) - 1, np.uintp(0)
     for o in range(arity):
         if start[o + 1] > start[o]:

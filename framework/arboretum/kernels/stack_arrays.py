@@ -1,7 +1,8 @@
 """Small tables that need no memory.
 
-An array made here lies on the stack.  Where its shape is known at compile time and its entries are reached through loops of
-known length, LLVM keeps the entries in registers, so that a contingency table of two or three classes is never written.
+An array made here lies on the stack.  Where its shape is known at compile time and its entries are
+reached through loops of known length, LLVM keeps the entries in registers, so that a contingency
+table of two or three classes is never written.
 """
 
 from typing import Any
@@ -14,7 +15,8 @@ ROOM = 16  # entries that such a table may have
 
 
 def _table(dtype: types.Type) -> Any:
-    """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM, which the caller sees to.
+    """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM,
+    which the caller sees to.
 
     It must not leave the function that made it.
     """
@@ -27,7 +29,9 @@ def _table(dtype: types.Type) -> Any:
             entry = word(dtype.bitwidth // 8)
             array = context.make_array(array_type)(context, builder)
             strides = [builder.mul(args[1], entry), entry]
-            context.populate_array(array, data=data, shape=list(args), strides=strides, itemsize=entry, meminfo=None)
+            context.populate_array(
+                array, data=data, shape=list(args), strides=strides, itemsize=entry, meminfo=None
+            )
             return array._getvalue()
 
         return array_type(types.intp, types.intp), codegen

@@ -1,12 +1,15 @@
-"""The whole subtree of a node in one call: for coded features, raw columns and both, and a criterion in kernel form.
+"""The whole subtree of a node in one call: for coded features, raw columns and both, and a
+criterion in kernel form.
 
-It finds what the loop finds: the same tests compete in the same order, by the same rules of ties, prices and missing values.  Coded
-features, and raw columns of few values, are counted anew at every node (:mod:`arboretum.kernels.coded`); other raw columns are sorted once,
-and their runs divided from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not looked at
-again further down.  Nothing is allocated per node.
+It finds what the loop finds: the same tests compete in the same order, by the same rules of ties,
+prices and missing values.  Coded features, and raw columns of few values, are counted anew at every
+node (:mod:`arboretum.kernels.coded`); other raw columns are sorted once, and their runs divided
+from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not
+looked at again further down.  Nothing is allocated per node.
 
-Where rows without a value go by another rule than that of the kernels an object may be in several nodes, with a share of it in each
-(:mod:`arboretum.kernels.shares`); without ``shares`` nothing of that is compiled.  What lies behind the next node belongs to none that is open.
+Where rows without a value go by another rule than that of the kernels an object may be in several
+nodes, with a share of it in each (:mod:`arboretum.kernels.shares`); without ``shares`` nothing of
+that is compiled.  What lies behind the next node belongs to none that is open.
 """
 
 from collections import namedtuple
@@ -17,39 +20,72 @@ import numpy as np
 from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, SKIPPED, block_for, flush
 from arboretum.kernels.class_sums import NO_SUMS, Sums, sums_for
 from arboretum.kernels.coded import (
-    MULTIWAY, SORTED, Allowed, Features, bins_for, count_bins, count_column, outcome, scan_binary, scan_multiway,
-)  # fmt: skip
+    MULTIWAY,
+    SORTED,
+    Allowed,
+    Features,
+    bins_for,
+    count_bins,
+    count_column,
+    outcome,
+    scan_binary,
+    scan_multiway,
+)
 from arboretum.kernels.function_pointers import call_batch, call_impurity, impurity_at
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import KernelNode
-from arboretum.kernels.runs import MISSING, MOST_CLASSES, OBJECT, PROBED, TO_RANK, divide_run, probe, scan_run, scan_sums
+from arboretum.kernels.runs import (
+    MISSING,
+    MOST_CLASSES,
+    OBJECT,
+    PROBED,
+    TO_RANK,
+    divide_run,
+    probe,
+    scan_run,
+    scan_sums,
+)
 from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
 from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
 
 EPS = 2.0**-52
 DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
-"""Why growing ends.   LATE, NO_ROOM : for the time, or for the rows or nodes; it can go on.   FOUND_NAN : the criterion returned NaN or +inf
-somewhere, or its own column a value that is not finite."""
+"""Why growing ends.
+
+LATE, NO_ROOM : for the time, or for the rows or nodes; it can go on.
+FOUND_NAN : the criterion returned NaN or +inf somewhere, or its own column a value that is not
+    finite.
+"""
 NODE_WORK = 50  # what a node costs per feature besides its objects, in objects
 
 LEVELS = 64
-"""Lists of features that are not constant which a path may need, each shorter than the one above; without room for another, a node goes
-by the list of its parent."""
+"""Lists of features that are not constant which a path may need, each shorter than the one above;
+without room for another, a node goes by the list of its parent.
+"""
 
 Members = namedtuple("Members", "label y weight count unit n_rows")
-"""What is added up, by object; label or y is empty.   unit : all weigh 1 and count once.   n_rows : int64[n], rows that each object
-stands for, where ``count`` is something else; else empty."""
+"""What is added up, by object; label or y is empty.
+
+unit : all weigh 1 and count once.
+n_rows : int64[n], rows that each object stands for, where ``count`` is something else; else empty.
+"""
 
 
 class Rules(NamedTuple):
     """Which nodes and branches are allowed.
 
-    max_depth : −1 without one.   min_leaf, min_weight : rows and weight of a branch.   min_split, min_objects : rows and objects that a node
-    needs to be divided.   light, mixed : weight, and impurity, at or below which a node is a leaf.   bounded : a score must be above
-    ``least``.   allow_constant : tests with one outcome compete.   once : asked columns are free further down.   total : weight of
-    the root.   corners : the criterion is quasi-convex in the class weights of an outcome.   worth, own : address and parameters of a stopping
-    rule's kernel, 0 without one; a test has to be worth 1, or (``each``) as much as tests compete.
+    max_depth : −1 without one.
+    min_leaf, min_weight : rows and weight of a branch.
+    min_split, min_objects : rows and objects that a node needs to be divided.
+    light, mixed : weight, and impurity, at or below which a node is a leaf.
+    bounded : a score must be above ``least``.
+    allow_constant : tests with one outcome compete.
+    once : asked columns are free further down.
+    total : weight of the root.
+    corners : the criterion is quasi-convex in the class weights of an outcome.
+    worth, own : address and parameters of a stopping rule's kernel, 0 without one; a test has to be
+        worth 1, or (``each``) as much as tests compete.
     """
 
     max_depth: int
@@ -72,13 +108,23 @@ class Rules(NamedTuple):
 
 
 Above = namedtuple("Above", "depth asked paid spent listed")
-"""The path to the given node.   asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
-paid : bool[F], whether a feature's column was asked.   spent : float, what it has paid.   listed : float64[·], the prices, of which the kernel
-makes ∞ what a path cannot pay any more; empty without ``max_cost``.   depth : int."""
+"""The path to the given node.
+
+asked : bool[·], by place in ``prices``, whether a test was asked; empty without allow_constant.
+    paid : bool[F], whether a feature's column was asked.
+spent : float, what it has paid.
+listed : float64[·], the prices, of which the kernel makes ∞ what a path cannot pay any more; empty
+    without ``max_cost``.
+depth : int.
+"""
 
 
 class Scorer(NamedTuple):
-    """batch, impurity, column : addresses, 0 without a column of the criterion's own.   relative : tolerance of ties.   floor : the same per impurity of a node."""
+    """batch, impurity, column : addresses, 0 without a column of the criterion's own.
+
+    relative : tolerance of ties.
+    floor : the same per impurity of a node.
+    """
 
     batch: int
     params: np.ndarray
@@ -88,70 +134,130 @@ class Scorer(NamedTuple):
     floor: float
 
 
-Nodes = namedtuple("Nodes", "feature index side parent branch beyond price score impurity weights counts n_rows segment stack")
+Nodes = namedtuple(
+    "Nodes",
+    "feature index side parent branch beyond price score impurity weights counts n_rows "
+    "segment stack",
+)
 """Written, one entry per node, the given node first; children have consecutive numbers.
 
-feature : −1 at a leaf.   index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code) above it.
-branch : outcome of the parent's test.   side : the arity for rows without a value that have no outcome.   counts : by shares float64.
-n_rows : empty without ``Members.n_rows``.   segment : int64[·, 5], where the node's objects lie in ``rows``, its depth, and its features
-worth looking at.   stack : int32[·], the nodes that are open.
+feature : −1 at a leaf.
+index : of the test; for a raw column the rank below the cut, and in ``beyond`` the rank (or code)
+    above it.
+branch : outcome of the parent's test.
+side : the arity for rows without a value that have no outcome.
+counts : by shares float64.
+n_rows : empty without ``Members.n_rows``.
+segment : int64[·, 5], where the node's objects lie in ``rows``, its depth, and its features worth
+    looking at.
+stack : int32[·], the nodes that are open.
 """
 
 Runs = namedtuple("Runs", "left_w left_c lost_w lost_c all_c bound before spare sums")
-"""Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts, bounds of pieces and counts before them; Sums."""
+"""Scratch of sorted columns: sums left of a cut and of missing entries, the node's counts,
+bounds of pieces and counts before them; Sums.
+"""
 
 Scratch = namedtuple("Scratch", "bins block runs lists free spare goes start")
-"""Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.   lists : features worth looking at: a node's lie in lists[first : stop]."""
+"""Memory for :func:`grow_subtree`: Bins, Block, Runs, then arrays.
+
+lists : features worth looking at: a node's lie in lists[first : stop].
+"""
 
 
 def scratch_for(
-    features: Features, n_rows: int, width: int, count_width: int, by_units: bool, own: int, shared: bool = False, sums: Sums | None = None
+    features: Features,
+    n_rows: int,
+    width: int,
+    count_width: int,
+    by_units: bool,
+    own: int,
+    shared: bool = False,
+    sums: Sums | None = None,
 ) -> Scratch:
-    """Memory for subtrees over at most ``n_rows`` objects.   by_units : weights are counts.   own : columns of the criterion's own, 0 or 1.
-    shared : with shares, which have their own sums.   sums : of ``class_sums``, for a criterion that scores them.
+    """Memory for subtrees over at most ``n_rows`` objects.
 
-    Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and takes longer to compile than some
-    that grow.
+    by_units : weights are counts.
+    own : columns of the criterion's own, 0 or 1. shared : with shares, which have their own sums.
+    sums : of ``class_sums``, for a criterion that scores them.
+
+    Made by NumPy: a kernel that makes the arrays it hands on counts references to each of them, and
+    takes longer to compile than some that grow.
     """
-    n_features, n_columns, bins = len(features.family), len(features.order), 0 if shared else int(features.offset[-1])
+    n_features, n_columns, bins = (
+        len(features.family),
+        len(features.order),
+        0 if shared else int(features.offset[-1]),
+    )
     arity = max([2, *np.diff(features.offset)[features.family == MULTIWAY].tolist()]) + shared
     counted = bins_for(
-        np.empty((0 if by_units else bins, width)), np.empty((bins, count_width), np.int64), np.empty((bins, own)), n_rows * own
-    )  # fmt: skip
+        np.empty((0 if by_units else bins, width)),
+        np.empty((bins, count_width), np.int64),
+        np.empty((bins, own)),
+        n_rows * own,
+    )
     pieces = 0 if shared else n_rows // 16 + 1
     runs = Runs(
-        np.empty(width), np.empty(count_width, np.int64), np.empty(width), np.empty(count_width, np.int64), np.empty(count_width, np.int64),
-        np.empty((n_columns, pieces)), np.empty((n_columns, pieces, count_width), np.int32), np.empty((n_rows + 1) * (n_columns > 0), np.uint64),
+        np.empty(width),
+        np.empty(count_width, np.int64),
+        np.empty(width),
+        np.empty(count_width, np.int64),
+        np.empty(count_width, np.int64),
+        np.empty((n_columns, pieces)),
+        np.empty((n_columns, pieces, count_width), np.int32),
+        np.empty((n_rows + 1) * (n_columns > 0), np.uint64),
         sums or sums_for(NO_SUMS, 0, 0, 0),
-    )  # fmt: skip
+    )
     lists = np.empty(min(n_features * (n_features + 3) // 2, LEVELS * n_features) + 1, np.int32)
     return Scratch(
-        counted, block_for(arity, width, count_width, own), runs, lists, np.zeros(n_features, np.bool_), np.empty(n_rows + 1, np.int32),
-        np.empty(n_rows, np.uint16), np.empty(arity + 2, np.int64),
-    )  # fmt: skip
+        counted,
+        block_for(arity, width, count_width, own),
+        runs,
+        lists,
+        np.zeros(n_features, np.bool_),
+        np.empty(n_rows + 1, np.int32),
+        np.empty(n_rows, np.uint16),
+        np.empty(arity + 2, np.int64),
+    )
 
 
 @jit(borrow=True)
-def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules, scorer, nodes, scratch, progress):
+def grow_subtree(
+    features, rows, shares, bins, most_work, above, objects, rules, scorer, nodes, scratch, progress
+):
     """Grow depth first until every node is a leaf; return why it ends.
 
-    rows : int32[room], the objects of the given node first; divided in place.   shares : Shares, or None: every object is whole.   bins : those of
-    the scratch memory, or None with shares: numba leaves out what is for another argument than None alone.
-    most_work : values looked at, roughly, after which it is LATE.   progress : int64[2], nodes found and nodes open; 0 of both at first.
+    rows : int32[room], the objects of the given node first; divided in place.
+    shares : Shares, or None: every object is whole.
+    bins : those of the scratch memory, or None with shares: numba leaves out what is for another
+        argument than None alone.
+    most_work : values looked at, roughly, after which it is LATE.
+    progress : int64[2], nodes found and nodes open; 0 of both at first.
     """
     family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
     state, runs, free, goes = block.state, scratch.runs, scratch.free, scratch.goes
     by_class, n_runs = len(objects.label) > 0, len(features.order)
     width = nodes.weights.shape[1]
     impurity_of = impurity_at(scorer.impurity)
-    allowed = Allowed(Least(rules.min_leaf, rules.min_weight), rules.allow_constant, above.asked, free)
+    allowed = Allowed(
+        Least(rules.min_leaf, rules.min_weight), rules.allow_constant, above.asked, free
+    )
     work = np.int64(0)
     if progress[0] == 0:
         nodes.parent[0], nodes.branch[0] = -1, 0
         for f in range(len(family)):
             lists[f] = f
-        segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = 0, max(len(objects.label), len(objects.y)), above.depth, 0, len(family)
-        progress[0], progress[1] = 1, describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares)
+        segment[0, 0], segment[0, 1], segment[0, 2], segment[0, 3], segment[0, 4] = (
+            0,
+            max(len(objects.label), len(objects.y)),
+            above.depth,
+            0,
+            len(family),
+        )
+        progress[0], progress[1] = (
+            1,
+            describe(0, 1, rows, 0, objects, rules, scorer.impurity, nodes, shares),
+        )
     while progress[1] > 0:
         if work >= most_work:
             return LATE
@@ -169,14 +275,26 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, True)
         mass = mass_of(nodes.weights, v, not by_class)
-        node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of)
+        node = KernelNode(
+            mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of
+        )
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
         ask = Ask(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
         bar = np.nan
         if bins is not None:
-            if scorer.column != 0 and not count_column(features, rows[low:high], objects, scorer.column, node, bins):
+            if scorer.column != 0 and not count_column(
+                features, rows[low:high], objects, scorer.column, node, bins
+            ):
                 return FOUND_NAN
-            if n_runs > 0 and rules.corners and high - low >= PROBED and objects.unit and by_class and width <= MOST_CLASSES and rules.min_weight == 0.0:
+            if (
+                n_runs > 0
+                and rules.corners
+                and high - low >= PROBED
+                and objects.unit
+                and by_class
+                and width <= MOST_CLASSES
+                and rules.min_weight == 0.0
+            ):
                 bar = -np.inf
                 for k in range(width):
                     runs.all_c[k] = nodes.counts[v, k]
@@ -184,11 +302,39 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
                     f = lists[at]
                     price = 0.0 if free[f] else features.prices[features.price_offset[f]]
                     if family[f] == SORTED and price < np.inf:
-                        bar = max(bar, probe(features.column[f], features, low, high, price, rules.min_leaf, runs, block, ask))
+                        bar = max(
+                            bar,
+                            probe(
+                                features.column[f],
+                                features,
+                                low,
+                                high,
+                                price,
+                                rules.min_leaf,
+                                runs,
+                                block,
+                                ask,
+                            ),
+                        )
                 bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
-            kept = score_all(features, lists, segment[v], allowed, objects, (nodes.weights[v], nodes.counts[v]), rules, bar, bins, runs, block, ask)
+            kept = score_all(
+                features,
+                lists,
+                segment[v],
+                allowed,
+                objects,
+                (nodes.weights[v], nodes.counts[v]),
+                rules,
+                bar,
+                bins,
+                runs,
+                block,
+                ask,
+            )
         if shares is not None:
-            kept = score_shared(features, lists, segment[v], rows, objects, shares, rules, free, block, ask)
+            kept = score_shared(
+                features, lists, segment[v], rows, objects, shares, rules, free, block, ask
+            )
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, False)
         if state[BROKEN] or block.best[0] == np.inf:
@@ -197,7 +343,11 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
             progress[1] -= 1
             continue
         f, index, side, born = state[FEATURE], state[INDEX], state[SIDE], progress[0]
-        outcomes = features.offset[f + 1] - features.offset[f] - features.has_missing[f] if family[f] == MULTIWAY else np.int64(2)
+        outcomes = (
+            features.offset[f + 1] - features.offset[f] - features.has_missing[f]
+            if family[f] == MULTIWAY
+            else np.int64(2)
+        )
         outcomes += side == outcomes  # that of rows without a value
         if born + outcomes > len(nodes.feature):
             return NO_ROOM
@@ -207,7 +357,12 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
             return NO_ROOM
         if shares is not None:
             hand_on(rows, low, outcomes, goes, scratch.start, shares)
-        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = f, side, block.best[0], beyond
+        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = (
+            f,
+            side,
+            block.best[0],
+            beyond,
+        )
         nodes.index[v], test = index, index
         if family[f] == SORTED:
             nodes.index[v], test = features.order[features.column[f], low + index] >> TO_RANK, 0
@@ -219,21 +374,64 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
             if start[o] < start[o + 1]:
                 nodes.parent[n], nodes.branch[n] = v, o
                 segment[n, 0], segment[n, 1], segment[n, 2], segment[n, 3], segment[n, 4] = (
-                    low + start[o], low + start[o + 1], segment[v, 2] + 1, first, stop,
-                )  # fmt: skip
+                    low + start[o],
+                    low + start[o + 1],
+                    segment[v, 2] + 1,
+                    first,
+                    stop,
+                )
                 n += 1
         before = progress[1] - 1
-        progress[0], progress[1] = n, describe(born, n, rows, before, objects, rules, scorer.impurity, nodes, shares)
+        progress[0], progress[1] = (
+            n,
+            describe(born, n, rows, before, objects, rules, scorer.impurity, nodes, shares),
+        )
         if bins is not None:
-            if rules.worth != 0:  # mostly the chosen test is worth it, and no other need be looked at
-                node = KernelNode(mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of)
-                ask, most = Ask(node, rules.worth, ask.ties, 1.0), 2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1
-                weights, counts = nodes.weights[born:n].reshape(1, n - born, width), nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1])
-                call_batch(rules.worth, weights, counts, block.price[:1], block.shaped_e[:1], node, block.scores[:1])
+            # mostly the chosen test is worth it, and no other need be looked at
+            if rules.worth != 0:
+                node = KernelNode(
+                    mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of
+                )
+                ask, most = (
+                    Ask(node, rules.worth, ask.ties, 1.0),
+                    2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1,
+                )
+                weights, counts = (
+                    nodes.weights[born:n].reshape(1, n - born, width),
+                    nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1]),
+                )
+                call_batch(
+                    rules.worth,
+                    weights,
+                    counts,
+                    block.price[:1],
+                    block.shaped_e[:1],
+                    node,
+                    block.scores[:1],
+                )
                 if block.scores[0] < most:
-                    score_all(features, lists, segment[v], allowed, objects, (nodes.weights[v], nodes.counts[v]), rules, np.nan, bins, runs, block, ask)
+                    score_all(
+                        features,
+                        lists,
+                        segment[v],
+                        allowed,
+                        objects,
+                        (nodes.weights[v], nodes.counts[v]),
+                        rules,
+                        np.nan,
+                        bins,
+                        runs,
+                        block,
+                        ask,
+                    )
                     if block.best[0] < (state[SKIPPED] if rules.each else 1):
-                        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = -1, 0, NO_SIDE, 0.0, np.nan
+                        (
+                            nodes.feature[v],
+                            nodes.index[v],
+                            nodes.side[v],
+                            nodes.price[v],
+                            nodes.score[v],
+                        ) = -1, 0, NO_SIDE, 0.0, np.nan
                         progress[0], progress[1] = born, before
                         continue
         wanted = 0
@@ -244,21 +442,45 @@ def grow_subtree(features, rows, shares, bins, most_work, above, objects, rules,
                 if family[lists[at]] == SORTED:
                     if shares is not None:
                         if start[groups] > high - low:
-                            split_shared(features.order[features.column[lists[at]], low:], high - low, OBJECT, goes, start, runs.spare)
+                            split_shared(
+                                features.order[features.column[lists[at]], low:],
+                                high - low,
+                                OBJECT,
+                                goes,
+                                start,
+                                runs.spare,
+                            )
                             continue
-                    divide_run(features.order[features.column[lists[at]], low:high], goes, start, wanted, runs.spare)
+                    divide_run(
+                        features.order[features.column[lists[at]], low:high],
+                        goes,
+                        start,
+                        wanted,
+                        runs.spare,
+                    )
     return DONE
 
 
 @jit(inner=True, borrow=True)
-def score_all(features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, ask):
-    """Score all tests of a node; list the features that may divide nodes further down behind its own, where there is room for
-    fewer, and return how many they are.   segment, whole : the node's, of ``nodes``.   bar : see ``scan_run``."""
+def score_all(
+    features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, ask
+):
+    """Score all tests of a node; list the features that may divide nodes further down behind its
+    own, where there is room for fewer, and return how many they are.
+
+    segment, whole : the node's, of ``nodes``.
+    bar : see ``scan_run``.
+    """
     low, high, first, stop = segment[0], segment[1], segment[3], segment[4]
     block.state[:] = 0
     block.state[FEATURE], block.best[0] = -1, -np.inf
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
-    (all_w, all_c), total, mass, by_sums = whole, np.int64(0), 0.0, runs.sums.form != NO_SUMS and ask.batch != rules.worth
+    (all_w, all_c), total, mass, by_sums = (
+        whole,
+        np.int64(0),
+        0.0,
+        runs.sums.form != NO_SUMS and ask.batch != rules.worth,
+    )
     if by_sums:
         for k in range(len(all_c)):
             total += all_c[k]
@@ -268,11 +490,26 @@ def score_all(features, lists, segment, allowed, objects, whole, rules, bar, bin
         if features.family[f] == MULTIWAY:
             alive = scan_multiway(f, features, bins, allowed, block, ask)
         elif features.family[f] == SORTED:
-            price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]  # ∞: it may be free further down
+            # ∞: it may be free further down
+            price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]
             if by_sums:
-                alive = price == np.inf or scan_sums(f, features, low, high, objects, (all_w, all_c, total, mass), rules, price, runs.sums, block, ask)
+                alive = price == np.inf or scan_sums(
+                    f,
+                    features,
+                    low,
+                    high,
+                    objects,
+                    (all_w, all_c, total, mass),
+                    rules,
+                    price,
+                    runs.sums,
+                    block,
+                    ask,
+                )
             else:
-                alive = price == np.inf or scan_run(f, features, low, high, objects, whole, rules, price, bar, runs, block, ask)
+                alive = price == np.inf or scan_run(
+                    f, features, low, high, objects, whole, rules, price, bar, runs, block, ask
+                )
         else:
             alive = scan_binary(f, features, bins, allowed, block, ask)
         if alive and room:
@@ -284,15 +521,22 @@ def score_all(features, lists, segment, allowed, objects, whole, rules, bar, bin
 
 @jit(inner=True, borrow=True)
 def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes, shares):
-    """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may be divided on the
-    stack, and return its height."""
+    """Add up the objects of nodes ``first … stop − 1`` and start them as leaves; put those that may
+    be divided on the stack, and return its height.
+    """
     label, y, weight, count, unit, rows_each = objects
     weights, counts = nodes.weights, nodes.counts
     by_class = len(label) > 0
     width, count_width = weights.shape[1], counts.shape[1]
     for v in range(first, stop):
         low, high, depth = nodes.segment[v, 0], nodes.segment[v, 1], nodes.segment[v, 2]
-        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = -1, 0, NO_SIDE, 0.0, np.nan
+        nodes.feature[v], nodes.index[v], nodes.side[v], nodes.price[v], nodes.score[v] = (
+            -1,
+            0,
+            NO_SIDE,
+            0.0,
+            np.nan,
+        )
         for k in range(width):
             weights[v, k] = 0.0
         for k in range(count_width):
@@ -329,10 +573,15 @@ def describe(first, stop, rows, waiting, objects, rules, impurity_address, nodes
                     pure = False
                     break
         if not (
-            pure or depth == rules.max_depth or n_rows < 2 * rules.min_leaf - ROUNDED or np.rint(n_rows) < rules.min_split
-            or mass < 2.0 * rules.min_weight or mass <= rules.light or nodes.impurity[v] <= rules.mixed
+            pure
+            or depth == rules.max_depth
+            or n_rows < 2 * rules.min_leaf - ROUNDED
+            or np.rint(n_rows) < rules.min_split
+            or mass < 2.0 * rules.min_weight
+            or mass <= rules.light
+            or nodes.impurity[v] <= rules.mixed
             or high - low < rules.min_objects
-        ):  # fmt: skip
+        ):
             nodes.stack[waiting] = v
             waiting += 1
     return waiting
@@ -365,7 +614,9 @@ def mark_paid(v, owner, nodes, paid, free):
 
 @jit(inner=True, borrow=True)
 def mark_asked(v, features, nodes, asked, value):
-    """Say of the tests asked on the path to node v, below the given one, that they were, or take it back."""
+    """Say of the tests asked on the path to node v, below the given one, that they were, or take
+    it back.
+    """
     up = nodes.parent[v]
     while up >= 0:
         f = nodes.feature[up]
@@ -376,7 +627,9 @@ def mark_asked(v, features, nodes, asked, value):
 
 @jit(inline=True, borrow=True)
 def send(features, f, index, side, rows, low, high, goes):
-    """Write the outcome of a test by object, ``side`` without a value; return the lowest rank, or code, above a cut."""
+    """Write the outcome of a test by object, ``side`` without a value; return the lowest rank,
+    or code, above a cut.
+    """
     column, family, beyond = features.column[f], features.family[f], np.int64(1 << 30)
     if family == SORTED:
         run = features.order[column, low:high]
@@ -397,11 +650,19 @@ def send(features, f, index, side, rows, low, high, goes):
 
 @jit(inline=True, borrow=True)
 def divide(rows, low, high, outcomes, goes, shares, scratch):
-    """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place of outcome o, from ``low``.
+    """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place
+    of outcome o, from ``low``.
 
-    Rows without an outcome are behind the others, or in each of them.   Return how many groups there are, 0 without room.
+    Rows without an outcome are behind the others, or in each of them.   Return how many groups
+    there are, 0 without room.
     """
-    start, spare, groups, some, every = scratch.start, scratch.spare, outcomes, rows[low:high], np.int64(-1)
+    start, spare, groups, some, every = (
+        scratch.start,
+        scratch.spare,
+        outcomes,
+        rows[low:high],
+        np.int64(-1),
+    )
     if shares is not None:
         groups += lacking(some, outcomes, goes)
     for o in range(groups + 1):

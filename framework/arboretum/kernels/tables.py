@@ -1,4 +1,5 @@
-"""What every search does with contingency tables, said once: rows added up, branches that may be, scores that count as equal.
+"""What every search does with contingency tables, said once: rows added up, branches that may be,
+scores that count as equal.
 
 A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²).
 """
@@ -28,14 +29,20 @@ class Least(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Two scores are equal where they differ by at most ``relative`` times the better one, or by ``floor``."""
+    """Two scores are equal where they differ by at most ``relative`` times the better one, or by
+    ``floor``.
+    """
 
     relative: float
     floor: float
 
 
 class Scorer(NamedTuple):
-    """A criterion at a node.   batch, impurity : addresses.   scalars, params : see ``make_node``."""
+    """A criterion at a node.
+
+    batch, impurity : addresses.
+    scalars, params : see ``make_node``.
+    """
 
     batch: int
     scalars: np.ndarray
@@ -56,7 +63,9 @@ class Ask(NamedTuple):
 @jit(inner=True)
 def ask_of(scorer):
     """What a kernel scores the tables of a node with."""
-    return Ask(make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0)
+    return Ask(
+        make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0
+    )
 
 
 @jit(inline=True)
@@ -102,7 +111,9 @@ def mass_of(table, v, moments):
 
 @jit(inline=True)
 def heavy_enough(table, moments, least):
-    return least.weight <= 0.0 or (mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight)
+    return least.weight <= 0.0 or (
+        mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight
+    )
 
 
 @jit(inline=True)

@@ -1,8 +1,9 @@
 """Score the cuts between the bins of a column, and bound the cuts inside them by corners.
 
-A cut inside bin b leaves some of the bin's objects left: its class weights lie in the box between those before the bin and
-those after it.  For a criterion that is quasi-convex in the class weights of an outcome (impurity reduction with a concave
-impurity, gain ratio) the highest score over the box is at one of its corners.
+A cut inside bin b leaves some of the bin's objects left: its class weights lie in the box between
+those before the bin and those after it.  For a criterion that is quasi-convex in the class weights
+of an outcome (impurity reduction with a concave impurity, gain ratio) the highest score over the
+box is at one of its corners.
 """
 
 from collections import namedtuple
@@ -15,29 +16,40 @@ from arboretum.kernels.tables import BLOCK, enough_rows, heavy_enough, score_blo
 OCCUPIED, CUT_INSIDE, BARRED = 1, 2, 4
 """What is known of a bin: it has objects; it may be cut inside; the cut after it is not allowed."""
 
-MOST_CORNERS = 6  # bins with more classes than this are not bounded by their corners (2⁶ of them), but searched
+# bins with more classes than this are not bounded by their corners (2⁶ of them), but searched
+MOST_CORNERS = 6
 
 Whole = namedtuple("Whole", "weights counts")
 """The table of a node.   weights : float64[classes].   counts : int64[classes]."""
 
 Block = namedtuple("Block", "weights counts extra price scores place low high")
-"""Tables that are scored together.   place : int64[tables], low, high : float64[tables], what each is about."""
+"""Tables that are scored together.
+
+place : int64[tables], low, high : float64[tables], what each is about.
+"""
 
 
 @jit(inner=True)
 def new_block(classes):
     return Block(
-        np.empty((BLOCK, 2, classes)), np.empty((BLOCK, 2, classes), np.int64), np.empty((BLOCK, 2, 0)), np.empty(BLOCK),
-        np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK), np.empty(BLOCK),
-    )  # fmt: skip
+        np.empty((BLOCK, 2, classes)),
+        np.empty((BLOCK, 2, classes), np.int64),
+        np.empty((BLOCK, 2, 0)),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK, np.int64),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+    )
 
 
 @jit(inline=True)
 def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask):
-    """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the rest.
+    """Write a two-outcome table: left and the classes of bin b that ``mask`` picks, against the
+    rest.
 
-    bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One loop: with two classes
-    loops cost more than what they do.
+    bit : int64[classes], the class's place in ``mask``; 63 for a class that the bin has not.   One
+        loop: with two classes loops cost more than what they do.
     """
     for k in range(len(left_w)):
         inside = mask >> bit[k] & 1
@@ -52,10 +64,12 @@ def put_corner(t, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, m
 def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
     """Score the cuts after every bin of one column, and bound the cuts inside every bin.
 
-    w : float64[bins, classes], c : int64[bins, classes], the column's bins, the missing values last.
-    many : bool[bins], bins with more than one value in the training set.   side : where missing rows go, or −1.
-    Written: scores : float64[bins], −inf where the cut is not admissible; bounds : float64[bins], −inf where there is
-    nothing to cut.   Returns False if a score is NaN.
+    w : float64[bins, classes], c : int64[bins, classes], the column's bins, the missing values
+        last.
+    many : bool[bins], bins with more than one value in the training set.
+    side : where missing rows go, or −1. Written: scores : float64[bins], −inf where the cut is not
+        admissible; bounds : float64[bins], −inf where there is nothing to cut.   Returns False if a
+        score is NaN.
     """
     n_bins, n_classes = w.shape
     missing_bin = n_bins - 1
@@ -87,7 +101,8 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
         if here == 0:
             continue
         state[b] = OCCUPIED if enough_rows(rows + here, total, least) else OCCUPIED | BARRED
-        # no and all objects of the bin are corners, too: cuts between bins, but for the missing rows alone on a side
+        # no and all objects of the bin are corners, too: cuts between bins, but for the missing
+        # rows alone on a side
         full, lowest, highest = (1 << classes) - 1, 0, 0
         if many[b] and here > 1 and rows + here > least.rows and total - rows > least.rows:
             state[b] |= CUT_INSIDE
@@ -100,7 +115,20 @@ def score_edges(w, c, whole, many, least, side, ask, block, scores, bounds):
             if n == BLOCK:
                 ok = _flush(n, block, ask, scores, bounds) and ok
                 n = 0
-            put_corner(n, weights, counts, left_w, left_c, all_w, all_c, w, c, b, bit, mask if inside else full)
+            put_corner(
+                n,
+                weights,
+                counts,
+                left_w,
+                left_c,
+                all_w,
+                all_c,
+                w,
+                c,
+                b,
+                bit,
+                mask if inside else full,
+            )
             place[n] = b + n_bins if inside else b
             if least.weight > 0.0 and not inside and not heavy_enough(weights[n], False, least):
                 state[b] |= BARRED

@@ -1,4 +1,6 @@
-"""Whole rows down a tree whose tests read one column each, all rows of a chunk one level at a time."""
+"""Whole rows down a tree whose tests read one column each, all rows of a chunk one level at a
+time.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,10 +19,13 @@ DOUBLE, SINGLE, CODE = range(3)
 class Steps(NamedTuple):
     """What each node asks, and where the answers lead.
 
-    address, stride, form : int64, int64, int8[n_nodes]: where the values of its column lie, in bytes, and whether they are float64,
-        float32 or int32.   low, high : int32[n_nodes], its part of ``cuts``.   cuts : float64[], ascending within a node.
-    first : int32[n_nodes], its part of ``to``, int32[]: an inner node, or ~node (below 0) where a row comes to rest.  Of a number the
-        places are those between the cuts ("≤" goes below), then NaN; of a code those of −2, −1, 0, ….
+    address, stride, form : int64, int64, int8[n_nodes]: where the values of its column lie, in
+        bytes, and whether they are float64, float32 or int32.
+    low, high : int32[n_nodes], its part of ``cuts``.
+    cuts : float64[], ascending within a node.
+    first : int32[n_nodes], its part of ``to``, int32[]: an inner node, or ~node (below 0) where a
+        row comes to rest.  Of a number the places are those between the cuts ("≤" goes below), then
+        NaN; of a code those of −2, −1, 0, ….
     """
 
     address: np.ndarray
@@ -34,7 +39,9 @@ class Steps(NamedTuple):
 
 
 def _load(kind: types.Type, llvm: ir.Type) -> Any:
-    """An intrinsic (address) → the value of that type that lies there: columns of several types need no copy, and no kernel of their own."""
+    """An intrinsic (address) → the value of that type that lies there: columns of several types
+    need no copy, and no kernel of their own.
+    """
 
     def load(typingctx, address):
         def codegen(context, builder, signature, args):
@@ -46,12 +53,17 @@ def _load(kind: types.Type, llvm: ir.Type) -> Any:
 
 
 _double, _single, _code = (
-    _load(types.float64, ir.DoubleType()), _load(types.float32, ir.FloatType()), _load(types.int32, ir.IntType(32)),
-)  # fmt: skip
+    _load(types.float64, ir.DoubleType()),
+    _load(types.float32, ir.FloatType()),
+    _load(types.int32, ir.IntType(32)),
+)
 
 
 def rest_of_rows(steps: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-    """int64[n_rows]: the node where each row comes to rest.   steps : as :class:`Steps`, of a root that asks; the caller keeps the columns."""
+    """int64[n_rows]: the node where each row comes to rest.
+
+    steps : as :class:`Steps`, of a root that asks; the caller keeps the columns.
+    """
     rest, at = np.empty(n_rows, np.int64), np.empty((2, CHUNK), np.int64)
     _walk(Steps(*steps), at, rest)
     return rest
@@ -61,8 +73,9 @@ def rest_of_rows(steps: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
 def _walk(steps, at, rest):
     """at : int64[2, CHUNK], scratch: rows that still walk, and their nodes.
 
-    Every row writes where it would rest at every level, and only those that go on are kept: there is no branch to be guessed wrong.
-    Positions are unsigned, since numba's test for negative ones costs a third.
+    Every row writes where it would rest at every level, and only those that go on are kept: there
+    is no branch to be guessed wrong. Positions are unsigned, since numba's test for negative ones
+    costs a third.
     """
     here, now = np.uintp(0), np.uintp(1)
     for start in range(0, len(rest), CHUNK):

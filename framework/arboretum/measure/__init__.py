@@ -1,4 +1,11 @@
 """How good is a tree, and what does it cost?"""
 
 from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost  # noqa: F401
-from arboretum.measure.evaluate import DIRECTIONS, ValidationScore, better, direction, evaluate, pareto_front  # noqa: F401
+from arboretum.measure.evaluate import (
+    DIRECTIONS,
+    ValidationScore,
+    better,
+    direction,
+    evaluate,
+    pareto_front,
+)  # noqa: F401

@@ -18,9 +18,23 @@ from arboretum.model.walk import Places
 
 HIGHER, LOWER = "higher", "lower"
 DIRECTIONS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("accuracy", "balanced_accuracy", "precision", "recall", "f1", "roc_auc", "r2", "lower_bound"), HIGHER)
+    dict.fromkeys(
+        (
+            "accuracy",
+            "balanced_accuracy",
+            "precision",
+            "recall",
+            "f1",
+            "roc_auc",
+            "r2",
+            "lower_bound",
+        ),
+        HIGHER,
+    )
     | dict.fromkeys(("error", "log_loss", "brier", "mse", "mae", "value", "gap"), LOWER)
-    | dict.fromkeys(("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER)
+    | dict.fromkeys(
+        ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal"), LOWER
+    )
     | dict.fromkeys(("expected_cost", "covering_cost", "max_cost"), LOWER)
 )
 """Name of a measure, without the part of the rows it is taken on → which way is better."""
@@ -51,11 +65,12 @@ def evaluate(tree: Tree, table: Table, prefix: str = "") -> dict[str, float]:
     """Measure the tree's predictions, and what they cost, on the rows of a table.
 
     table : its columns must be those the tree reads, its classes begin with the tree's (see
-        :func:`arboretum.model.frame.table_like`).   prefix : "test" names the metrics "test_error", "test_expected_cost".
+        :func:`arboretum.model.frame.table_like`).
+    prefix : "test" names the metrics "test_error", "test_expected_cost".
 
-    Classification: error, accuracy, balanced_accuracy, precision, recall and f1 (macro averages), log_loss, brier, roc_auc.
-    Regression: mse, mae, r2.  Both:
-    expected_cost, max_cost, average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
+    Classification: error, accuracy, balanced_accuracy, precision, recall and f1 (macro averages),
+    log_loss, brier, roc_auc. Regression: mse, mae, r2.  Both: expected_cost, max_cost,
+    average_depth, total_path_length, depth over these rows.  Nothing for an empty table.
     """
     if table.n_rows == 0:
         return {}
@@ -68,15 +83,25 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
     weights, target = table.row_weights(), table.target
     if tree.task is Task.regression:
         predicted = tree.predict(table, places)
-        return {name: getattr(metrics, name)(target.values, predicted, weights) for name in ("mse", "mae", "r2")}
+        return {
+            name: getattr(metrics, name)(target.values, predicted, weights)
+            for name in ("mse", "mae", "r2")
+        }
     if target.classes[: len(tree.classes)] != tree.classes or (target.codes < 0).any():
-        raise DataError("the rows do not name their classes as the tree does; read them with table_like and give a target")
+        raise DataError(
+            "the rows do not name their classes as the tree does; read them with table_like "
+            "and give a target"
+        )
     predicted, proba = tree.predict(table, places), tree.predict_proba(table, places)
     names = ("error", "accuracy", "balanced_accuracy")
     found = {name: getattr(metrics, name)(target.codes, predicted, weights) for name in names}
-    rates = metrics.rates(metrics.confusion(target.codes, predicted, weights, len(target.classes)), "macro")
+    rates = metrics.rates(
+        metrics.confusion(target.codes, predicted, weights, len(target.classes)), "macro"
+    )
     found |= {name: rates[name] for name in ("precision", "recall", "f1")}
-    found |= {name: getattr(metrics, name)(target.codes, proba, weights) for name in ("log_loss", "brier")}
+    found |= {
+        name: getattr(metrics, name)(target.codes, proba, weights) for name in ("log_loss", "brier")
+    }
     return found | {"roc_auc": _of_cuts(tree, table, "roc_auc", places)(())}
 
 
@@ -84,8 +109,10 @@ def _quality(tree: Tree, table: Table, places: Places) -> dict[str, float]:
 class ValidationScore:
     """The score of trees on some rows; more is better.
 
-    table : at least one row, of the classes and columns of the trees.   measure : "roc_auc", "accuracy" or "r2".
-    notes : what a reader must know of the measure: classes that no row shows, or why accuracy takes the area's place.
+    table : at least one row, of the classes and columns of the trees.
+    measure : "roc_auc", "accuracy" or "r2".
+    notes : what a reader must know of the measure: classes that no row shows, or why accuracy takes
+        the area's place.
     """
 
     table: Table
@@ -96,35 +123,50 @@ class ValidationScore:
     def on(table: Table) -> ValidationScore:
         """The score that fits the rows; raises DataError for a table without rows."""
         if table.n_rows == 0:
-            raise DataError(f"there is no validation row of {table.name} to judge on; use split=holdout")
+            raise DataError(
+                f"there is no validation row of {table.name} to judge on; use split=holdout"
+            )
         if table.task is Task.regression:
             return ValidationScore(table, "r2")
         classes = table.target.classes
         shown = np.unique(table.target.codes)
         if len(shown) == 1:
-            only = f"the validation rows show one class, {classes[shown[0]]!r}: ROC AUC is undefined, accuracy takes its place"
+            only = (
+                f"the validation rows show one class, {classes[shown[0]]!r}: ROC AUC is "
+                "undefined, accuracy takes its place"
+            )
             return ValidationScore(table, "accuracy", (only,))
         absent = [name for code, name in enumerate(classes) if code not in shown]
-        names = ", ".join(map(repr, absent[:MOST_NAMED])) + (f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else "")
-        missing = f"the validation rows show no object of class {names}: ROC AUC is the mean over the other {len(shown)}"
+        names = ", ".join(map(repr, absent[:MOST_NAMED])) + (
+            f" and {len(absent) - MOST_NAMED} more" if len(absent) > MOST_NAMED else ""
+        )
+        missing = (
+            f"the validation rows show no object of class {names}: ROC AUC is the mean over the "
+            f"other {len(shown)}"
+        )
         return ValidationScore(table, "roc_auc", (missing,) if absent else ())
 
     def of(self, tree: Tree) -> float:
         return self.of_cuts(tree)(())
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:
-        """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once, whatever is asked of it."""
+        """A function from nodes to the score of ``tree.cut(nodes)``: rows walk the tree once,
+        whatever is asked of it.
+        """
         return _of_cuts(tree, self.table, self.measure)
 
 
 MOST_NAMED = 5  # absent classes that a note names
 
 
-def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = None) -> Callable[[Sequence[int] | np.ndarray], float]:
-    """A function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table, which walk the tree once.
+def _of_cuts(
+    tree: Tree, table: Table, measure: str, places: Places | None = None
+) -> Callable[[Sequence[int] | np.ndarray], float]:
+    """A function from nodes to the measure of ``tree.cut(nodes)`` on the rows of a table, which
+    walk the tree once.
 
-    But rows that are split over branches walk each cut tree anew, because their shares, summed in another order, would break ties
-    that the cut tree has.
+    But rows that are split over branches walk each cut tree anew, because their shares, summed in
+    another order, would break ties that the cut tree has.
     """
     rest, weights, target = (places or tree.places(table)).whole, table.row_weights(), table.target
     whole, parted = np.flatnonzero(rest >= 0), np.flatnonzero(rest < 0)
@@ -137,7 +179,10 @@ def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = Non
         return found
 
     def roc_auc(nodes: Sequence[int] | np.ndarray) -> float:
-        codes, n_classes = target.codes, max(len(tree.classes), int(target.codes.max(initial=0)) + 1)
+        codes, n_classes = (
+            target.codes,
+            max(len(tree.classes), int(target.codes.max(initial=0)) + 1),
+        )
         place = tree.nearest_kept(nodes)[rest[whole]] * n_classes + codes[whole]
         mass = np.bincount(place, weights[whole], tree.n_nodes * n_classes).reshape(-1, n_classes)
         used = np.flatnonzero(mass.sum(axis=1) > 0)
@@ -149,7 +194,9 @@ def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = Non
 
     return {
         "roc_auc": roc_auc,
-        "accuracy": lambda nodes: metrics.accuracy(target.codes, predicted(nodes, tree.label), weights),
+        "accuracy": lambda nodes: metrics.accuracy(
+            target.codes, predicted(nodes, tree.label), weights
+        ),
         "r2": lambda nodes: metrics.r2(target.values, predicted(nodes, tree.value), weights),
     }[measure]
 
@@ -157,12 +204,15 @@ def _of_cuts(tree: Tree, table: Table, measure: str, places: Places | None = Non
 BEST, TIED, BEHIND = "best", "tied", ""
 CONFIDENCE = 0.95
 LEAST_SHARED = 3
-"""Runs that two settings have in common, below which nothing tells a difference from chance (two splits of few rows easily
-differ by the same row, and would look certain)."""
+"""Runs that two settings have in common, below which nothing tells a difference from chance (two
+splits of few rows easily differ by the same row, and would look certain).
+"""
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean, and its standard error s/√n (n − 1 below the variance); the error of a single value is NaN, both of none."""
+    """Mean, and its standard error s/√n (n − 1 below the variance); the error of a single value
+    is NaN, both of none.
+    """
     n = len(values)
     mean = math.fsum(values) / n if n else math.nan
     spread = math.fsum((value - mean) ** 2 for value in values)
@@ -170,12 +220,15 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 
 
 def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]:
-    """BEST for the setting whose mean is best, TIED for those that are not shown to be worse, BEHIND for the others.
+    """BEST for the setting whose mean is best, TIED for those that are not shown to be worse,
+    BEHIND for the others.
 
-    settings : per setting, block (seed and fold) → value of the metric ``goal``; one without finite values is BEHIND. A setting is worse
-    where the mean of its differences to the best, block by block, is further from 0 than the half width of their confidence interval
-    (Student's t, two-sided, ``CONFIDENCE``); with fewer than ``LEAST_SHARED`` common blocks only equal means are a tie.  Blocks are
-    compared, not means, because a split that is hard is hard for every setting.   Raises ConfigError for a goal that is no metric.
+    settings : per setting, block (seed and fold) → value of the metric ``goal``; one without finite
+        values is BEHIND. A setting is worse where the mean of its differences to the best, block by
+        block, is further from 0 than the half width of their confidence interval (Student's t,
+        two-sided, ``CONFIDENCE``); with fewer than ``LEAST_SHARED`` common blocks only equal means
+        are a tie.  Blocks are compared, not means, because a split that is hard is hard for every
+        setting.   Raises ConfigError for a goal that is no metric.
     """
     sign = -1.0 if direction(goal) == HIGHER else 1.0
     finite = [{block: sign * x for block, x in one.items() if math.isfinite(x)} for one in settings]
@@ -193,25 +246,37 @@ def places(goal: str, settings: Sequence[Mapping[Hashable, float]]) -> list[str]
         difference, error = mean_and_error(shared)
         return difference <= error * float(stdtrit(len(shared) - 1, (1 + CONFIDENCE) / 2))
 
-    found = [TIED if one and is_tied(one, mean) else BEHIND for one, mean in zip(finite, means, strict=True)]
+    found = [
+        TIED if one and is_tied(one, mean) else BEHIND
+        for one, mean in zip(finite, means, strict=True)
+    ]
     return [*found[:first], BEST, *found[first + 1 :]]
 
 
 def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.ndarray:
     """int[f]: the points that no other dominates, by the first coordinate from small to large.
 
-    points : float64[n, d]; a point with a NaN is on no front.   higher_is_better : per coordinate.   A point dominates another if it is as
-    good in all coordinates and better in one; equal points are on the front together.   Raises DataError where the shapes do not fit.
+    points : float64[n, d]; a point with a NaN is on no front.
+    higher_is_better : per coordinate.   A point dominates another if it is as good in all
+        coordinates and better in one; equal points are on the front together.   Raises DataError
+        where the shapes do not fit.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != len(higher_is_better):
-        raise DataError(f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: give float64[n, directions]")
+        raise DataError(
+            f"points of shape {points.shape} do not fit {len(higher_is_better)} directions: "
+            "give float64[n, directions]"
+        )
     whole = np.flatnonzero(~np.isnan(points).any(axis=1))
-    toward, place = np.unique(np.where(higher_is_better, points, -points)[whole] + 0.0, axis=0, return_inverse=True)
-    if toward.shape[1] == 2:  # who is as good in the first comes later; is somebody there as good in the second?
+    toward, place = np.unique(
+        np.where(higher_is_better, points, -points)[whole] + 0.0, axis=0, return_inverse=True
+    )
+    # who is as good in the first comes later; is somebody there as good in the second?
+    if toward.shape[1] == 2:
         beaten = toward[:-1, 1] <= np.maximum.accumulate(toward[:0:-1, 1])[::-1]
         beaten = np.append(beaten, np.zeros(min(len(toward), 1), bool))
     else:
-        beaten = np.array([(toward >= one).all(axis=1).sum() > 1 for one in toward], bool)  # by another than itself
+        # by another than itself
+        beaten = np.array([(toward >= one).all(axis=1).sum() > 1 for one in toward], bool)
     front = whole[~beaten[place.ravel()]]
     return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]

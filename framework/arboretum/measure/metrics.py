@@ -22,37 +22,62 @@ def accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> f
 
 
 def balanced_accuracy(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
-    """Mean over the classes shown of the share of their weight predicted rightly; arguments as in :func:`error`."""
+    """Mean over the classes shown of the share of their weight predicted rightly; arguments as
+    in :func:`error`.
+    """
     total = np.bincount(codes, weights)
     right = np.bincount(codes, weights * (codes == predicted))
     shown = total > 0
     return float((right[shown] / total[shown]).mean())
 
 
-def confusion(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """float64[n_classes, n_classes]: weight of the rows by true and predicted class; arguments as in :func:`error`."""
-    return np.bincount(codes.astype(np.int64) * n_classes + predicted, weights, n_classes**2).reshape(n_classes, n_classes)
+def confusion(
+    codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray, n_classes: int
+) -> np.ndarray:
+    """float64[n_classes, n_classes]: weight of the rows by true and predicted class; arguments
+    as in :func:`error`.
+    """
+    return np.bincount(
+        codes.astype(np.int64) * n_classes + predicted, weights, n_classes**2
+    ).reshape(n_classes, n_classes)
 
 
 def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> dict[str, Any]:
-    """precision, recall (sensitivity), specificity, f1 (in general F_β, "f2" for β = 2): of each class against the rest, float64[n_classes].
+    """precision, recall (sensitivity), specificity, f1 (in general F_β, "f2" for β = 2): of each
+    class against the rest, float64[n_classes].
 
-    table : from :func:`confusion`.   average : "macro" over the classes that occur, "weighted" by true weight, or "micro" of summed
-    counts; then floats.  What would divide by 0 is 0.  As scikit-learn's ``precision_recall_fscore_support``.
+    table : from :func:`confusion`.
+    average : "macro" over the classes that occur, "weighted" by true weight, or "micro" of summed
+        counts; then floats.  What would divide by 0 is 0.  As scikit-learn's
+        ``precision_recall_fscore_support``.
     """
-    right, told, there, total = table.diagonal(), table.sum(axis=0), table.sum(axis=1), np.full(len(table), table.sum())
+    right, told, there, total = (
+        table.diagonal(),
+        table.sum(axis=0),
+        table.sum(axis=1),
+        np.full(len(table), table.sum()),
+    )
     occurs = told + there > 0
     weight = there if average == "weighted" else occurs
     if average == "micro":
-        right, told, there, total, weight = ([one[occurs].sum()] for one in map(np.asarray, (right, told, there, total, occurs)))
+        right, told, there, total, weight = (
+            [one[occurs].sum()] for one in map(np.asarray, (right, told, there, total, occurs))
+        )
         right, told, there, total = map(np.array, (right, told, there, total))
     pairs = {
-        "precision": (right, told), "recall": (right, there),
+        "precision": (right, told),
+        "recall": (right, there),
         "specificity": (np.maximum(total - told - there + right, 0.0), total - there),
         f"f{beta:g}": ((1 + beta**2) * right, beta**2 * there + told),
-    }  # fmt: skip
-    found = {name: np.divide(a, b, out=np.zeros(len(b)), where=b > 0) for name, (a, b) in pairs.items()}
-    return {name: float(np.average(values, weights=weight)) for name, values in found.items()} if average else found
+    }
+    found = {
+        name: np.divide(a, b, out=np.zeros(len(b)), where=b > 0) for name, (a, b) in pairs.items()
+    }
+    return (
+        {name: float(np.average(values, weights=weight)) for name, values in found.items()}
+        if average
+        else found
+    )
 
 
 def _chance(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
@@ -62,27 +87,41 @@ def _chance(codes: np.ndarray, proba: np.ndarray) -> np.ndarray:
 
 
 def log_loss(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean of −ln P(true class), in nats; probabilities are kept above the float64 epsilon (2.2e-16).
+    """Weighted mean of −ln P(true class), in nats; probabilities are kept above the float64 epsilon
+    (2.2e-16).
 
     proba : float64[n_rows, n_classes]; a class beyond its columns has probability 0.
     """
     # + 0.0: a loss of nothing is 0, not −0
-    return float(-(weights * np.log(np.maximum(_chance(codes, proba), np.finfo(np.float64).eps))).sum() / weights.sum()) + 0.0
+    return (
+        float(
+            -(weights * np.log(np.maximum(_chance(codes, proba), np.finfo(np.float64).eps))).sum()
+            / weights.sum()
+        )
+        + 0.0
+    )
 
 
 def brier(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean of Σ over classes of (probability − truth)²; of two classes half of it, as is customary.   proba : as in :func:`log_loss`."""
+    """Weighted mean of Σ over classes of (probability − truth)²; of two classes half of it, as is
+    customary.
+
+    proba : as in :func:`log_loss`.
+    """
     apart = (proba**2).sum(axis=1) - 2 * _chance(codes, proba) + 1
     return float((weights * apart).sum() / weights.sum()) / (2 if proba.shape[1] == 2 else 1)
 
 
 def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
-    """Area under the ROC curve: P(score of a positive > score of a negative) + ½ P(both equal), by weight.
+    """Area under the ROC curve: P(score of a positive > score of a negative) + ½ P(both equal), by
+    weight.
 
-    Two classes: of class 1 against class 0.  More: the mean over the classes shown of each against the rest (macro).
+    Two classes: of class 1 against class 0.  More: the mean over the classes shown of each against
+    the rest (macro).
     proba : float64[n_rows, n_classes], the scores.  NaN when only one class is shown.
 
-    Hanley & McNeil (1982), "The meaning and use of the area under a receiver operating characteristic (ROC) curve".
+    Hanley & McNeil (1982), "The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve".
     """
     mass = np.zeros((len(codes), max(proba.shape[1], int(codes.max(initial=0)) + 1)))
     mass[np.arange(len(codes)), codes] = weights
@@ -90,13 +129,18 @@ def roc_auc(codes: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
 
 
 def roc_auc_of_groups(scores: np.ndarray, mass: np.ndarray) -> float:
-    """As :func:`roc_auc`, over groups of rows that share their scores (300 classes then cost no 300 sorts of rows).
+    """As :func:`roc_auc`, over groups of rows that share their scores (300 classes then cost no 300
+    sorts of rows).
 
-    scores : float64[n_groups, n_classes].   mass : float64[n_groups, ≥ n_classes], weight of each class in the group.
+    scores : float64[n_groups, n_classes].
+    mass : float64[n_groups, ≥ n_classes], weight of each class in the group.
     """
     total, n_classes = mass.sum(axis=1), scores.shape[1]
-    tried = [1] if n_classes == 2 else range(n_classes)  # of two classes the first has the same area
-    areas = [area_under_roc(scores[:, c], mass[:, c], np.maximum(total - mass[:, c], 0)) for c in tried]
+    # of two classes the first has the same area
+    tried = [1] if n_classes == 2 else range(n_classes)
+    areas = [
+        area_under_roc(scores[:, c], mass[:, c], np.maximum(total - mass[:, c], 0)) for c in tried
+    ]
     areas = [area for area in areas if not np.isnan(area)]
     return float(np.mean(areas)) if areas else float("nan")
 
@@ -116,7 +160,10 @@ def area_under_roc(score: np.ndarray, positive: np.ndarray, negative: np.ndarray
 
 
 def mse(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
-    """Weighted mean squared error (unit: the target's, squared).   values, predicted, weights : float64[n_rows]."""
+    """Weighted mean squared error (unit: the target's, squared).
+
+    values, predicted, weights : float64[n_rows].
+    """
     return float((weights * (values - predicted) ** 2).sum() / weights.sum())
 
 
@@ -131,7 +178,10 @@ def r2(values: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
     On a constant target: 1 when it is predicted exactly, else 0.
     """
     mean = (weights * values).sum() / weights.sum()
-    variance, residual = mse(values, np.full_like(values, mean), weights), mse(values, predicted, weights)
+    variance, residual = (
+        mse(values, np.full_like(values, mean), weights),
+        mse(values, predicted, weights),
+    )
     if variance == 0:
         return 1.0 if residual == 0 else 0.0
     return 1.0 - residual / variance

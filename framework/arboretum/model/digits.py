@@ -1,8 +1,10 @@
-"""How the numbers of tests are written: as short as a reader likes them, and as long as they must be to part the same rows.
+"""How the numbers of tests are written: as short as a reader likes them, and as long as they must
+be to part the same rows.
 
-A threshold lies half-way between two values, so it has more digits than either.  Six are shown, and more only where six would
-move it across a value of the training rows, or make two thresholds of one column look alike.  A test holds the number of digits
-(``digits``), since its tree does not hold the rows; it is no part of what the test asks, and tests that differ in it alone are equal.
+A threshold lies half-way between two values, so it has more digits than either.  Six are shown, and
+more only where six would move it across a value of the training rows, or make two thresholds of one
+column look alike.  A test holds the number of digits (``digits``), since its tree does not hold the
+rows; it is no part of what the test asks, and tests that differ in it alone are equal.
 """
 
 from __future__ import annotations
@@ -25,17 +27,22 @@ SORTED = 16
 
 
 def spell(value: float, unit: str = "", digits: int = SIX) -> str:
-    """Write a number the way a reader would: six significant digits, whole numbers in full, no trailing ``.0``.
+    """Write a number the way a reader would: six significant digits, whole numbers in full, no
+    trailing ``.0``.
 
-    unit : of dates ("days", "seconds", … since 1970-01-01): the number is a bound on them and is written as one.
-    digits : significant ones, where more than six are needed; those that change nothing are left out.
+    unit : of dates ("days", "seconds", … since 1970-01-01): the number is a bound on them and is
+        written as one.
+    digits : significant ones, where more than six are needed; those that change nothing are left
+        out.
     """
     if unit:
         return spell_date(value, unit, digits)
     short = f"{value:.{SIX}g}"
     if digits > SIX:
         wanted = float(f"{value:.{digits}g}")
-        short = next(text for k in range(SIX, digits + 1) if float(text := f"{value:.{k}g}") == wanted)
+        short = next(
+            text for k in range(SIX, digits + 1) if float(text := f"{value:.{k}g}") == wanted
+        )
     return f"{value:.15g}" if "e+" in short and abs(value) < 1e15 else short
 
 
@@ -53,10 +60,12 @@ def as_shown(value: float, unit: str, digits: int) -> float:
 
 
 def legible(rules: Sequence[Any], table: Any = None) -> tuple[Any, ...]:
-    """The same tests, each with so many digits that its words, read back, part the rows of a table as the test does.
+    """The same tests, each with so many digits that its words, read back, part the rows of a table
+    as the test does.
 
     table : the training rows; None: only different cuts of a column are kept from looking alike.
-    Tests of plugins are looked at where they have the field ``digits``; those that give degrees by which side has the larger one.
+        Tests of plugins are looked at where they have the field ``digits``; those that give degrees
+        by which side has the larger one.
     """
     digits, by_column = [getattr(rule, "digits", SIX) for rule in rules], {}
     for number, rule in enumerate(rules):
@@ -66,7 +75,9 @@ def legible(rules: Sequence[Any], table: Any = None) -> tuple[Any, ...]:
             digits[number] = _replayed(rule, table)
     for name, numbers in by_column.items():
         values = np.empty(0) if table is None else table.column(name).values
-        for number, found in zip(numbers, _column_digits([rules[number] for number in numbers], values), strict=True):
+        for number, found in zip(
+            numbers, _column_digits([rules[number] for number in numbers], values), strict=True
+        ):
             digits[number] = found
     return _with(rules, digits)
 
@@ -78,13 +89,22 @@ def legible_tree(tree: Any, table: Any) -> Any:
 
 
 def _with(rules: Sequence[Any], digits: Sequence[int]) -> tuple[Any, ...]:
-    return tuple(rule if n == getattr(rule, "digits", n) else attrs.evolve(rule, digits=n) for rule, n in zip(rules, digits, strict=True))
+    return tuple(
+        rule if n == getattr(rule, "digits", n) else attrs.evolve(rule, digits=n)
+        for rule, n in zip(rules, digits, strict=True)
+    )
 
 
 def _column_digits(rules: Sequence[Any], values: np.ndarray) -> list[int]:
-    """Digits of each test on one continuous column: the fewest with which every cut has the same values below it as before, and no
-    two cuts look alike.   values : of the column, NaN = missing."""
-    unit, owner = getattr(rules[0], "unit", ""), np.repeat(np.arange(len(rules)), [len(rule.cuts) for rule in rules])
+    """Digits of each test on one continuous column: the fewest with which every cut has the same
+    values below it as before, and no two cuts look alike.
+
+    values : of the column, NaN = missing.
+    """
+    unit, owner = (
+        getattr(rules[0], "unit", ""),
+        np.repeat(np.arange(len(rules)), [len(rule.cuts) for rule in rules]),
+    )
     cuts, digits = np.array([cut for rule in rules for cut in rule.cuts]), np.full(len(rules), SIX)
     rank = _ranks(values, len(cuts))
     shown, below = np.array([as_shown(cut, unit, SIX) for cut in cuts.tolist()]), rank(cuts)
@@ -113,21 +133,34 @@ def _ranks(values: np.ndarray, cuts: int) -> Callable[[np.ndarray], np.ndarray]:
     if cuts > SORTED:
         ordered = np.sort(values).astype(np.float64)  # NaN comes last
         return lambda bounds: np.searchsorted(ordered, bounds, side="right")
-    return lambda bounds: np.array([np.count_nonzero(values <= _floor(bound, values.dtype)) for bound in bounds], np.int64)
+    return lambda bounds: np.array(
+        [np.count_nonzero(values <= _floor(bound, values.dtype)) for bound in bounds], np.int64
+    )
 
 
 def _floor(bound: float, dtype: np.dtype) -> Any:
-    """The largest number of a type that is at most ``bound``: to compare with it is to compare with the bound, without a copy of the values."""
+    """The largest number of a type that is at most ``bound``: to compare with it is to compare
+    with the bound, without a copy of the values.
+    """
     with np.errstate(over="ignore"):
         near = dtype.type(bound)
         return np.nextafter(near, dtype.type(-math.inf)) if np.float64(near) > bound else near
 
 
 def _replayed(rule: Any, table: Any) -> int:
-    """Digits of a test that reads several columns, or of degrees: as many as send every row where the test does."""
+    """Digits of a test that reads several columns, or of degrees: as many as send every row
+    where the test does.
+    """
     rows = np.arange(table.n_rows)
     sent = _sides(rule, table, rows)
-    return next((n for n in range(SIX, ALL) if np.array_equal(_sides(_rounded(rule, n), table, rows), sent)), ALL)
+    return next(
+        (
+            n
+            for n in range(SIX, ALL)
+            if np.array_equal(_sides(_rounded(rule, n), table, rows), sent)
+        ),
+        ALL,
+    )
 
 
 def _sides(rule: Any, table: Any, rows: np.ndarray) -> np.ndarray:
@@ -143,7 +176,9 @@ def _rounded(rule: Any, digits: int) -> Any:
             return tuple(map(shown, value))
         return as_shown(value, unit, digits) if isinstance(value, float) else value
 
-    return attrs.evolve(rule, **{field.name: shown(getattr(rule, field.name)) for field in attrs.fields(type(rule))})
+    return attrs.evolve(
+        rule, **{field.name: shown(getattr(rule, field.name)) for field in attrs.fields(type(rule))}
+    )
 
 
 def digits_of(rules: Sequence[Any]) -> list[int]:
@@ -153,9 +188,13 @@ def digits_of(rules: Sequence[Any]) -> list[int]:
 
 
 def with_digits(rules: Sequence[Any], stored: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The tests of a stored tree, which says under "digits" how they are shown; what an older one does not say is made up for without its rows."""
+    """The tests of a stored tree, which says under "digits" how they are shown; what an older
+    one does not say is made up for without its rows.
+    """
     if "digits" not in stored:
         return legible(rules)
     if len(stored["digits"]) != len(rules):
-        raise ValueError(f"digits must have one number per test, {len(rules)}; got {len(stored['digits'])}")
+        raise ValueError(
+            f"digits must have one number per test, {len(rules)}; got {len(stored['digits'])}"
+        )
     return _with(rules, stored["digits"])

@@ -1,8 +1,10 @@
 """Encoded training objects: what the search loop and the solvers see.
 
-An encoder turns a raw :class:`~arboretum.model.table.Table` into objects with two kinds of features:
+An encoder turns a raw :class:`~arboretum.model.table.Table` into objects with two kinds of
+features:
 
-* *coded* features hold a small integer per object (a bin, a category); each feature offers a family of fixed tests;
+* *coded* features hold a small integer per object (a bin, a category); each feature offers a family
+  of fixed tests;
 * *raw* features hold a float per object; their tests are thresholds found at the node.
 """
 
@@ -26,7 +28,9 @@ class Family(enum.Enum):
     multiway = "multiway"
     """One test with b outcomes, outcome = bin."""
     thresholds = "thresholds"
-    """b − 1 tests with two outcomes: test k is "bin ≤ k" (outcome 0) against the rest (outcome 1)."""
+    """b − 1 tests with two outcomes: test k is "bin ≤ k" (outcome 0) against the rest (outcome
+    1).
+    """
     equals = "equals"
     """b tests with two outcomes: test k is "bin = k" (outcome 0) against the rest (outcome 1)."""
 
@@ -49,7 +53,9 @@ class Feature:
     @property
     def n_tests(self) -> int:
         """Number of tests the feature offers (those constant on the whole table included)."""
-        return {Family.multiway: 1, Family.thresholds: self.n_bins - 1, Family.equals: self.n_bins}[self.family]
+        return {Family.multiway: 1, Family.thresholds: self.n_bins - 1, Family.equals: self.n_bins}[
+            self.family
+        ]
 
     @property
     def arity(self) -> int:
@@ -63,7 +69,8 @@ class Feature:
 
 @attrs.frozen
 class RawFeature:
-    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's objects, and after all of them.
+    """One raw feature: thresholds are placed at midpoints between neighbouring values of the node's
+    objects, and after all of them.
 
     column : name of the raw column.  position : its index in the raw table.  unit : as in Column.
     """
@@ -73,7 +80,9 @@ class RawFeature:
     unit: str = ""
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "value ≤ threshold"; for ∞ "the value is known", which competes where some value is missing."""
+        """The test "value ≤ threshold"; for ∞ "the value is known", which competes where some
+        value is missing.
+        """
         if threshold == np.inf:
             return Interval(self.column, None, None, missing_is_other=True, unit=self.unit)
         return Threshold(self.column, float(threshold), self.unit)
@@ -83,15 +92,22 @@ class RawFeature:
 class Encoded:
     """Training objects, ready for search.
 
-    table : the raw training rows the objects were made from (after rows were dropped, if the encoder drops rows).
+    table : the raw training rows the objects were made from (after rows were dropped, if the
+        encoder drops rows).
     features : one per column of ``codes``.
-    codes : uint8, uint16 or uint32[n_objects, n_features], any memory order; kept as given, never copied here.
-    raw_features, raw : one per column of ``raw``; float32 or float64[n_objects, n_raw], NaN = missing.
-    label : int32[n_objects] (classification) or None.   y : float64[n_objects] (regression) or None.
-    weight : float64[n_objects] > 0.   count : int64[n_objects], rows that each object stands for.
+    codes : uint8, uint16 or uint32[n_objects, n_features], any memory order; kept as given, never
+        copied here.
+    raw_features, raw : one per column of ``raw``; float32 or float64[n_objects, n_raw], NaN =
+        missing.
+    label : int32[n_objects] (classification) or None.
+    y : float64[n_objects] (regression) or None.
+    weight : float64[n_objects] > 0.
+    count : int64[n_objects], rows that each object stands for.
     object_of_row : int64[n_rows of table]; the object each row became.
-    gap : raw values of a node not further apart than this are not separated by a threshold; 0: different ones always are.
-    test_offset : int64[n_features + 1]: tests of feature f have the global indices test_offset[f] … test_offset[f + 1] − 1.
+    gap : raw values of a node not further apart than this are not separated by a threshold; 0:
+        different ones always are.
+    test_offset : int64[n_features + 1]: tests of feature f have the global indices test_offset[f] …
+        test_offset[f + 1] − 1.
     """
 
     table: Table
@@ -130,44 +146,82 @@ class Encoded:
 
     @property
     def n_tests(self) -> int:
-        """Number of fixed tests, plus one per raw feature (its thresholds are not counted before growth)."""
+        """Number of fixed tests, plus one per raw feature (its thresholds are not counted before
+        growth).
+        """
         return int(self.test_offset[-1]) + len(self.raw_features)
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where they are thresholds; without any, those it declares."""
+        """int64[columns of ``table``]: values that the tests of each column tell apart, 0 where
+        they are thresholds; without any, those it declares.
+        """
         told = dict.fromkeys((feature.position for feature in self.raw_features), 0)
-        for feature in self.features:  # of a column in several features, each sets one value apart from the rest
-            named = feature.family is not Family.thresholds or self.table.columns[feature.position].kind is ColumnKind.categorical
-            told[feature.position] = max(told.get(feature.position, 0), 1) + feature.n_bins - 1 if named else 0
-        return frozen_array([told.get(position, len(column.categories)) for position, column in enumerate(self.table.columns)], np.int64)
+        # of a column in several features, each sets one value apart from the rest
+        for feature in self.features:
+            named = (
+                feature.family is not Family.thresholds
+                or self.table.columns[feature.position].kind is ColumnKind.categorical
+            )
+            told[feature.position] = (
+                max(told.get(feature.position, 0), 1) + feature.n_bins - 1 if named else 0
+            )
+        return frozen_array(
+            [
+                told.get(position, len(column.categories))
+                for position, column in enumerate(self.table.columns)
+            ],
+            np.int64,
+        )
 
     @cached_property
     def cuts(self) -> tuple[int, int]:
-        """(cuts of continuous columns that the fixed tests know, cuts between neighbouring values of these columns); raw ones do not count."""
+        """(cuts of continuous columns that the fixed tests know, cuts between neighbouring
+        values of these columns); raw ones do not count.
+        """
         raw, columns = {feature.position for feature in self.raw_features}, self.table.columns
         known = {feature.position: feature.n_bins - 1 for feature in self.features}
-        coded = [place for place, column in enumerate(columns) if column.kind is ColumnKind.continuous and place not in raw]
+        coded = [
+            place
+            for place, column in enumerate(columns)
+            if column.kind is ColumnKind.continuous and place not in raw
+        ]
         values = [columns[place].values[~columns[place].missing] for place in coded]
-        return sum(known.get(place, 0) for place in coded), sum(max(0, len(np.unique(one)) - 1) for one in values)
+        return sum(known.get(place, 0) for place in coded), sum(
+            max(0, len(np.unique(one)) - 1) for one in values
+        )
 
     @cached_property
     def hides_rows(self) -> bool:
-        """Whether rows of several classes became one object, or it weighs other than they do: what is wrong of objects is not what is wrong of rows."""
+        """Whether rows of several classes became one object, or it weighs other than they do:
+        what is wrong of objects is not what is wrong of rows.
+        """
         merged = np.bincount(self.object_of_row, self.table.row_weights(), self.n_objects)
-        other = self.label is not None and (self.label[self.object_of_row] != self.table.target.codes).any()
+        other = (
+            self.label is not None
+            and (self.label[self.object_of_row] != self.table.target.codes).any()
+        )
         return bool(other) or not np.allclose(merged, self.weight, rtol=1e-12, atol=0.0)
 
     @cached_property
     def lacking(self) -> np.ndarray:
         """bool[n_objects]: whether some test has no outcome for an object."""
-        coded = [self.codes[:, f] == feature.n_bins for f, feature in enumerate(self.features) if feature.has_missing]
+        coded = [
+            self.codes[:, f] == feature.n_bins
+            for f, feature in enumerate(self.features)
+            if feature.has_missing
+        ]
         return frozen_array(np.any([np.isnan(self.raw).any(axis=1), *coded], axis=0))
 
     def take(self, rows: np.ndarray) -> Encoded:
-        """The same features and tests with some of the objects (int64 indices); each stands for itself as a row."""
+        """The same features and tests with some of the objects (int64 indices); each stands for
+        itself as a row.
+        """
         per_object = ("codes", "raw", "label", "y", "weight", "count")
-        picked = {name: None if (values := getattr(self, name)) is None else values[rows] for name in per_object}
+        picked = {
+            name: None if (values := getattr(self, name)) is None else values[rows]
+            for name in per_object
+        }
         table = self.table.take(self.row_of_object[rows])
         return attrs.evolve(self, **picked, table=table, object_of_row=np.arange(len(rows)))
 
@@ -182,14 +236,16 @@ class Encoded:
 class Prices:
     """What each test costs (same unit for all).
 
-    tests : float64[number of fixed tests];  raw : float64[n_raw]; the largest price of a test, where outcomes differ.
+    tests : float64[number of fixed tests];  raw : float64[n_raw]; the largest price of a test,
+        where outcomes differ.
     once_per_column : a column asked before on the path is free (its value is known by then).
-    after : the list below a path that has asked these raw columns and paid so much, none of its prices above those of the
-        root; None: the same list everywhere.
-    outcomes : float64[number of fixed tests + n_raw, most outcomes], the price by outcome, NaN beyond a test's last; None:
-        all outcomes cost the same.
+    after : the list below a path that has asked these raw columns and paid so much, none of its
+        prices above those of the root; None: the same list everywhere.
+    outcomes : float64[number of fixed tests + n_raw, most outcomes], the price by outcome, NaN
+        beyond a test's last; None: all outcomes cost the same.
 
-    With ``after`` or ``outcomes`` trees are grown node by node, and no exact solver knows their minimum.
+    With ``after`` or ``outcomes`` trees are grown node by node, and no exact solver knows their
+    minimum.
     """
 
     tests: np.ndarray
@@ -203,7 +259,9 @@ class Prices:
         """A list by outcome; its last ``n_raw`` tests are the raw features."""
         dearest = np.nanmax(outcomes, axis=1, initial=0.0)
         split = len(dearest) - n_raw
-        return Prices(dearest[:split], dearest[split:], outcomes=np.asarray(outcomes, np.float64), **more)
+        return Prices(
+            dearest[:split], dearest[split:], outcomes=np.asarray(outcomes, np.float64), **more
+        )
 
     @property
     def fixed(self) -> bool:
@@ -215,10 +273,16 @@ class Prices:
         return self if self.after is None or not asked else self.after(asked, paid)
 
     def of(self, test: int) -> tuple[float, ...]:
-        """The price of each outcome of a fixed test (a raw feature counts on), one number where they are all the same."""
+        """The price of each outcome of a fixed test (a raw feature counts on), one number where
+        they are all the same.
+        """
         n = len(self.tests)
         dearest = float(self.tests[test] if test < n else self.raw[test - n])
-        own = () if self.outcomes is None else tuple(self.outcomes[test][~np.isnan(self.outcomes[test])].tolist())
+        own = (
+            ()
+            if self.outcomes is None
+            else tuple(self.outcomes[test][~np.isnan(self.outcomes[test])].tolist())
+        )
         return own if len(set(own)) > 1 else (dearest,)
 
 
@@ -227,20 +291,24 @@ class Tables:
     """Contingency tables of a batch of candidate tests at one node: what a NumPy criterion scores.
 
     weights : float64[tests, outcomes, classes]; for regression the last axis holds (Σw, Σwy, Σwy²).
-    counts : int64[tests, outcomes, classes], rows (objects, for a criterion with ``counts_objects``); for regression
-        int64[tests, outcomes, 1].
+    counts : int64[tests, outcomes, classes], rows (objects, for a criterion with
+        ``counts_objects``); for regression int64[tests, outcomes, 1].
     price : float64[tests], after what the path has paid for already.
-    extra : float64[tests, outcomes, k], the criterion's own additive columns; k = 0 if it declares none.
-    test : int64[tests], position of each candidate in the node's list of candidates (stable; ties go to the lowest).
-    impurity_scale : "mean" or "total" as the run's impurity declares; "prefix" if it is no function of additive tables:
-        then ``extra`` holds mass × impurity of each outcome.
-    gain : float64[tests, outcomes], Σ over an outcome's objects i of w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)), with 0
-        for objects that are covered at the node; f is the disjunction of the run's coverages (Zhang & Gionis, the term E).
-        None unless the run has coverages and the criterion declares ``needs_gain``.
-    column : int64[tests], position in the raw table of the column that a test reads.   levels : int64[columns], of each column the values
-        that its tests tell apart, 0 where they are thresholds, those it declares where it has none.   None where a predicate makes the tests.
-    outcome_price : float64[tests, outcomes], what each outcome costs (``price`` is the most); None unless the criterion declares
-        ``needs_outcome_prices``.
+    extra : float64[tests, outcomes, k], the criterion's own additive columns; k = 0 if it declares
+        none.
+    test : int64[tests], position of each candidate in the node's list of candidates (stable; ties
+        go to the lowest).
+    impurity_scale : "mean" or "total" as the run's impurity declares; "prefix" if it is no function
+        of additive tables: then ``extra`` holds mass × impurity of each outcome.
+    gain : float64[tests, outcomes], Σ over an outcome's objects i of w_i (f_i(outcome) − f_i(node))
+        / (1 − f_i(node)), with 0 for objects that are covered at the node; f is the disjunction of
+        the run's coverages (Zhang & Gionis, the term E). None unless the run has coverages and the
+        criterion declares ``needs_gain``.
+    column : int64[tests], position in the raw table of the column that a test reads.
+    levels : int64[columns], of each column the values that its tests tell apart, 0 where they are
+        thresholds, those it declares where it has none.   None where a predicate makes the tests.
+    outcome_price : float64[tests, outcomes], what each outcome costs (``price`` is the most); None
+        unless the criterion declares ``needs_outcome_prices``.
 
     Outcomes that a test does not have, or that no object of the node has, are zero.
     """
@@ -258,13 +326,19 @@ class Tables:
     levels: np.ndarray | None = None
 
     def impurity(self, weights: np.ndarray) -> np.ndarray:
-        """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where the mass is 0."""
+        """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where
+        the mass is 0.
+        """
         return self.impurity_of(weights)
 
     @property
     def mass(self) -> np.ndarray:
         """float64[tests, outcomes]: weight that each outcome receives."""
-        return self.weights.sum(axis=-1) if self.counts.shape[-1] == self.weights.shape[-1] else self.weights[..., 0]
+        return (
+            self.weights.sum(axis=-1)
+            if self.counts.shape[-1] == self.weights.shape[-1]
+            else self.weights[..., 0]
+        )
 
     @property
     def n_tests(self) -> int:
@@ -275,14 +349,16 @@ class Tables:
 class Node:
     """The node at which tests are scored.
 
-    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]), rows, or objects for a criterion with
-        ``counts_objects``.
-    mass, total_mass : weight in the node and at the root.   impurity : of the node, NaN without an impurity.
+    weights : float64[classes] (or moments); counts : int64[classes] (or int64[1]), rows, or objects
+        for a criterion with ``counts_objects``.
+    mass, total_mass : weight in the node and at the root.
+    impurity : of the node, NaN without an impurity.
     depth : number of tests on the path.
-    coverage : weighted mean over the node's objects of f_i, the disjunction of the run's coverages; exactly 1.0 where every
-        object is covered.  0.0 without coverages, and where neither a stopping rule (``needs_coverage``) nor a criterion in
-        NumPy form (``needs_gain``) looks.
-    n_rows, n_objects : training rows and (coalesced) objects in the node; None where nobody counted them.
+    coverage : weighted mean over the node's objects of f_i, the disjunction of the run's coverages;
+        exactly 1.0 where every object is covered.  0.0 without coverages, and where neither a
+        stopping rule (``needs_coverage``) nor a criterion in NumPy form (``needs_gain``) looks.
+    n_rows, n_objects : training rows and (coalesced) objects in the node; None where nobody counted
+        them.
     """
 
     weights: np.ndarray

@@ -1,4 +1,6 @@
-"""Files that a setting names (a proof, a page): looked at before the work whose result they take, and written whole or not at all."""
+"""Files that a setting names (a proof, a page): looked at before the work whose result they
+take, and written whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,12 @@ HEAD_BYTES = 4_096
 
 
 def file_for(path: str | os.PathLike, key: str, mark: str) -> Path:
-    """Where a setting's file is written, links followed: a new one, or in place of one that was written so.
+    """Where a setting's file is written, links followed: a new one, or in place of one that was
+    written so.
 
-    key : of the setting.   mark : what its files have within their first bytes; any other file is somebody's.   Raises StoreError.
+    key : of the setting.
+    mark : what its files have within their first bytes; any other file is somebody's.   Raises
+        StoreError.
     """
     place = Path(path).expanduser().resolve()
     try:
@@ -27,7 +32,10 @@ def file_for(path: str | os.PathLike, key: str, mark: str) -> Path:
     except OSError as error:
         raise _trouble(path, key, error) from None
     if taken:
-        raise StoreError(f"{key}={str(path)!r} is there already and was not written by this, so it is kept; name another file with {key}")
+        raise StoreError(
+            f"{key}={str(path)!r} is there already and was not written by this, so it is "
+            f"kept; name another file with {key}"
+        )
     return place
 
 
@@ -37,11 +45,16 @@ def _head(path: Path) -> str:
 
 
 def _trouble(path: str | os.PathLike, key: str, error: OSError) -> StoreError:
-    return StoreError(f"{key}={str(path)!r} cannot be written ({error.strerror or error}); name another file with {key}")
+    return StoreError(
+        f"{key}={str(path)!r} cannot be written ({error.strerror or error}); name another "
+        f"file with {key}"
+    )
 
 
 def put_text(path: str | os.PathLike, text: str, key: str, mark: str) -> None:
-    """Write a setting's file: what is there stays until the new one is whole.   Arguments as for :func:`file_for`; raises StoreError."""
+    """Write a setting's file: what is there stays until the new one is whole.   Arguments as for
+    :func:`file_for`; raises StoreError.
+    """
     place = file_for(path, key, mark)
     part = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:

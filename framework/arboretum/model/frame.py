@@ -1,4 +1,6 @@
-"""Rows from outside, read as the tree's training table was: frames, arrays, mappings, other tables."""
+"""Rows from outside, read as the tree's training table was: frames, arrays, mappings, other
+tables.
+"""
 
 import datetime
 import decimal
@@ -11,7 +13,16 @@ import attrs
 import numpy as np
 
 from arboretum.errors import DataError, closest
-from arboretum.model.dates import NANOSECONDS, NAT, date_number, fitting_unit, in_unit, moment, moments, refuse_close
+from arboretum.model.dates import (
+    NANOSECONDS,
+    NAT,
+    date_number,
+    fitting_unit,
+    in_unit,
+    moment,
+    moments,
+    refuse_close,
+)
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Target, Task, recoded
 from arboretum.model.tree import ColumnSpec, Tree
@@ -20,15 +31,17 @@ from arboretum.model.tree import ColumnSpec, Tree
 def table_like(tree: Tree, X: Any) -> Table:
     """Read ``X`` as a table with the tree's columns, ready for ``tree.predict``.
 
-    X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of the tree), a list
-        of mappings from column name to value, a mapping from column name to values, or a Table.  None and NaN (and pandas' NA) are missing values.
+    X : a pandas frame (columns matched by name), a 2-D array (by position; one column per column of
+        the tree), a list of mappings from column name to value, a mapping from column name to
+        values, or a Table.  None and NaN (and pandas' NA) are missing values.
 
-    Categories are matched by spelling (``str``); a value that the tree has never seen gets the code −2.  A column that
-    no test of the tree reads may be absent: its values are then missing.  The target is unknown (code −1, or NaN)
-    unless X is a Table, whose target is kept, its classes put into the tree's order and unknown ones appended.
+    Categories are matched by spelling (``str``); a value that the tree has never seen gets the code
+    −2.  A column that no test of the tree reads may be absent: its values are then missing.  The
+    target is unknown (code −1, or NaN) unless X is a Table, whose target is kept, its classes put
+    into the tree's order and unknown ones appended.
 
-    Raises DataError: absent columns (all of them named), text where the tree compares numbers, infinite values, a wrong
-    number of columns, no rows to speak of.
+    Raises DataError: absent columns (all of them named), text where the tree compares numbers,
+    infinite values, a wrong number of columns, no rows to speak of.
     """
     n_rows, given = _columns_of(tree, X)
     read = {column for rule in tree.rules for column in rule.columns}
@@ -37,7 +50,9 @@ def table_like(tree: Tree, X: Any) -> Table:
         near = closest(absent[0], given)
         hint = f"; did you rename {near!r}?" if near else ""
         raise DataError(f"the tree asks for columns that are absent: {', '.join(absent)}{hint}")
-    columns = tuple(read_column(spec, given.get(spec.name, np.full(n_rows, np.nan))) for spec in tree.columns)
+    columns = tuple(
+        read_column(spec, given.get(spec.name, np.full(n_rows, np.nan))) for spec in tree.columns
+    )
     if isinstance(X, Table):
         return attrs.evolve(X, columns=columns, target=_target(tree, X))
     return Table("rows", columns, _no_target(tree, n_rows))
@@ -54,23 +69,35 @@ def _columns_of(tree: Tree, X: Any) -> tuple[int, Mapping[str, Any]]:
             raise DataError(f"the column {repeated!r} occurs twice; give every column one name")
         return len(X), found
     if isinstance(X, Sequence) and (not X or isinstance(X[0], Mapping)):
-        names = dict.fromkeys(str(key) for row in X for key in row) if X else [column.name for column in tree.columns]
+        names = (
+            dict.fromkeys(str(key) for row in X for key in row)
+            if X
+            else [column.name for column in tree.columns]
+        )
         return len(X), {name: [row.get(name) for row in X] for name in names}
     if isinstance(X, Mapping):
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
-            raise DataError(f"the columns differ in length: {', '.join(f'{n} {k}' for n, k in list(lengths.items())[:5])}")
+            raise DataError(
+                "the columns differ in length: "
+                f"{', '.join(f'{n} {k}' for n, k in list(lengths.items())[:5])}"
+            )
         return next(iter(lengths.values()), 0), X
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(tree.columns):
-        raise DataError(f"expected rows with {len(tree.columns)} columns as in training; got an array of the shape {array.shape}")
+        raise DataError(
+            f"expected rows with {len(tree.columns)} columns as in training; got an array of "
+            f"the shape {array.shape}"
+        )
     return len(array), {column.name: array[:, j] for j, column in enumerate(tree.columns)}
 
 
 def _no_target(tree: Tree, n_rows: int) -> Target:
     if tree.task is Task.regression:
         return Target("", tree.task, values=np.full(n_rows, np.nan))
-    return Target("", tree.task, codes=np.full(n_rows, MISSING_CODE, np.int32), classes=tree.classes)
+    return Target(
+        "", tree.task, codes=np.full(n_rows, MISSING_CODE, np.int32), classes=tree.classes
+    )
 
 
 def _target(tree: Tree, table: Table) -> Target:
@@ -81,18 +108,24 @@ def _target(tree: Tree, table: Table) -> Target:
     if tree.task is Task.regression or target.classes == tree.classes:
         return target
     classes = (*tree.classes, *(c for c in target.classes if c not in tree.classes))
-    return attrs.evolve(target, codes=recoded(target.codes, target.classes, classes), classes=classes)
+    return attrs.evolve(
+        target, codes=recoded(target.codes, target.classes, classes), classes=classes
+    )
 
 
 def read_column(spec: ColumnSpec, values: Any) -> Column:
-    """Read outside values (array, pandas series, list, Column) as a column of the given kind; raises DataError.
+    """Read outside values (array, pandas series, list, Column) as a column of the given kind;
+    raises DataError.
 
-    A column of dates takes ISO text, dates and times of Python, NumPy or pandas, or numbers in its unit.
+    A column of dates takes ISO text, dates and times of Python, NumPy or pandas, or numbers in its
+    unit.
     """
     if isinstance(values, Column):
         return _recoded(spec, values)
     if spec.unit:
-        return Column(spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit)
+        return Column(
+            spec.name, spec.kind, _date_numbers(spec.name, values, spec.unit), unit=spec.unit
+        )
     refuse_dates(spec.name, values, _TIMES if spec.kind is ColumnKind.continuous else _SPANS)
     if spec.kind is ColumnKind.continuous:
         return Column(spec.name, spec.kind, read_numbers(spec.name, values))
@@ -101,23 +134,32 @@ def read_column(spec: ColumnSpec, values: Any) -> Column:
 
 
 def read_numbers(name: str, values: Any) -> np.ndarray:
-    """float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for text and for infinite values."""
+    """float64[n] (float32 stays float32), NaN = missing; true is 1.  Raises DataError for text
+    and for infinite values.
+    """
     array = _as_array(values)
     if array.dtype not in (np.float32, np.float64):
         missing = _missing(array)
         if array.dtype.kind in "OU":
-            array = np.array([TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()], object)
+            array = np.array(
+                [TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()],
+                object,
+            )
         try:
             array = np.where(missing, np.nan, array).astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise DataError(f"column {name!r} must hold numbers; {error}") from None
     if np.isinf(array).any():
-        raise DataError(f"column {name!r} holds an infinite value; replace it by a number or leave it empty")
+        raise DataError(
+            f"column {name!r} holds an infinite value; replace it by a number or leave it empty"
+        )
     return array
 
 
 def exact_numbers(name: str, values: Any) -> np.ndarray:
-    """As :func:`read_numbers`, to learn from; raises DataError, too, where two integers would become one number."""
+    """As :func:`read_numbers`, to learn from; raises DataError, too, where two integers would
+    become one number.
+    """
     array, found = _as_array(values), read_numbers(name, values)
     if array.dtype.kind in "iuO":
         beyond = np.flatnonzero(np.abs(found) >= EXACT)
@@ -126,14 +168,19 @@ def exact_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def _date_column(name: str, series: Any) -> Column:
-    """Points in time in the unit that fits them; raises DataError where two of them differ by less than it."""
+    """Points in time in the unit that fits them; raises DataError where two of them differ by
+    less than it.
+    """
     if _kind(series) == "M":
         ticks, step = moments(series)
         missing = ticks == NAT
     else:
         array = _as_array(series)
         missing, step = _missing(array), 1
-        ticks = np.array([0 if gone else moment(value) for gone, value in zip(missing, array, strict=True)], object)
+        ticks = np.array(
+            [0 if gone else moment(value) for gone, value in zip(missing, array, strict=True)],
+            object,
+        )
     unit = fitting_unit(ticks[~missing], step)
     values = np.full(len(ticks), np.nan)
     values[~missing] = in_unit(ticks[~missing], step, unit)
@@ -142,7 +189,9 @@ def _date_column(name: str, series: Any) -> Column:
 
 
 def _date_numbers(name: str, values: Any, unit: str) -> np.ndarray:
-    """float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises DataError for what is neither date nor number."""
+    """float64[n] in the unit, rounded down, NaN = missing; numbers are in it.  Raises DataError
+    for what is neither date nor number.
+    """
     if _kind(values) == "M":
         ticks, step = moments(values)
         return np.where(ticks == NAT, np.nan, in_unit(ticks, step, unit))
@@ -166,21 +215,29 @@ _TIMES = (*_POINTS, *_SPANS)
 
 
 def _kind(values: Any) -> str:
-    """NumPy's letter for the type of an array or a series; "O" for Python objects and for what only pandas knows."""
+    """NumPy's letter for the type of an array or a series; "O" for Python objects and for what
+    only pandas knows.
+    """
     return getattr(getattr(values, "dtype", None), "kind", "O")
 
 
 def _all_are(types: tuple[type, ...], values: Any) -> bool:
-    """Whether a column of Python objects holds values of these types only, and at least one (truth values and missing ones apart)."""
+    """Whether a column of Python objects holds values of these types only, and at least one
+    (truth values and missing ones apart).
+    """
     if str(getattr(values, "dtype", "object")) != "object":
         return False
     array = _as_array(values)
     known = array[~_missing(array)].tolist()
-    return bool(known) and all(isinstance(value, types) and not isinstance(value, bool) for value in known)
+    return bool(known) and all(
+        isinstance(value, types) and not isinstance(value, bool) for value in known
+    )
 
 
 def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> None:
-    """Raise DataError, with the way out, where a column holds points in time, periods or durations."""
+    """Raise DataError, with the way out, where a column holds points in time, periods or
+    durations.
+    """
     found = str(getattr(values, "dtype", "object"))
     if found == "object":
         array = _as_array(values)
@@ -188,23 +245,32 @@ def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> No
         found = type(value).__name__
         if not isinstance(value, types):
             return
-    elif _kind(values) not in ("mM" if types is _TIMES else "m") and not found.startswith("period["):
+    elif _kind(values) not in ("mM" if types is _TIMES else "m") and not found.startswith(
+        "period["
+    ):
         return
     way = "give what may matter of them as numbers, such as year, month, or days since a date"
-    raise DataError(f"column {name!r} holds dates or times ({found}) where numbers or categories are asked for: {way}")
+    raise DataError(
+        f"column {name!r} holds dates or times ({found}) where numbers or categories are "
+        f"asked for: {way}"
+    )
 
 
 def spelled(values: Any) -> tuple[list[str], np.ndarray]:
     """The distinct spellings and, per value, which one it is (−1 = missing).
 
-    Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else numbers by size and text by alphabet.
+    Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else
+    numbers by size and text by alphabet.
     """
     if hasattr(values, "cat"):
-        return list(canonical([spelling(v) for v in values.cat.categories])), np.asarray(values.cat.codes, np.int64)
+        return list(canonical([spelling(v) for v in values.cat.categories])), np.asarray(
+            values.cat.codes, np.int64
+        )
     array = _as_array(values)
     missing = _missing(array)
     known = array[~missing]
-    listed = known.tolist() if known.dtype.kind in "OUS" else known  # keeps float32, whose shortest spelling is its own
+    # keeps float32, whose shortest spelling is its own
+    listed = known.tolist() if known.dtype.kind in "OUS" else known
     kinds = {(type(value), value) for value in listed}  # 1, 1.0 and True are equal to Python
     try:
         distinct = sorted(kinds, key=lambda one: one[1])
@@ -243,16 +309,31 @@ def _missing(array: np.ndarray) -> np.ndarray:
 def _recoded(spec: ColumnSpec, column: Column) -> Column:
     """A column of another table with the categories, or the unit, of the tree's."""
     if (spec.kind is ColumnKind.continuous) != (column.kind is ColumnKind.continuous):
-        raise DataError(f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with it {spec.kind.value}")
+        raise DataError(
+            f"column {spec.name!r} is {column.kind.value} here, but the tree was grown with "
+            f"it {spec.kind.value}"
+        )
     if column.categories != spec.categories:
-        return Column(spec.name, spec.kind, recoded(column.values, column.categories, spec.categories), spec.categories)
+        return Column(
+            spec.name,
+            spec.kind,
+            recoded(column.values, column.categories, spec.categories),
+            spec.categories,
+        )
     if column.unit == spec.unit:
         return attrs.evolve(column, kind=spec.kind)
     if not (spec.unit and column.unit):
         held = "dates" if column.unit else "numbers"
-        raise DataError(f"column {spec.name!r} holds {held} here, but the tree was grown with {'dates' if spec.unit else 'numbers'}")
+        raise DataError(
+            f"column {spec.name!r} holds {held} here, but the tree was grown with "
+            f"{'dates' if spec.unit else 'numbers'}"
+        )
     here, there = NANOSECONDS[column.unit], NANOSECONDS[spec.unit]
-    values = np.floor(column.values / (there // here)) if there > here else column.values * (here // there)
+    values = (
+        np.floor(column.values / (there // here))
+        if there > here
+        else column.values * (here // there)
+    )
     return attrs.evolve(column, values=values, unit=spec.unit)
 
 
@@ -264,10 +345,12 @@ def is_mixed(X: Any) -> bool:
 
 
 def frame_column(name: str, series: Any) -> Column:
-    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in time → days or seconds, else numbers.
+    """A column of a mixed frame: ordered categories → ordinal, other text → categorical, points in
+    time → days or seconds, else numbers.
 
-    Objects that are all numbers are numbers: a frame that was filled row by row, or read with decimals, has those.
-    Periods, durations and times of day are refused: they are no points in time.
+    Objects that are all numbers are numbers: a frame that was filled row by row, or read with
+    decimals, has those. Periods, durations and times of day are refused: they are no points in
+    time.
     """
     if _kind(series) == "M" or _all_are(_POINTS, series):
         return _date_column(name, series)

@@ -1,4 +1,6 @@
-"""What makes arrays a tree: the conditions that :class:`~arboretum.model.tree.Tree` checks when it is built."""
+"""What makes arrays a tree: the conditions that :class:`~arboretum.model.tree.Tree` checks when
+it is built.
+"""
 
 from __future__ import annotations
 
@@ -16,58 +18,100 @@ if TYPE_CHECKING:
 def check_tree(tree: Tree) -> None:
     """Raise ContractError unless the arrays form one tree in depth-first preorder.
 
-    Costs one pass over the nodes: about 10 ms for 30,000 of them, of which most is the ends of subtrees.
+    Costs one pass over the nodes: about 10 ms for 30,000 of them, of which most is the ends of
+    subtrees.
     """
     n, rules, offset = tree.n_nodes, tree.rules, tree.child_offset
     _demand(n > 0, "it has no node; a tree has at least a leaf")
     width = len(tree.classes) if tree.task is Task.classification else 3
-    shapes = dict.fromkeys(("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,))
-    shapes |= {"weights": (n, width), "child_offset": (n + 1,)} | ({} if tree.branch_price is None else {"branch_price": tree.child.shape})
+    shapes = dict.fromkeys(
+        ("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,)
+    )
+    shapes |= {"weights": (n, width), "child_offset": (n + 1,)} | (
+        {} if tree.branch_price is None else {"branch_price": tree.child.shape}
+    )
     for name, shape in shapes.items():
         if (found := getattr(tree, name).shape) != shape:
             _refuse(f"{name} has the shape {found}, expected {shape}")
     if tree.task is Task.classification:
-        _demand(tree.label.min() >= 0 and tree.label.max() < width, f"label must lie between 0 and {width - 1}")
-    _demand(tree.test.min() >= -1 and tree.test.max() < len(rules), f"test must be -1 or below {len(rules)}, the number of rules")
+        _demand(
+            tree.label.min() >= 0 and tree.label.max() < width,
+            f"label must lie between 0 and {width - 1}",
+        )
+    _demand(
+        tree.test.min() >= -1 and tree.test.max() < len(rules),
+        f"test must be -1 or below {len(rules)}, the number of rules",
+    )
     known = {column.name for column in tree.columns}
     for rule in rules:
         for name in rule.columns:
             if name not in known:
-                _refuse(f"the test {rule.describe()!r} reads the column {name!r}, which the tree does not list")
+                _refuse(
+                    f"the test {rule.describe()!r} reads the column {name!r}, which the tree "
+                    "does not list"
+                )
     # one slot more: a leaf's test −1 reads arity 0
     arity = np.array([*(rule.arity for rule in rules), 0], np.int64)[tree.test]
     slots = offset[0] == 0 and offset[-1] == len(tree.child) and (np.diff(offset) == arity).all()
-    _demand(slots, "child_offset must give every inner node one child slot per outcome of its test, and a leaf none")
+    _demand(
+        slots,
+        "child_offset must give every inner node one child slot per outcome of its test, and "
+        "a leaf none",
+    )
     lost = tree.missing_child
     placed = ((lost >= -2) & (lost < np.maximum(arity, 1))).all()
-    _demand(placed, "missing_child must be an outcome of the node's test, -1 (stops) or -2 (splits)")
+    _demand(
+        placed, "missing_child must be an outcome of the node's test, -1 (stops) or -2 (splits)"
+    )
     present = tree.child[tree.child >= 0]
     once = len(present) == n - 1 and (np.bincount(present, minlength=n)[1:n] == 1).all()
     _demand(once, "every node but the root must be the child of exactly one node")
-    _demand(tree.child.min(initial=0) >= -1, "child must be a node's number, or -1 where an outcome has no branch")
+    _demand(
+        tree.child.min(initial=0) >= -1,
+        "child must be a node's number, or -1 where an outcome has no branch",
+    )
     _check_surrogates(tree)
     place = np.arange(n)
     after = tree.parent < place
     if not after.all():
-        _refuse(f"node {after.argmin()} comes before its parent; nodes are numbered in depth-first preorder")
+        _refuse(
+            f"node {after.argmin()} comes before its parent; nodes are numbered in "
+            "depth-first preorder"
+        )
     span = tree.subtree_end - place
     whole = np.bincount(tree.parent[1:], span[1:], n) == span - 1
     if not whole.all():
-        _refuse(f"the nodes below node {whole.argmin()} do not follow it one after another, in depth-first preorder")
+        _refuse(
+            f"the nodes below node {whole.argmin()} do not follow it one after another, in "
+            "depth-first preorder"
+        )
 
 
 def check_numbers(tree: Tree) -> None:
-    """Raise ContractError where names come twice or numbers cannot be what they say: what only a file from elsewhere does."""
-    for what, names in (("classes", tree.classes), ("columns", [column.name for column in tree.columns])):
+    """Raise ContractError where names come twice or numbers cannot be what they say: what only a
+    file from elsewhere does.
+    """
+    for what, names in (
+        ("classes", tree.classes),
+        ("columns", [column.name for column in tree.columns]),
+    ):
         if len(set(names)) < len(names):
-            _refuse(f"{what} must be distinct; {next(name for name in names if list(names).count(name) > 1)!r} comes twice")
+            _refuse(
+                f"{what} must be distinct; "
+                f"{next(name for name in names if list(names).count(name) > 1)!r} comes twice"
+            )
     _demand((tree.counts >= 0).all(), f"counts must be ≥ 0; got {tree.counts.min()}")
-    positive = tree.weights if tree.task is Task.classification else tree.weights[:, ::2]  # Σwy may have either sign
-    _demand(np.isfinite(tree.weights).all() and (positive >= 0).all(), "weights must be finite and ≥ 0")
+    # Σwy may have either sign
+    positive = tree.weights if tree.task is Task.classification else tree.weights[:, ::2]
+    _demand(
+        np.isfinite(tree.weights).all() and (positive >= 0).all(), "weights must be finite and ≥ 0"
+    )
     _demand((np.isfinite(tree.price) & (tree.price >= 0)).all(), "price must be finite and ≥ 0")
     paid = (tree.edge_price >= 0) & (tree.edge_price <= tree.price[tree.owner])
     _demand(paid.all(), "branch_price must lie between 0 and the price of its node")
-    _demand(tree.task is Task.classification or np.isfinite(tree.value).all(), "value must be finite")
+    _demand(
+        tree.task is Task.classification or np.isfinite(tree.value).all(), "value must be finite"
+    )
 
 
 def _demand(holds: bool, what: str) -> None:
@@ -83,7 +127,17 @@ def _check_surrogates(tree: Tree) -> None:
     n, rules, last = tree.n_nodes, tree.rules, 0
     for one in tree.surrogates:
         named = last <= one.node < n and tree.test[one.node] >= 0 and 0 <= one.rule < len(rules)
-        _demand(named, f"{one}: surrogates must name inner nodes, in their order, and rules of the tree")
+        _demand(
+            named, f"{one}: surrogates must name inner nodes, in their order, and rules of the tree"
+        )
         own, rule, last = rules[tree.test[one.node]], rules[one.rule], one.node
-        answers = not rule.fuzzy and len(one.to) == rule.arity and all(-1 <= k < own.arity for k in one.to)
-        _demand(answers, f"{one}: a surrogate gives no degrees, but for each of its outcomes one of the node's test, or -1")
+        answers = (
+            not rule.fuzzy
+            and len(one.to) == rule.arity
+            and all(-1 <= k < own.arity for k in one.to)
+        )
+        _demand(
+            answers,
+            f"{one}: a surrogate gives no degrees, but for each of its outcomes one of the "
+            "node's test, or -1",
+        )

@@ -1,4 +1,6 @@
-"""What a reproduction says of a paper: numbers with their verdicts, sentences with theirs, tables and pictures."""
+"""What a reproduction says of a paper: numbers with their verdicts, sentences with theirs,
+tables and pictures.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from arboretum.model.charts import Chart
 
 
 class Verdict(enum.Enum):
-    """PASS, FAIL; KNOWN: explained by a reason whose prediction holds; OPEN: not shown.  FAIL alone sets the exit status."""
+    """PASS, FAIL; KNOWN: explained by a reason whose prediction holds; OPEN: not shown.  FAIL
+    alone sets the exit status.
+    """
 
     PASS = "PASS"
     FAIL = "FAIL"
@@ -33,7 +37,9 @@ def csv_text(rows: Iterable[Sequence[Any]], *, inert: bool = True) -> str:
     inert : texts that a spreadsheet would run as formulas get a ' before them, numbers excepted.
     """
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([map(_inert, row) for row in rows] if inert else rows)
+    csv.writer(text, lineterminator="\n").writerows(
+        [map(_inert, row) for row in rows] if inert else rows
+    )
     return text.getvalue()
 
 
@@ -49,9 +55,11 @@ def _inert(cell: Any) -> Any:
 
 @attrs.frozen
 class Known:
-    """A reason why a published number differs from ours; it counts only where that number lies between ``low`` and ``high``.
+    """A reason why a published number differs from ours; it counts only where that number lies
+    between ``low`` and ``high``.
 
-    source : what these are computed from, runs of ours or a text.   Raises ContractError for a reason that could not be wrong.
+    source : what these are computed from, runs of ours or a text.   Raises ContractError for a
+        reason that could not be wrong.
     """
 
     reason: str
@@ -61,7 +69,10 @@ class Known:
 
     def __attrs_post_init__(self) -> None:
         if not (self.reason and self.source and -math.inf < self.low <= self.high < math.inf):
-            raise ContractError(f"a known difference needs a reason, a source, and finite low ≤ high that it predicts; got {self}")
+            raise ContractError(
+                "a known difference needs a reason, a source, and finite low ≤ high that it "
+                f"predicts; got {self}"
+            )
 
     def explains(self, published: float) -> bool:
         """Whether the prediction holds."""
@@ -75,9 +86,13 @@ class Known:
 class Cell:
     """One published number beside ours, or one that an independent program computed.
 
-    table, row, column : where the paper has it.   error : standard error of ours − published.   n : what ours is a mean of.
-    reason : of a KNOWN difference, or one that was looked into in vain.   aside : words beside the verdict.
-    recomputed : the paper does not print ``published``, which follows from its text or data by a program that is not this one.
+    table, row, column : where the paper has it.
+    error : standard error of ours − published.
+    n : what ours is a mean of.
+    reason : of a KNOWN difference, or one that was looked into in vain.
+    aside : words beside the verdict.
+    recomputed : the paper does not print ``published``, which follows from its text or data by a
+        program that is not this one.
     """
 
     LIMIT: ClassVar[float] = 4.0
@@ -97,7 +112,9 @@ class Cell:
 
     @property
     def deviation(self) -> float:
-        """(ours − published) / error; 0 where both agree, ±∞ where they differ and no error is left."""
+        """(ours − published) / error; 0 where both agree, ±∞ where they differ and no error is
+        left.
+        """
         difference = self.ours - self.published
         if difference == 0.0:
             return 0.0
@@ -105,21 +122,39 @@ class Cell:
 
     @staticmethod
     def judged(
-        table: str, row: str, column: str, published: float, ours: float, error: float,
-        *, n: int = 0, known: Known | None = None, aside: str = "", recomputed: bool = False,
-    ) -> Cell:  # fmt: skip
-        """PASS within :attr:`LIMIT` standard errors; beyond, KNOWN if the reason's prediction holds, else FAIL."""
+        table: str,
+        row: str,
+        column: str,
+        published: float,
+        ours: float,
+        error: float,
+        *,
+        n: int = 0,
+        known: Known | None = None,
+        aside: str = "",
+        recomputed: bool = False,
+    ) -> Cell:
+        """PASS within :attr:`LIMIT` standard errors; beyond, KNOWN if the reason's prediction
+        holds, else FAIL.
+        """
         if abs(ours - published) <= Cell.LIMIT * error:
-            return Cell(table, row, column, published, ours, error, Verdict.PASS, n, "", aside, recomputed)
+            return Cell(
+                table, row, column, published, ours, error, Verdict.PASS, n, "", aside, recomputed
+            )
         verdict = Verdict.KNOWN if known and known.explains(published) else Verdict.FAIL
         failed = "no explanation: " * (verdict is Verdict.FAIL)
         reason = f"{failed}{known}, published is {published:.5g}" if known else ""
-        return Cell(table, row, column, published, ours, error, verdict, n, reason, aside, recomputed)
+        return Cell(
+            table, row, column, published, ours, error, verdict, n, reason, aside, recomputed
+        )
 
 
 @attrs.frozen
 class Claim:
-    """A sentence of the paper, whether it holds here, and by what.   reason : of a KNOWN difference."""
+    """A sentence of the paper, whether it holds here, and by what.
+
+    reason : of a KNOWN difference.
+    """
 
     sentence: str
     verdict: Verdict
@@ -128,8 +163,15 @@ class Claim:
 
     @staticmethod
     def judged(sentence: str, holds: bool | None, evidence: str, reason: str = "") -> Claim:
-        """Of a sentence that holds, does not, or (None) is not shown.   reason : why it does not; kept where it does not."""
-        verdict = {None: Verdict.OPEN, True: Verdict.PASS, False: Verdict.KNOWN if reason else Verdict.FAIL}[holds]
+        """Of a sentence that holds, does not, or (None) is not shown.
+
+        reason : why it does not; kept where it does not.
+        """
+        verdict = {
+            None: Verdict.OPEN,
+            True: Verdict.PASS,
+            False: Verdict.KNOWN if reason else Verdict.FAIL,
+        }[holds]
         return Claim(sentence, verdict, evidence, reason if holds is False else "")
 
 
@@ -137,8 +179,11 @@ class Claim:
 class Chapter:
     """What a tracker keeps as one run below the reproduction's own.
 
-    name : as listed.   settings : parameters.   metrics : flat name → number.   files : artifact name → text; the pictures of
-    the judgement that are named in ``pictures`` are added.
+    name : as listed.
+    settings : parameters.
+    metrics : flat name → number.
+    files : artifact name → text; the pictures of the judgement that are named in ``pictures`` are
+        added.
     """
 
     name: str
@@ -149,8 +194,13 @@ class Chapter:
 
 
 def fared(cells: Sequence[Cell]) -> dict[str, float]:
-    """Metrics: the number of cells by verdict, and the largest deviation that is finite; none without cells."""
-    counts = {f"cells_{verdict.value}": float(sum(cell.verdict is verdict for cell in cells)) for verdict in Verdict}
+    """Metrics: the number of cells by verdict, and the largest deviation that is finite; none
+    without cells.
+    """
+    counts = {
+        f"cells_{verdict.value}": float(sum(cell.verdict is verdict for cell in cells))
+        for verdict in Verdict
+    }
     finite = [d for cell in cells if math.isfinite(d := abs(cell.deviation))]
     return {**counts, **({"largest_deviation": max(finite)} if finite else {})} if cells else {}
 
@@ -172,19 +222,33 @@ class Judgement:
 
     @staticmethod
     def of_chapter(
-        name: str, settings: Mapping[str, Any], metrics: Mapping[str, float], *, cells: Sequence[Cell] = (),
-        claims: Sequence[Claim] = (), tables: Mapping[str, str] | None = None,
-        pictures: Mapping[str, Chart | str] | None = None, notes: Sequence[str] = (),
-    ) -> Judgement:  # fmt: skip
+        name: str,
+        settings: Mapping[str, Any],
+        metrics: Mapping[str, float],
+        *,
+        cells: Sequence[Cell] = (),
+        claims: Sequence[Claim] = (),
+        tables: Mapping[str, str] | None = None,
+        pictures: Mapping[str, Chart | str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Judgement:
         """One chapter with what belongs to it; how its cells fare is added to the metrics."""
-        chapter = Chapter(name, settings, {**metrics, **fared(cells)}, tables or {}, tuple(pictures or ()))
+        chapter = Chapter(
+            name, settings, {**metrics, **fared(cells)}, tables or {}, tuple(pictures or ())
+        )
         return Judgement(cells, claims, tables or {}, pictures or {}, [chapter], notes)
 
     @staticmethod
     def joined(parts: Sequence[Judgement]) -> Judgement:
         """One after the other."""
-        listed = {name: [one for part in parts for one in getattr(part, name)] for name in ("cells", "claims", "chapters", "notes")}
-        mapped = {name: {key: v for part in parts for key, v in getattr(part, name).items()} for name in ("tables", "pictures")}
+        listed = {
+            name: [one for part in parts for one in getattr(part, name)]
+            for name in ("cells", "claims", "chapters", "notes")
+        }
+        mapped = {
+            name: {key: v for part in parts for key, v in getattr(part, name).items()}
+            for name in ("tables", "pictures")
+        }
         return Judgement(**listed, **mapped) if parts else Judgement()
 
     def count(self, verdict: Verdict) -> int:
@@ -193,31 +257,44 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS; OPEN if nothing is shown."""
-        return next((v for v in (Verdict.FAIL, Verdict.KNOWN, Verdict.PASS, Verdict.OPEN) if self.count(v)), Verdict.PASS)
+        """FAIL if anything fails, else KNOWN if anything differs for a known reason, else PASS;
+        OPEN if nothing is shown.
+        """
+        return next(
+            (v for v in (Verdict.FAIL, Verdict.KNOWN, Verdict.PASS, Verdict.OPEN) if self.count(v)),
+            Verdict.PASS,
+        )
 
 
 class Chaptered:
-    """Base of reproductions whose work falls into chapters, each with pieces and a judgement of its own."""
+    """Base of reproductions whose work falls into chapters, each with pieces and a judgement of
+    its own.
+    """
 
     kind: ClassVar[str] = "reproduction"
     capabilities: ClassVar[tuple] = ()
 
     def parts(self) -> Mapping[str, Any]:
-        """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, house)``; and ``judge(results)`` of its own results.
+        """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, house)``;
+        and ``judge(results)`` of its own results.
 
         Modules will do; a key that names no ``chapter`` is of the first one.
         """
         raise NotImplementedError
 
     def pieces(self, fraction: float) -> Sequence[Any]:
-        """Of every chapter ``fraction``, its cheapest, and at least one; all cheapest first.  Raises ConfigError where the fields leave none."""
+        """Of every chapter ``fraction``, its cheapest, and at least one; all cheapest first.
+        Raises ConfigError where the fields leave none.
+        """
         found = []
         for part in self.parts().values():
             own = sorted(part.pieces(self), key=lambda piece: piece.cost)
             found += own[: max(1, round(fraction * len(own)))]
         if not found:
-            raise ConfigError(f"nothing to do: these fields leave no piece of {', '.join(self.parts())}; choose others")
+            raise ConfigError(
+                f"nothing to do: these fields leave no piece of {', '.join(self.parts())}; "
+                "choose others"
+            )
         return sorted(found, key=lambda piece: piece.cost)
 
     def work(self, key: Mapping[str, Any], seed: int, house: Any) -> Any:
@@ -231,4 +308,6 @@ class Chaptered:
         own: dict[str, list[tuple[Mapping[str, Any], Any]]] = {name: [] for name in parts}
         for key, result in results:
             own[key.get("chapter", next(iter(parts)))].append((key, result))
-        return Judgement.joined([part.judge(own[name]) for name, part in parts.items() if own[name]])
+        return Judgement.joined(
+            [part.judge(own[name]) for name, part in parts.items() if own[name]]
+        )

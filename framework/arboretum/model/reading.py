@@ -14,18 +14,26 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A value in words of JSON, which knows neither NaN nor ∞: a number that is not finite is None."""
+    """A value in words of JSON, which knows neither NaN nor ∞: a number that is not finite is
+    None.
+    """
     if hasattr(value, "to_json"):
         return value.to_json()
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
-    return [plain(item) for item in value] if isinstance(value, list | tuple) else getattr(value, "value", value)
+    return (
+        [plain(item) for item in value]
+        if isinstance(value, list | tuple)
+        else getattr(value, "value", value)
+    )
 
 
 def parse(text: str) -> Any:
-    """``json.loads``; raises ValueError also for what is nested so deeply that Python cannot follow."""
+    """``json.loads``; raises ValueError also for what is nested so deeply that Python cannot
+    follow.
+    """
     try:
         return json.loads(text)
     except RecursionError:
@@ -33,7 +41,9 @@ def parse(text: str) -> Any:
 
 
 def document(text: str, *schemas: str) -> dict[str, Any]:
-    """A JSON object that says to be of one of these schemas; raises ValueError for anything else."""
+    """A JSON object that says to be of one of these schemas; raises ValueError for anything
+    else.
+    """
     data = parse(text)
     found = data.get("schema") if isinstance(data, dict) else type(data).__name__
     if found not in schemas or not isinstance(data, dict):
@@ -42,7 +52,9 @@ def document(text: str, *schemas: str) -> dict[str, Any]:
 
 
 def fits(value: Any, wanted: Any) -> bool:
-    """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5, a list serves as a tuple."""
+    """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5,
+    a list serves as a tuple.
+    """
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, one) for one in inner)
@@ -51,17 +63,26 @@ def fits(value: Any, wanted: Any) -> bool:
     if origin is dict:
         return isinstance(value, Mapping) and all(fits(item, inner[1]) for item in value.values())
     if wanted in (int, float):
-        return isinstance(value, int if wanted is int else int | float) and not isinstance(value, bool)
-    if not isinstance(wanted, type) or issubclass(wanted, enum.Enum):  # the class itself reads its words
+        return isinstance(value, int if wanted is int else int | float) and not isinstance(
+            value, bool
+        )
+    # the class itself reads its words
+    if not isinstance(wanted, type) or issubclass(wanted, enum.Enum):
         return True
     return isinstance(value, wanted)
 
 
 def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Raise ValueError naming key, type and value where a value is of another type than wanted; absent keys are not missed."""
+    """Raise ValueError naming key, type and value where a value is of another type than wanted;
+    absent keys are not missed.
+    """
     for name, kind in wanted.items():
         if name in values and not fits(values[name], kind):
-            spelled = kind.__name__ if isinstance(kind, type) and typing.get_origin(kind) is None else kind
+            spelled = (
+                kind.__name__
+                if isinstance(kind, type) and typing.get_origin(kind) is None
+                else kind
+            )
             raise ValueError(f"{name} must be {spelled}; got {brief(values[name])}")
 
 
@@ -75,8 +96,12 @@ def brief(value: Any) -> str:
 
 
 def built(cls: type, fields: Mapping[str, Any]) -> Any:
-    """An object of an attrs class from JSON values of its fields; raises TypeError or ValueError where they do not fit."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    """An object of an attrs class from JSON values of its fields; raises TypeError or ValueError
+    where they do not fit.
+    """
+    values = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
     refuse_misfits(values, _field_types(cls))
     return cls(**values)
 
@@ -85,28 +110,47 @@ def built(cls: type, fields: Mapping[str, Any]) -> Any:
 def _field_types(cls: type) -> Mapping[str, Any]:
     """Field → annotated type of a class; {} where annotations cannot be resolved."""
     try:
-        return {name: kind for name, kind in typing.get_type_hints(cls).items() if typing.get_origin(kind) is not typing.ClassVar}
+        return {
+            name: kind
+            for name, kind in typing.get_type_hints(cls).items()
+            if typing.get_origin(kind) is not typing.ClassVar
+        }
     except (NameError, TypeError):
         return {}
 
 
-_OPEN = ("value", "impurity", "score")  # arrays in which null stands for NaN, and "inf", "-inf" for an infinity
+# arrays in which null stands for NaN, and "inf", "-inf" for an infinity
+_OPEN = ("value", "impurity", "score")
 
 
 def read_array(name: str, values: Any, dtype: type) -> np.ndarray:
-    """One array from its JSON values; raises ValueError where one is no number, or no whole one where it has to be."""
+    """One array from its JSON values; raises ValueError where one is no number, or no whole one
+    where it has to be.
+    """
     nested = name == "weights"
-    if not isinstance(values, list) or (nested and not all(isinstance(row, list) for row in values)):
-        raise ValueError(f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}")
+    if not isinstance(values, list) or (
+        nested and not all(isinstance(row, list) for row in values)
+    ):
+        raise ValueError(
+            f"{name} must be a list{' of lists' * nested}; got {type(values).__name__}"
+        )
     kinds = (int,) if dtype in (np.int32, np.int64) else (int, float)
     for value in itertools.chain.from_iterable(values) if nested else values:
         if type(value) not in kinds and not (name in _OPEN and value in (None, "inf", "-inf")):
-            raise ValueError(f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}")
-    return np.array(values, dtype=dtype).reshape(len(values), -1) if nested else np.array(values, dtype=dtype)
+            raise ValueError(
+                f"{name} must hold {'whole ' * (len(kinds) == 1)}numbers; got {brief(value)}"
+            )
+    return (
+        np.array(values, dtype=dtype).reshape(len(values), -1)
+        if nested
+        else np.array(values, dtype=dtype)
+    )
 
 
 def plain_array(array: np.ndarray) -> list:
-    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON knows neither)."""
+    """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON
+    knows neither).
+    """
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return array.tolist()
     values = array.astype(object)

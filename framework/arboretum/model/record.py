@@ -1,4 +1,5 @@
-"""What is known after a run: a tree and its value, values that were chosen, what is proven, and the record of it all.
+"""What is known after a run: a tree and its value, values that were chosen, what is proven, and the
+record of it all.
 
 The record is what is printed, written as ``record.json`` and logged.
 """
@@ -22,11 +23,22 @@ from arboretum.model.tree import Tree
 SCHEMA = "arboretum.record/1"
 
 _FORMS = {
-    "config": dict, "seed": int, "versions": dict[str, str], "data": dict,
-    "timings": dict[str, float], "metrics": dict[str, float | None],
-    "solution": dict | None, "certificate": dict | None, "selections": dict, "verified": bool,
-    "checked": dict, "fingerprint": str, "code": dict[str, str], "checksums": dict[str, str], "notes": list[str],
-}  # fmt: skip
+    "config": dict,
+    "seed": int,
+    "versions": dict[str, str],
+    "data": dict,
+    "timings": dict[str, float],
+    "metrics": dict[str, float | None],
+    "solution": dict | None,
+    "certificate": dict | None,
+    "selections": dict,
+    "verified": bool,
+    "checked": dict,
+    "fingerprint": str,
+    "code": dict[str, str],
+    "checksums": dict[str, str],
+    "notes": list[str],
+}
 """Field → type of what a file may hold, in the file's order."""
 _LEFT_OUT = ("certificate", "selections", "checked", "code", "checksums")
 """Fields that a file need not have: what is empty is not written."""
@@ -45,7 +57,9 @@ class Status(enum.Enum):
 
 
 class Checked(enum.Enum):
-    """What is known about the value that a solution states: it was computed again from the tree, or it is the solver's word alone."""
+    """What is known about the value that a solution states: it was computed again from the tree,
+    or it is the solver's word alone.
+    """
 
     verified = "verified"
     claimed = "claimed"
@@ -58,14 +72,18 @@ class Solution:
     value : the objective's value of ``tree``.
     lower_bound : no feasible tree is below it (proven).
     subproblems : number of subproblems looked at.
-    finished : False when a budget cut the work short; the same request may give another tree next time.
+    finished : False when a budget cut the work short; the same request may give another tree next
+        time.
     notes : what the user should know of it, a sentence each.
-    details : more that was proven, in words of JSON (number of optimal trees as a decimal string, minima of further stages).
+    details : more that was proven, in words of JSON (number of optimal trees as a decimal string,
+        minima of further stages).
     others : further optimal trees, where they were asked for.
-    curve : (seconds, lower bound, value) as they improved, for a solver that says so while it works; the value is ∞ before
-        there is a tree.
-    front : the trees between which a budget chooses, for a solver that was asked for them all; ``tree`` is the one of least error.
-    checked : what verification says of the value; None before it, and in records of old that do not tell.  A solver leaves it alone.
+    curve : (seconds, lower bound, value) as they improved, for a solver that says so while it
+        works; the value is ∞ before there is a tree.
+    front : the trees between which a budget chooses, for a solver that was asked for them all;
+        ``tree`` is the one of least error.
+    checked : what verification says of the value; None before it, and in records of old that do not
+        tell.  A solver leaves it alone.
     """
 
     tree: Tree | None
@@ -88,8 +106,9 @@ class Solution:
 
     @property
     def interrupted(self) -> KeyboardInterrupt | None:
-        """What ended the search, Ctrl-C or (with its number) a signal: a solver returns its best tree then, and says ``interrupted``
-        among the details.  Who has more to do than to keep that tree raises it.
+        """What ended the search, Ctrl-C or (with its number) a signal: a solver returns its best
+        tree then, and says ``interrupted`` among the details.  Who has more to do than to keep that
+        tree raises it.
         """
         found = self.details.get("interrupted")
         return KeyboardInterrupt(*(found,) * (found is not True)) if found else None
@@ -102,17 +121,47 @@ class Solution:
     def to_json(self) -> dict[str, Any]:
         """The numbers, without the tree; one that is not known or not finite is None."""
         found = [name for name in ("checked", "details", "curve", "front") if getattr(self, name)]
-        return {name: plain(getattr(self, name)) for name in ("value", "lower_bound", "gap", "status", "subproblems", *found)}
+        return {
+            name: plain(getattr(self, name))
+            for name in ("value", "lower_bound", "gap", "status", "subproblems", *found)
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
-        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is not one."""
-        refuse_misfits(data, {"value": float | None, "lower_bound": float | None, "subproblems": int, "details": dict, "curve": list})
+        """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is
+        not one.
+        """
+        refuse_misfits(
+            data,
+            {
+                "value": float | None,
+                "lower_bound": float | None,
+                "subproblems": int,
+                "details": dict,
+                "curve": list,
+            },
+        )
         value, bound = (_number_or(data[name], math.nan) for name in ("value", "lower_bound"))
-        curve = tuple((at, _number_or(low, -math.inf), _number_or(best, math.inf)) for at, low, best in data.get("curve", ()))
+        curve = tuple(
+            (at, _number_or(low, -math.inf), _number_or(best, math.inf))
+            for at, low, best in data.get("curve", ())
+        )
         front = Front.from_json(data["front"]) if "front" in data else None
-        status, checked = Status(data["status"]), Checked(data["checked"]) if data.get("checked") else None
-        return Solution(tree, value, bound, status, data["subproblems"], details=data.get("details", {}), curve=curve, front=front, checked=checked)
+        status, checked = (
+            Status(data["status"]),
+            Checked(data["checked"]) if data.get("checked") else None,
+        )
+        return Solution(
+            tree,
+            value,
+            bound,
+            status,
+            data["subproblems"],
+            details=data.get("details", {}),
+            curve=curve,
+            front=front,
+            checked=checked,
+        )
 
 
 TOLD = 12  # tried values that a sentence names; the record holds all
@@ -123,8 +172,10 @@ class Selection:
     """One choice of values.
 
     kept : field → the value kept; keys as on the command line ("criterion.lam").
-    measure : by which the trials are compared on the validation rows ("roc_auc"), "" where nobody says.
-    tried : what was tried, in order: (values, score), more being better, NaN where there was no tree to judge.
+    measure : by which the trials are compared on the validation rows ("roc_auc"), "" where nobody
+        says.
+    tried : what was tried, in order: (values, score), more being better, NaN where there was no
+        tree to judge.
     notes : what the user should know of the choice, a sentence each.
     """
 
@@ -139,19 +190,39 @@ class Selection:
         return kept if isinstance(kept, Selection) else Selection(dict(kept))
 
     def sentence(self, who: str) -> str:
-        """ "tuner descending keeps criterion.lam=1 (validation roc auc: 0.9500 at 10, 1.0000 at 1)"."""
-        kept = ", ".join(f"{key}={_typed(value)}" for key, value in self.kept.items()) or "the values as given"
+        """ "tuner descending keeps criterion.lam=1 (validation roc auc: 0.9500 at 10, 1.0000 at
+        1)".
+        """
+        kept = (
+            ", ".join(f"{key}={_typed(value)}" for key, value in self.kept.items())
+            or "the values as given"
+        )
         if not self.tried:
             return f"{who} keeps {kept}"
-        trials = [f"{score:.4f} at {', '.join(map(_typed, values.values()))}" for values, score in self.tried[:TOLD]]
+        trials = [
+            f"{score:.4f} at {', '.join(map(_typed, values.values()))}"
+            for values, score in self.tried[:TOLD]
+        ]
         more = f", and {len(self.tried) - TOLD} more" if len(self.tried) > TOLD else ""
-        return f"{who} keeps {kept} (validation {self.measure.replace('_', ' ')}: {', '.join(trials)}{more})"
+        return (
+            f"{who} keeps {kept} (validation {self.measure.replace('_', ' ')}: "
+            f"{', '.join(trials)}{more})"
+        )
 
     def numbers(self) -> dict[str, float]:
-        """Kept numbers as metrics: "criterion.lam" → ``kept_lam`` (``kept_criterion_lam`` where two fields end alike)."""
+        """Kept numbers as metrics: "criterion.lam" → ``kept_lam`` (``kept_criterion_lam`` where
+        two fields end alike).
+        """
         ends = [key.rpartition(".")[2] for key in self.kept]
-        names = {key: end if ends.count(end) == 1 else key.replace(".", "_") for key, end in zip(self.kept, ends, strict=True)}
-        numbers = {key: value for key, value in self.kept.items() if isinstance(value, int | float) and not isinstance(value, bool)}
+        names = {
+            key: end if ends.count(end) == 1 else key.replace(".", "_")
+            for key, end in zip(self.kept, ends, strict=True)
+        }
+        numbers = {
+            key: value
+            for key, value in self.kept.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
         return {f"kept_{names[key]}": float(value) for key, value in numbers.items()}
 
     def to_json(self) -> dict[str, Any]:
@@ -161,7 +232,9 @@ class Selection:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Selection:
-        """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the mapping is none."""
+        """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the
+        mapping is none.
+        """
         refuse_misfits(data, {"kept": dict, "measure": str, "tried": list[dict]})
         for one in data["tried"]:
             refuse_misfits(one, {"values": dict, "score": float | None})
@@ -171,12 +244,15 @@ class Selection:
 
 @attrs.frozen
 class Certified:
-    """One complexity of a tree, beside what is proven of all trees on the same objects and tests with the same leaf rule.
+    """One complexity of a tree, beside what is proven of all trees on the same objects and tests
+    with the same leaf rule.
 
-    value : of the run's tree.   lower_bound : no such tree is below it (proven); ≥ 0 and ≤ ``best_known``.
-    promised : factor of the minimum that the method's theorem says ``value`` does not exceed; None without one.
-    best_known : the smallest value of such a tree that was found, the run's own included; the minimum when it equals
-        ``lower_bound``.
+    value : of the run's tree.
+    lower_bound : no such tree is below it (proven); ≥ 0 and ≤ ``best_known``.
+    promised : factor of the minimum that the method's theorem says ``value`` does not exceed; None
+        without one.
+    best_known : the smallest value of such a tree that was found, the run's own included; the
+        minimum when it equals ``lower_bound``.
     """
 
     value: float
@@ -196,40 +272,59 @@ class Certified:
 
     @property
     def ratio(self) -> float | None:
-        """Value ÷ lower bound: the exact ratio to the minimum where that is known, else one that the ratio cannot exceed.
+        """Value ÷ lower bound: the exact ratio to the minimum where that is known, else one that
+        the ratio cannot exceed.
 
-        None where the bound is 0: no ratio is defined (minimum 0: a single leaf is such a tree), or none is bounded yet.
+        None where the bound is 0: no ratio is defined (minimum 0: a single leaf is such a tree), or
+        none is bounded yet.
         """
         return self.value / self.lower_bound if self.lower_bound > 0 else None
 
     @property
     def ratio_is(self) -> str:
-        """What ``ratio`` says: "exact", "at most", "undefined" (the minimum is 0), "unknown" (nothing above 0 is proven)."""
+        """What ``ratio`` says: "exact", "at most", "undefined" (the minimum is 0), "unknown"
+        (nothing above 0 is proven).
+        """
         if self.lower_bound > 0:
             return "exact" if self.proven else "at most"
         return "undefined" if self.proven else "unknown"
 
     def cells(self) -> dict[str, str]:
-        """How it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one at most "≤ 1.4"."""
+        """How it reads in a table, aligned by hand: a bound is "≥ 3.2", a ratio that is one at
+        most "≤ 1.4".
+        """
         # three places: 1.000 is above 1, and only 1 is 1
         ratio = "–" if self.ratio is None else "1" if self.ratio == 1 else f"{self.ratio:.3f}"
         return {
             "this tree": _spell(self.value),
             "minimum": _spell(self.lower_bound) if self.proven else f"≥ {_spell(self.lower_bound)}",
             "ratio": f"≤ {ratio}" if self.ratio_is == "at most" else ratio,
-            "promised": "" if self.promised is None else f"≤ {self.promised:,.0f}" if self.promised >= 100 else f"≤ {self.promised:.3f}",
+            "promised": ""
+            if self.promised is None
+            else f"≤ {self.promised:,.0f}"
+            if self.promised >= 100
+            else f"≤ {self.promised:.3f}",
         }
 
     def to_json(self) -> dict[str, Any]:
         """All numbers; ``minimum`` and ``ratio`` are None where they are not known."""
         names = ("value", "minimum", "lower_bound", "best_known", "ratio", "ratio_is")
         promised = {} if self.promised is None else {"promised": self.promised}
-        return {**{name: getattr(self, name) for name in names}, "status": "optimal" if self.proven else "feasible", **promised}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "status": "optimal" if self.proven else "feasible",
+            **promised,
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certified:
         """Rebuild it; raises KeyError, TypeError or ValueError when the mapping is none."""
-        names = ("value", "lower_bound", "best_known", *["promised"] * (data.get("promised") is not None))
+        names = (
+            "value",
+            "lower_bound",
+            "best_known",
+            *["promised"] * (data.get("promised") is not None),
+        )
         numbers = [float(data[name]) for name in names]
         if not all(map(math.isfinite, numbers)):
             raise ValueError(f"a certificate's numbers are finite; got {numbers}")
@@ -240,8 +335,9 @@ class Certified:
 class Certificate:
     """What is proven of a run's tree.
 
-    certifier : name and fields of the solver that proved it.   leaf_rule : the rule that all trees compared obey
-    (min_split, theta, delta, min_objects, as in :class:`~arboretum.interfaces.stopping.LeafRule`).
+    certifier : name and fields of the solver that proved it.
+    leaf_rule : the rule that all trees compared obey (min_split, theta, delta, min_objects, as in
+        :class:`~arboretum.interfaces.stopping.LeafRule`).
     complexities : name → :class:`Certified`, in the order in which they are shown.
     """
 
@@ -250,23 +346,39 @@ class Certificate:
     complexities: Mapping[str, Certified]
 
     def rows(self) -> list[dict[str, str]]:
-        """A table for readers: complexity, this tree, minimum, ratio, and what is promised of it, if anything is; every
-        column but the first flush right.
+        """A table for readers: complexity, this tree, minimum, ratio, and what is promised of it,
+        if anything is; every column but the first flush right.
         """
         table = [{"complexity": name, **found.cells()} for name, found in self.complexities.items()]
-        kept = [name for name in table[0] if name != "promised" or any(row[name] for row in table)] if table else []
+        kept = (
+            [name for name in table[0] if name != "promised" or any(row[name] for row in table)]
+            if table
+            else []
+        )
         width = {name: max(len(name), *(len(row[name]) for row in table)) for name in kept}
-        return [{name: row[name] if name == "complexity" else row[name].rjust(width[name]) for name in kept} for row in table]
+        return [
+            {
+                name: row[name] if name == "complexity" else row[name].rjust(width[name])
+                for name in kept
+            }
+            for row in table
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Words of JSON, for ``record.json``."""
-        return {name: plain(getattr(self, name)) for name in ("certifier", "leaf_rule", "complexities")}
+        return {
+            name: plain(getattr(self, name)) for name in ("certifier", "leaf_rule", "complexities")
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Certificate:
-        """Rebuild it; raises KeyError, TypeError, ValueError or AttributeError when the mapping is none."""
+        """Rebuild it; raises KeyError, TypeError, ValueError or AttributeError when the mapping
+        is none.
+        """
         rule = {"min_split": int, "min_objects": int, "theta": float, "delta": float | None}
-        refuse_misfits(data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]})
+        refuse_misfits(
+            data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]}
+        )
         refuse_misfits(data["leaf_rule"], rule)
         data["certifier"]["name"]  # noqa: B018 - every reader names it
         found = {name: Certified.from_json(one) for name, one in data["complexities"].items()}
@@ -278,19 +390,27 @@ class Record:
     """Everything that is known after a run.  In a notebook it shows a small table and the tree.
 
     config : the composed configuration; ``config["choices"]`` holds the chosen names per group.
-    versions : package → version, plugin → owner's distribution and version, git commit where there is one.
+    versions : package → version, plugin → owner's distribution and version, git commit where there
+        is one.
     data : name, sha256, n_rows, n_train, n_objects, n_tests, n_classes.
-    timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked for.
+    timings : seconds (wall): load, encode, compile, fit, verify, and certify where it was asked
+        for.
     metrics : flat name → number; NaN where a metric is not defined on the rows at hand.
-    solution : what a solver proved (value, lower bound, status); None for a greedy method, which proves nothing.
+    solution : what a solver proved (value, lower bound, status); None for a greedy method, which
+        proves nothing.
     verified : the tree was replayed over its rows, and what is named in ``checked`` came out again.
     checked : what verification computed again → how much of it, or "not: " and the reason.
     tree : None where only the numbers were loaded.
-    fingerprint : content hash of configuration, data and code version; equal fingerprints mean equal results.
-    certificate : how far the tree is from the minimum (``certify=true``); None when not asked for, or not applicable.
-    selections : "tuner", "pruner" → the values they kept and all they tried on the validation rows; empty without.
-    checksums : "tree.json" → SHA-256 of the file that was written with the record; empty before anything is written.
-    code : "arboretum" and each plugin that took part → content hash of its sources; empty where nobody knows.
+    fingerprint : content hash of configuration, data and code version; equal fingerprints mean
+        equal results.
+    certificate : how far the tree is from the minimum (``certify=true``); None when not asked for,
+        or not applicable.
+    selections : "tuner", "pruner" → the values they kept and all they tried on the validation rows;
+        empty without.
+    checksums : "tree.json" → SHA-256 of the file that was written with the record; empty before
+        anything is written.
+    code : "arboretum" and each plugin that took part → content hash of its sources; empty where
+        nobody knows.
     """
 
     config: Mapping[str, Any]
@@ -324,18 +444,29 @@ class Record:
     def highlights(self) -> dict[str, float]:
         """The few metrics to look at first, in the order to show them: size, errors, cost."""
         quality = "mse" if "train_mse" in self.metrics else "error"
-        names = ("n_nodes", "depth", *(f"{part}_{quality}" for part in ("train", "valid", "test")), "expected_cost")
+        names = (
+            "n_nodes",
+            "depth",
+            *(f"{part}_{quality}" for part in ("train", "valid", "test")),
+            "expected_cost",
+        )
         return {name: self.metrics[name] for name in names if name in self.metrics}
 
     def __repr__(self) -> str:
         numbers = "".join(f"{name} {value:.4g}, " for name, value in self.highlights.items())
-        return f"Record({self.title or 'a run'}, seed {self.seed}: {numbers}{'verified' if self.verified else 'not verified'})"
+        return (
+            f"Record({self.title or 'a run'}, seed {self.seed}: "
+            f"{numbers}{'verified' if self.verified else 'not verified'})"
+        )
 
     def to_json(self) -> str:
         """The record as JSON text, without the tree (``tree.json`` lies beside it)."""
         kept = [name for name in _FORMS if name not in _LEFT_OUT or getattr(self, name)]
         # a configuration keeps its infinities: Python reads them again
-        data = {name: dict(self.config) if name == "config" else plain(getattr(self, name)) for name in kept}
+        data = {
+            name: dict(self.config) if name == "config" else plain(getattr(self, name))
+            for name in kept
+        }
         return json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False, indent=2)
 
     @staticmethod
@@ -352,17 +483,32 @@ class Record:
                 if not all(value is None or math.isfinite(value) for value in data[name].values()):
                     raise ValueError(f"{name} must be finite")
             known = {name: data[name] for name in _FORMS if name in data or name not in _LEFT_OUT}
-            known["metrics"] = {name: _number_or(value, math.nan) for name, value in data["metrics"].items()}
-            known["selections"] = {who: Selection.from_json(one) for who, one in data.get("selections", {}).items()}
+            known["metrics"] = {
+                name: _number_or(value, math.nan) for name, value in data["metrics"].items()
+            }
+            known["selections"] = {
+                who: Selection.from_json(one) for who, one in data.get("selections", {}).items()
+            }
             if data["solution"] is not None:
                 told = data.get("checked", {}).get("value")  # all that older records say
                 checked = told and ("verified" if told == RECOMPUTED else "claimed")
-                known["solution"] = Solution.from_json({"checked": checked, **data["solution"]}, tree)
+                known["solution"] = Solution.from_json(
+                    {"checked": checked, **data["solution"]}, tree
+                )
             if data.get("certificate") is not None:
                 known["certificate"] = Certificate.from_json(data["certificate"])
             return Record(tree=tree, **{**known, "notes": tuple(data["notes"])})
-        except (ArboretumError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise StoreError(f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?") from None
+        except (
+            ArboretumError,
+            KeyError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+        ) as error:
+            raise StoreError(
+                f"not a record: {type(error).__name__}: {error}; was the file edited or cut short?"
+            ) from None
 
 
 def _number_or(number: float | None, unknown: float) -> float:

@@ -1,10 +1,12 @@
 """Tests on raw columns: what a node of a tree asks, and how it reads aloud.
 
-A test sends a row to one of ``arity`` outcomes.  It is written against raw values, never against codes of one encoding,
-so that a tree can be read ("age ≤ 26.5") and applied to rows that no encoder has seen.
+A test sends a row to one of ``arity`` outcomes.  It is written against raw values, never against
+codes of one encoding, so that a tree can be read ("age ≤ 26.5") and applied to rows that no encoder
+has seen.
 
-Every rule answers twice: :meth:`TestRule.outcomes` for many rows with NumPy, and :meth:`TestRule.outcome_of` for one
-row in plain Python.  The second is the slow truth that verification replays.
+Every rule answers twice: :meth:`TestRule.outcomes` for many rows with NumPy, and
+:meth:`TestRule.outcome_of` for one row in plain Python.  The second is the slow truth that
+verification replays.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides wha
 class TestRule:
     """A question about one row.
 
-    Subclasses state ``tag`` (their name in JSON) and are attrs classes whose fields are plain JSON values.  One that shows numbers
-    has the field ``digits = digits_shown()`` and writes them by ``spell(number, digits=self.digits)``.
+    Subclasses state ``tag`` (their name in JSON) and are attrs classes whose fields are plain JSON
+    values.  One that shows numbers has the field ``digits = digits_shown()`` and writes them by
+    ``spell(number, digits=self.digits)``.
     """
 
     __test__ = False  # the name starts with "Test"; pytest must not collect it
     tag: ClassVar[str] = ""
     fuzzy: ClassVar[bool] = False
-    """Whether a row goes down several branches in shares: then ``degrees`` and ``degrees_of`` take the place of outcomes."""
+    """Whether a row goes down several branches in shares: then ``degrees`` and ``degrees_of``
+    take the place of outcomes.
+    """
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,7 +55,9 @@ class TestRule:
 
     @property
     def cuts(self) -> tuple[float, ...] | None:
-        """Rising numbers between which (low < value ≤ high) all values of a continuous column have one outcome; None where it has no such."""
+        """Rising numbers between which (low < value ≤ high) all values of a continuous column
+        have one outcome; None where it has no such.
+        """
         return None
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
@@ -62,7 +69,9 @@ class TestRule:
         raise NotImplementedError
 
     def degrees(self, table: Table, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), arity]: the share of each row that goes to each outcome, adding up to 1; zeros without a value."""
+        """float64[len(rows), arity]: the share of each row that goes to each outcome, adding up
+        to 1; zeros without a value.
+        """
         raise NotImplementedError
 
     def degrees_of(self, row: Mapping[str, Any]) -> Sequence[float]:
@@ -83,13 +92,24 @@ class TestRule:
         return f"{self.subject} {self.outcome_label(0)}"
 
     def with_missing(self) -> TestRule | None:
-        """The same test with an outcome more, the last, for missing values; None where it has no such form."""
+        """The same test with an outcome more, the last, for missing values; None where it has no
+        such form.
+        """
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object with ``type`` and the fields, but for ``digits``, which are no part of the question."""
-        fields = {key: value for key, value in attrs.asdict(self).items() if key != "digits" and (key != "unit" or value)}
-        return {"type": self.tag, **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}}
+        """A JSON object with ``type`` and the fields, but for ``digits``, which are no part of
+        the question.
+        """
+        fields = {
+            key: value
+            for key, value in attrs.asdict(self).items()
+            if key != "digits" and (key != "unit" or value)
+        }
+        return {
+            "type": self.tag,
+            **{k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()},
+        }
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> TestRule:
@@ -101,7 +121,9 @@ class TestRule:
 
 
 def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
-    """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked up once."""
+    """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked
+    up once.
+    """
     known, found = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}, []
     for item in items:
         if not isinstance(item, Mapping) or not isinstance(tag := item.get("type"), str):
@@ -109,7 +131,9 @@ def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
         if tag not in known:
             raise DataError(unknown("type of test", tag, known))
         try:
-            found.append(built(known[tag], {key: value for key, value in item.items() if key != "type"}))
+            found.append(
+                built(known[tag], {key: value for key, value in item.items() if key != "type"})
+            )
         except (TypeError, ValueError) as error:
             raise DataError(f"not a test of type {tag!r}: {error}") from None
     return tuple(found)
@@ -120,18 +144,32 @@ def _subclasses(cls: type) -> list[type]:
     return direct + [sub for child in direct for sub in _subclasses(child)]
 
 
-def _demand(rule: str, holds: Callable[[Any, Any], bool]) -> Callable[[TestRule, attrs.Attribute, Any], None]:
-    """A validator.   holds : called with the test, whose fields before this one are set, and the value."""
+def _demand(
+    rule: str, holds: Callable[[Any, Any], bool]
+) -> Callable[[TestRule, attrs.Attribute, Any], None]:
+    """A validator.
+
+    holds : called with the test, whose fields before this one are set, and the value.
+    """
 
     def check(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
         if not holds(instance, value):
-            raise DataError(f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}")
+            raise DataError(
+                f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}"
+            )
 
     return check
 
 
-_finite = _demand("be finite", lambda _, value: all(math.isfinite(one) for one in (value if isinstance(value, tuple) else [value or 0.0])))
-_position = _demand("be a position in categories", lambda test, value: 0 <= value < len(test.categories))
+_finite = _demand(
+    "be finite",
+    lambda _, value: all(
+        math.isfinite(one) for one in (value if isinstance(value, tuple) else [value or 0.0])
+    ),
+)
+_position = _demand(
+    "be a position in categories", lambda test, value: 0 <= value < len(test.categories)
+)
 _distinct = _demand("be distinct", lambda _, value: len(set(value)) == len(value))
 _rising = _demand("rise", lambda _, value: all(high > low for low, high in zip(value, value[1:])))
 
@@ -180,7 +218,9 @@ class Threshold(TestRule):
 
 @attrs.frozen
 class OrdinalThreshold(TestRule):
-    """Ordinal ``column``: outcome 0 is "at most ``categories[index]``" in the order of ``categories``."""
+    """Ordinal ``column``: outcome 0 is "at most ``categories[index]``" in the order of
+    ``categories``.
+    """
 
     tag: ClassVar[str] = "ordinal_threshold"
     column: str
@@ -221,10 +261,14 @@ class Equals(TestRule):
     def outcomes(self, table, rows):
         column = table.column(self.column)
         values = column.values[rows]
-        missing = np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
+        missing = (
+            np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
+        )
         if self.category is None:
             return np.where(missing, 0, 1).astype(np.int32)
-        result = np.where(category_codes(table, self.column, (self.category,), rows) == 0, 0, 1).astype(np.int32)
+        result = np.where(
+            category_codes(table, self.column, (self.category,), rows) == 0, 0, 1
+        ).astype(np.int32)
         if not self.missing_is_other:
             result[missing] = NO_OUTCOME
         return result
@@ -244,7 +288,9 @@ class Equals(TestRule):
 
 @attrs.frozen
 class Values(TestRule):
-    """Multiway test: outcome k is ``categories[k]``; with ``missing_outcome`` the last outcome is "missing"."""
+    """Multiway test: outcome k is ``categories[k]``; with ``missing_outcome`` the last outcome
+    is "missing".
+    """
 
     tag: ClassVar[str] = "values"
     column: str
@@ -286,7 +332,9 @@ class Bins(TestRule):
 
     tag: ClassVar[str] = "bins"
     column: str
-    edges: tuple[float, ...] = attrs.field(converter=lambda values: tuple(map(float, values)), validator=[_finite, _rising])
+    edges: tuple[float, ...] = attrs.field(
+        converter=lambda values: tuple(map(float, values)), validator=[_finite, _rising]
+    )
     missing_outcome: bool = False
     unit: str = attrs.field(default="", validator=_unit)
     digits: int = digits_shown()
@@ -301,7 +349,9 @@ class Bins(TestRule):
 
     def outcomes(self, table, rows):
         values = numbers(table, self.column, rows)
-        result = np.searchsorted(np.asarray(self.edges), values.astype(np.float64), side="left").astype(np.int32)
+        result = np.searchsorted(
+            np.asarray(self.edges), values.astype(np.float64), side="left"
+        ).astype(np.int32)
         result[np.isnan(values)] = len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return result
 
@@ -323,7 +373,10 @@ class Bins(TestRule):
             return f"≤ {spell(self.edges[0], self.unit, self.digits)}"
         if outcome == len(self.edges):
             return f"> {spell(self.edges[-1], self.unit, self.digits)}"
-        return f"in ({spell(self.edges[outcome - 1], self.unit, self.digits)}, {spell(self.edges[outcome], self.unit, self.digits)}]"
+        return (
+            f"in ({spell(self.edges[outcome - 1], self.unit, self.digits)}, "
+            f"{spell(self.edges[outcome], self.unit, self.digits)}]"
+        )
 
     def describe(self):
         return self.column
@@ -331,7 +384,9 @@ class Bins(TestRule):
 
 @attrs.frozen
 class Interval(TestRule):
-    """Outcome 0 is ``low < value ≤ high`` on a continuous column (either side may be infinite, written None)."""
+    """Outcome 0 is ``low < value ≤ high`` on a continuous column (either side may be infinite,
+    written None).
+    """
 
     tag: ClassVar[str] = "interval"
     column: str
@@ -358,7 +413,11 @@ class Interval(TestRule):
         value = row[self.column]
         if _is_missing(value):
             return 1 if self.missing_is_other else NO_OUTCOME
-        return 0 if (self.low is None or value > self.low) and (self.high is None or value <= self.high) else 1
+        return (
+            0
+            if (self.low is None or value > self.low) and (self.high is None or value <= self.high)
+            else 1
+        )
 
     def outcome_label(self, outcome):
         if self.low is None and self.high is None:
@@ -367,15 +426,18 @@ class Interval(TestRule):
             return f"{'≤' if outcome == 0 else '>'} {spell(self.high, self.unit, self.digits)}"
         if self.high is None:
             return f"{'>' if outcome == 0 else '≤'} {spell(self.low, self.unit, self.digits)}"
-        return f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit, self.digits)}, {spell(self.high, self.unit, self.digits)}]"
+        return (
+            f"{'in' if outcome == 0 else 'not in'} ({spell(self.low, self.unit, self.digits)}, "
+            f"{spell(self.high, self.unit, self.digits)}]"
+        )
 
 
 def midpoints(edges: np.ndarray) -> np.ndarray:
-    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as scikit-learn computes it: in float64, whatever
-    the column's type.
+    """float64[m]: the threshold between the two neighbouring values in every row of float[m, 2], as
+    scikit-learn computes it: in float64, whatever the column's type.
 
-    The lower value where rounding reaches the upper one, so that "≤" separates the two in every case.  ∞ where the upper value is missing: the cut
-    is after all that are known.
+    The lower value where rounding reaches the upper one, so that "≤" separates the two in every
+    case.  ∞ where the upper value is missing: the cut is after all that are known.
     """
     low, high = edges.astype(np.float64).T
     with np.errstate(invalid="ignore"):  # −inf and inf
@@ -384,22 +446,33 @@ def midpoints(edges: np.ndarray) -> np.ndarray:
 
 
 def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
-    """float32 or float64[len(rows)]: values of a continuous column, NaN = missing; raises DataError for another kind.
+    """float32 or float64[len(rows)]: values of a continuous column, NaN = missing; raises DataError
+    for another kind.
 
-    Compare them with ``np.float64`` bounds: a Python float would be rounded to float32 first, and a midpoint between
-    two neighbouring float32 values would then fall on one of them.
+    Compare them with ``np.float64`` bounds: a Python float would be rounded to float32 first, and a
+    midpoint between two neighbouring float32 values would then fall on one of them.
     """
     column = table.column(name)
     if column.kind is not ColumnKind.continuous:
-        raise DataError(f"column {name!r} is {column.kind.value} here, but the tree compares it with a number; give it as numbers")
+        raise DataError(
+            f"column {name!r} is {column.kind.value} here, but the tree compares it with a "
+            "number; give it as numbers"
+        )
     return column.values[rows]
 
 
-def category_codes(table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray) -> np.ndarray:
-    """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not among them."""
+def category_codes(
+    table: Table, name: str, categories: tuple[str, ...], rows: np.ndarray
+) -> np.ndarray:
+    """int32[len(rows)]: position of each row's value in ``categories``; −1 where missing or not
+    among them.
+    """
     column = table.column(name)
     if column.kind is ColumnKind.continuous:
-        raise DataError(f"column {name!r} is continuous here, but the tree asks for one of its categories; give it as text")
+        raise DataError(
+            f"column {name!r} is continuous here, but the tree asks for one of its "
+            "categories; give it as text"
+        )
     if column.categories == categories:
         return np.maximum(column.values[rows], NO_OUTCOME)
     return recoded(column.values[rows], column.categories, categories, NO_OUTCOME)

@@ -1,8 +1,10 @@
-"""One value, one spelling: how truth values, numbers and moments are written as categories and classes, wherever they come from.
+"""One value, one spelling: how truth values, numbers and moments are written as categories and
+classes, wherever they come from.
 
-Truth values are "true" and "false".  Numbers are written in full where they are whole (1, not 1.0; integers of any size), else
-in the shortest form that reads back.  Moments are ISO, "2020-03-01 12:30:00.5", a day alone at midnight.  Other text is itself.
-Text is taken for one of the three where all values of its column are: "007" keeps a column of codes text.
+Truth values are "true" and "false".  Numbers are written in full where they are whole (1, not 1.0;
+integers of any size), else in the shortest form that reads back.  Moments are ISO, "2020-03-01
+12:30:00.5", a day alone at midnight.  Other text is itself. Text is taken for one of the three
+where all values of its column are: "007" keeps a column of codes text.
 """
 
 import datetime
@@ -21,7 +23,8 @@ EXACT = 2**53
 """Below it every integer is a double; beyond it two may be one."""
 TRUTH = {"false": 0.0, "true": 1.0}
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]\d{2,3})?")  # exponents as programs write them
+# exponents as programs write them
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]\d{2,3})?")
 _INTEGER = re.compile(r"-?\d+(?:\.0*)?")
 
 
@@ -57,7 +60,9 @@ def _spell_date(text: str) -> str:
 
 
 def spell_number(text: str) -> str:
-    """A number in full where it is whole, else the shortest that reads back; digits that no double holds, and what is no number, stay."""
+    """A number in full where it is whole, else the shortest that reads back; digits that no
+    double holds, and what is no number, stay.
+    """
     if not _NUMBER.fullmatch(text):
         return text
     exact = decimal.Decimal(text)
@@ -68,22 +73,33 @@ def spell_number(text: str) -> str:
 
 
 def canonical(texts: Sequence[str]) -> tuple[str, ...]:
-    """Canonical spellings of distinct values that stay distinct: as they are where two would become one."""
+    """Canonical spellings of distinct values that stay distinct: as they are where two would
+    become one.
+    """
     spelt = tuple(map(speller(texts), texts))
     return spelt if len(set(spelt)) == len(texts) else tuple(texts)
 
 
 def positions(found: Sequence[str], known: Sequence[str], unseen: int) -> list[int]:
-    """Where each value found is among the known ones: by its spelling, else by its canonical one; 1 and 0 are true and false."""
+    """Where each value found is among the known ones: by its spelling, else by its canonical
+    one; 1 and 0 are true and false.
+    """
     place = {text: i for i, text in enumerate(known)}
     if all(text in place for text in found):
         return [place[text] for text in found]
     spell, spelt = speller(known), canonical(known)
     by_spelling = {text: i for i, text in enumerate(spelt)}
     if spell is _spell_truth:
-        by_spelling |= {digit: by_spelling[word] for digit, word in (("0", "false"), ("1", "true")) if word in by_spelling}
+        by_spelling |= {
+            digit: by_spelling[word]
+            for digit, word in (("0", "false"), ("1", "true"))
+            if word in by_spelling
+        }
     where = [unseen] * len(found)
-    for named, spelt_found in ((by_spelling, _places(tuple(found), spell)), (place, _places(tuple(found), str))):
+    for named, spelt_found in (
+        (by_spelling, _places(tuple(found), spell)),
+        (place, _places(tuple(found), str)),
+    ):
         for text, i in named.items():
             for at in spelt_found.get(text, ()):
                 where[at] = i
@@ -115,5 +131,11 @@ def refuse_merged(name: str, whole: Any, numbers: np.ndarray) -> None:
                 continue
             value = int(value.partition(".")[0])
         if (other := known.setdefault(float(numbers[i]), value)) != value:
-            way = "keep them as categories (dataset.kinds), leave the column out, or subtract what they have in common"
-            raise DataError(f"column {name!r}: {other} and {value} are one number in float64, exact up to 2^53; {way}")
+            way = (
+                "keep them as categories (dataset.kinds), leave the column out, or subtract what "
+                "they have in common"
+            )
+            raise DataError(
+                f"column {name!r}: {other} and {value} are one number in float64, exact up "
+                f"to 2^53; {way}"
+            )

@@ -1,7 +1,8 @@
 """The raw table: named columns of a known kind, a target, weights.
 
-A :class:`Table` is what a ``dataset`` component returns.  Continuous columns hold floats with NaN for a missing value;
-ordinal and categorical columns hold codes into their ``categories`` with −1 for a missing value.
+A :class:`Table` is what a ``dataset`` component returns.  Continuous columns hold floats with NaN
+for a missing value; ordinal and categorical columns hold codes into their ``categories`` with −1
+for a missing value.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ UNSEEN_CODE = -2  # a value that is not among the categories; only in tables to 
 
 
 class ColumnKind(enum.Enum):
-    """How the values of a column relate to each other; the words are those of a data home's manifest."""
+    """How the values of a column relate to each other; the words are those of a data home's
+    manifest.
+    """
 
     continuous = "continuous"
     ordinal = "ordinal"
@@ -55,8 +58,12 @@ def array_field(dtype: type, **options: Any) -> Any:
     return attrs.field(converter=converter, metadata={"dtype": dtype}, **options)
 
 
-def recoded(codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE) -> np.ndarray:
-    """int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what is not among them, −1 stays missing."""
+def recoded(
+    codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE
+) -> np.ndarray:
+    """int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what is
+    not among them, −1 stays missing.
+    """
     # negative codes index from the end
     return np.array([*positions(known, wanted, unseen), unseen, MISSING_CODE], np.int32)[codes]
 
@@ -65,10 +72,11 @@ def recoded(codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unse
 class Column:
     """One attribute of the table.
 
-    values : float64[n_rows] (or float32) with NaN = missing for ``continuous``;
-        int32[n_rows] codes into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
+    values : float64[n_rows] (or float32) with NaN = missing for ``continuous``; int32[n_rows] codes
+        into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
     categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
-    unit : "" for plain numbers; "days", "seconds", … (since 1970-01-01, :mod:`arboretum.model.dates`) for dates, which tests then read aloud.
+    unit : "" for plain numbers; "days", "seconds", … (since 1970-01-01,
+        :mod:`arboretum.model.dates`) for dates, which tests then read aloud.
     question : how a person is asked for the value; no part of the content, so no checksum has it.
     """
 
@@ -99,8 +107,8 @@ class Column:
 class Target:
     """What is to be predicted.
 
-    codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is listed, also one
-        that the rows at hand do not show).
+    codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is
+        listed, also one that the rows at hand do not show).
     values : float64[n_rows] (regression).
     """
 
@@ -166,10 +174,12 @@ class Table:
         )
 
     def sha256(self) -> str:
-        """Canonical checksum of the content: names, kinds, spelled-out values, target, weights; not storage.
+        """Canonical checksum of the content: names, kinds, spelled-out values, target, weights; not
+        storage.
 
-        Floats are hashed as little-endian ``float64``, codes through the sorted categories, so that neither the order in
-        which categories were met nor the file format changes the sum.  The name of the table is not part of it.
+        Floats are hashed as little-endian ``float64``, codes through the sorted categories, so that
+        neither the order in which categories were met nor the file format changes the sum.  The
+        name of the table is not part of it.
         """
         digest = hashlib.sha256()
         for column in self.columns:

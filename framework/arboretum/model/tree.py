@@ -1,6 +1,7 @@
 """The tree: one frozen, array-based value for greedy, exact, pruned and hand-made trees alike.
 
-Nodes are numbered in depth-first preorder: the root is 0, and a child's number is larger than its parent's.
+Nodes are numbered in depth-first preorder: the root is 0, and a child's number is larger than its
+parent's.
 """
 
 from __future__ import annotations
@@ -28,19 +29,26 @@ from arboretum.model.walk import Places
 
 LEAF = -1
 NO_CHILD = -1
-MISSING_STOPS = -1  # a row without an outcome is predicted by the node itself (rpart; also any value never seen in training)
-MISSING_SPLITS = -2  # a row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)
+# a row without an outcome is predicted by the node itself (rpart; also any value never seen in
+# training)
+MISSING_STOPS = -1
+# a row without an outcome goes down every branch, in proportion to the branches' weights (C4.5)
+MISSING_SPLITS = -2
 
 SCHEMA = "arboretum.tree/2"
 READS = ("arboretum.tree/1", SCHEMA)
-"""Schema 1 has no surrogates and no prices of branches, and counts a row that is split once in every branch."""
+"""Schema 1 has no surrogates and no prices of branches, and counts a row that is split once in
+every branch.
+"""
 
 
 @attrs.frozen
 class ColumnSpec:
-    """What the tree must know of a raw column to read rows: its name, kind, categories, and the unit of dates.
+    """What the tree must know of a raw column to read rows: its name, kind, categories, and the
+    unit of dates.
 
-    missing : whether a training row had no value there; pictures then say where such rows go.   question : see :class:`Column`.
+    missing : whether a training row had no value there; pictures then say where such rows go.
+    question : see :class:`Column`.
     """
 
     name: str
@@ -53,15 +61,24 @@ class ColumnSpec:
     @staticmethod
     def of(column: Column) -> ColumnSpec:
         """The specification of a table's column."""
-        return ColumnSpec(column.name, column.kind, column.categories, column.unit, bool(column.missing.any()), column.question)
+        return ColumnSpec(
+            column.name,
+            column.kind,
+            column.categories,
+            column.unit,
+            bool(column.missing.any()),
+            column.question,
+        )
 
 
 @attrs.frozen
 class Surrogate:
-    """A test that stands in for a node's own where a row has no value for that (Breiman et al. 1984, section 5.3).
+    """A test that stands in for a node's own where a row has no value for that (Breiman et al.
+    1984, section 5.3).
 
-    node : the inner node.   rule : index into the tree's ``rules``.   to : for each of its outcomes, that of the node's
-    test it stands for, −1 for none.
+    node : the inner node.
+    rule : index into the tree's ``rules``.
+    to : for each of its outcomes, that of the node's test it stands for, −1 for none.
     """
 
     node: int
@@ -77,27 +94,32 @@ class Tree:
     classes : class names (classification), empty for regression.
     rules : the distinct tests used.
     test : int32[n_nodes], index into ``rules``; −1 at a leaf.
-    child_offset : int64[n_nodes + 1]; the children of node v are ``child[child_offset[v]:child_offset[v + 1]]``, one
-        per outcome of its test.
+    child_offset : int64[n_nodes + 1]; the children of node v are
+        ``child[child_offset[v]:child_offset[v + 1]]``, one per outcome of its test.
     child : int32[n_edges], node number, or −1 for an outcome that no training object had.
-    missing_child : int32[n_nodes], the outcome that a row without one follows, or MISSING_STOPS, or MISSING_SPLITS.
-    weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the moments
-        (Σw, Σwy, Σwy²).
+    missing_child : int32[n_nodes], the outcome that a row without one follows, or MISSING_STOPS, or
+        MISSING_SPLITS.
+    weights : float64[n_nodes, n_classes], class weights of the training objects; for regression the
+        moments (Σw, Σwy, Σwy²).
     counts : float64[n_nodes], number of training rows that come by; of a row in shares, its share.
-    label : int32[n_nodes], the class predicted (the heaviest, or of least loss by what a solver minimised; ties: smallest
-        index); zeros for regression.
+    label : int32[n_nodes], the class predicted (the heaviest, or of least loss by what a solver
+        minimised; ties: smallest index); zeros for regression.
     value : float64[n_nodes], the number predicted (regression), NaN for classification.
-    price : float64[n_nodes], what asking the node's test costs on its path (the most, where branches differ, and what a
-        row pays that stops there); 0 at a leaf.
+    price : float64[n_nodes], what asking the node's test costs on its path (the most, where
+        branches differ, and what a row pays that stops there); 0 at a leaf.
     impurity : float64[n_nodes], by the impurity the tree was grown with; NaN if it had none.
     score : float64[n_nodes], the criterion's score of the chosen test; NaN at a leaf.
-    surrogates : ordered by node, and at a node in the order in which they are asked.  A row that none of them knows follows
-        ``missing_child``.
-    branch_price : float64[n_edges], at most the node's price: what a row pays that takes the branch; None: that price.
-    prior : what is added to the weight of every class where shares are predicted (1: Laplace's rule).
-    exponent : the moments are of the targets over 2^exponent; 0 unless their squares would be no numbers.
+    surrogates : ordered by node, and at a node in the order in which they are asked.  A row that
+        none of them knows follows ``missing_child``.
+    branch_price : float64[n_edges], at most the node's price: what a row pays that takes the
+        branch; None: that price.
+    prior : what is added to the weight of every class where shares are predicted (1: Laplace's
+        rule).
+    exponent : the moments are of the targets over 2^exponent; 0 unless their squares would be no
+        numbers.
 
-    A row is in several nodes in shares where ``missing_child`` or a test that gives degrees (``TestRule.fuzzy``) splits it.
+    A row is in several nodes in shares where ``missing_child`` or a test that gives degrees
+    (``TestRule.fuzzy``) splits it.
 
     Two trees are equal when all fields are, NaN equal to NaN; equal trees have equal hashes.
 
@@ -134,20 +156,29 @@ class Tree:
             all(getattr(self, name) == getattr(other, name) for name in _VALUES)
             and np.array_equal(self.edge_price, other.edge_price)
             and all(
-                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64) for name, dtype in _ARRAYS.items()
+                np.array_equal(
+                    getattr(self, name), getattr(other, name), equal_nan=dtype is np.float64
+                )
+                for name, dtype in _ARRAYS.items()
             )
         )
 
     def __hash__(self) -> int:
-        # the shape tells most trees apart; floats are left out, since 0.0 and -0.0 are equal with different bytes
+        # the shape tells most trees apart; floats are left out, since 0.0 and -0.0 are equal with
+        # different bytes
         return hash((self.task, self.classes, self.test.tobytes(), self.child.tobytes()))
 
     def __repr__(self) -> str:
-        target = f"{len(self.classes)} classes" if self.task is Task.classification else "regression"
+        target = (
+            f"{len(self.classes)} classes" if self.task is Task.classification else "regression"
+        )
         depth = int(self.depth_of.max())
-        return f"Tree({target}, {len(self.columns)} columns: {self.n_nodes} nodes, {self.n_leaves} leaves, depth {depth})"
+        return (
+            f"Tree({target}, {len(self.columns)} columns: {self.n_nodes} nodes, {self.n_leaves} "
+            f"leaves, depth {depth})"
+        )
 
-    # -- shape ---------------------------------------------------------------------------------------------------
+    # -- shape -------------------------------------------------------------------------------------
 
     @property
     def n_nodes(self) -> int:
@@ -164,21 +195,29 @@ class Tree:
 
     @cached_property
     def is_end(self) -> np.ndarray:
-        """bool[n_nodes]: where training rows come to rest: a leaf, or an inner node at which rows without an outcome stop, which costs as much."""
+        """bool[n_nodes]: where training rows come to rest: a leaf, or an inner node at which
+        rows without an outcome stop, which costs as much.
+        """
         return frozen_array(self.is_leaf | walk.keeps_rows(self), np.bool_)
 
     @cached_property
     def resting(self) -> np.ndarray:
-        """float64[n_nodes, n_classes], or moments: weights of the training objects that come to rest at each node; 0 where it is no end."""
+        """float64[n_nodes, n_classes], or moments: weights of the training objects that come to
+        rest at each node; 0 where it is no end.
+        """
         rest = self.weights.copy()
         np.subtract.at(rest, self.parent[1:], self.weights[1:])
-        rest = np.maximum(rest, 0.0) if self.task is Task.classification else rest  # what rounding leaves
+        # what rounding leaves
+        rest = np.maximum(rest, 0.0) if self.task is Task.classification else rest
         return frozen_array(np.where(self.is_end[:, None], rest, 0.0), np.float64)
 
     @cached_property
     def mass(self) -> np.ndarray:
         """float64[n_nodes]: weight of the training objects in each node."""
-        return frozen_array(self.weights.sum(axis=1) if self.task is Task.classification else self.weights[:, 0], np.float64)
+        return frozen_array(
+            self.weights.sum(axis=1) if self.task is Task.classification else self.weights[:, 0],
+            np.float64,
+        )
 
     def children(self, node: int) -> np.ndarray:
         """int32[arity]: the children of a node, −1 for an outcome without one; empty at a leaf."""
@@ -191,11 +230,15 @@ class Tree:
     @cached_property
     def owner(self) -> np.ndarray:
         """int32[n_edges]: the inner node that each branch belongs to."""
-        return frozen_array(np.repeat(np.arange(self.n_nodes), np.diff(self.child_offset)), np.int32)
+        return frozen_array(
+            np.repeat(np.arange(self.n_nodes), np.diff(self.child_offset)), np.int32
+        )
 
     @cached_property
     def edge_to(self) -> np.ndarray:
-        """int64[n_nodes]: the branch that leads to each node (position in ``child``), −1 at the root."""
+        """int64[n_nodes]: the branch that leads to each node (position in ``child``), −1 at the
+        root.
+        """
         edge, present = np.full(self.n_nodes, -1), np.flatnonzero(self.child >= 0)
         edge[self.child[present]] = present
         return frozen_array(edge, np.int64)
@@ -205,7 +248,9 @@ class Tree:
         """int32[n_nodes]: the parent of each node, −1 at the root."""
         if self.n_nodes == 1:
             return frozen_array([NO_CHILD], np.int32)
-        return frozen_array(np.where(self.edge_to < 0, NO_CHILD, self.owner[self.edge_to]), np.int32)
+        return frozen_array(
+            np.where(self.edge_to < 0, NO_CHILD, self.owner[self.edge_to]), np.int32
+        )
 
     @property
     def edge_price(self) -> np.ndarray:
@@ -214,9 +259,12 @@ class Tree:
 
     @cached_property
     def subtree_end(self) -> np.ndarray:
-        """int64[n_nodes]: the subtree of node v are the nodes v … end[v] − 1 (nodes are numbered in preorder)."""
+        """int64[n_nodes]: the subtree of node v are the nodes v … end[v] − 1 (nodes are numbered
+        in preorder).
+        """
         end, parent = list(range(1, self.n_nodes + 1)), self.parent.tolist()
-        for node in range(len(end) - 1, 0, -1):  # a child comes after its parent, and a later child ends later
+        # a child comes after its parent, and a later child ends later
+        for node in range(len(end) - 1, 0, -1):
             end[parent[node]] = max(end[parent[node]], end[node])
         return frozen_array(end, np.int64)
 
@@ -227,7 +275,9 @@ class Tree:
 
     @property
     def price_to(self) -> np.ndarray:
-        """float64[n_nodes]: price of all tests asked before the node is reached, by the branches taken."""
+        """float64[n_nodes]: price of all tests asked before the node is reached, by the branches
+        taken.
+        """
         return self._sum_to(self.edge_price)
 
     def _sum_to(self, amount: np.ndarray) -> np.ndarray:
@@ -246,12 +296,14 @@ class Tree:
             steps.append((node, edge - int(self.child_offset[node])))
         return steps[::-1]
 
-    # -- cutting back: subtrees become leaves, and everything else stays what it is ----------------------------------------------
+    # -- cutting back: subtrees become leaves, and everything else stays what it is ----------------
 
     def nearest_kept(self, nodes: Sequence[int] | np.ndarray) -> np.ndarray:
-        """int64[n_nodes]: the node at which a row that came to rest at each node rests once ``nodes`` are leaves.
+        """int64[n_nodes]: the node at which a row that came to rest at each node rests once
+        ``nodes`` are leaves.
 
-        That is the first of ``nodes`` on the path from the root, or the node itself where none lies on it.
+        That is the first of ``nodes`` on the path from the root, or the node itself where none lies
+        on it.
         Raises ContractError for a number that is no node.
         """
         marked = self._marked(nodes).tolist()
@@ -263,10 +315,12 @@ class Tree:
         return np.array(kept, np.int64)
 
     def cut(self, nodes: Sequence[int] | np.ndarray) -> Tree:
-        """The tree with ``nodes`` (int[k], any; one below another has no effect) made leaves, the given one itself where all of them are.
+        """The tree with ``nodes`` (int[k], any; one below another has no effect) made leaves, the
+        given one itself where all of them are.
 
-        What stands keeps its weights, counts, label, value and impurity; a new leaf asks nothing, so its price is 0 and its
-        score NaN.  Rules that nobody asks any more are dropped.  Raises ContractError for a number that is no node.
+        What stands keeps its weights, counts, label, value and impurity; a new leaf asks nothing,
+        so its price is 0 and its score NaN.  Rules that nobody asks any more are dropped.  Raises
+        ContractError for a number that is no node.
         """
         marked = self._marked(nodes)
         if not (marked & ~self.is_leaf).any():
@@ -281,7 +335,10 @@ class Tree:
         used = np.unique([*self.test[inner], *(one.rule for one in surrogates)]).astype(np.int64)
         place = np.full(len(self.rules) + 1, LEAF)
         place[used] = np.arange(len(used))
-        kept = {name: getattr(self, name)[stands] for name in ("weights", "counts", "label", "value", "impurity")}
+        kept = {
+            name: getattr(self, name)[stands]
+            for name in ("weights", "counts", "label", "value", "impurity")
+        }
         return attrs.evolve(
             self,
             rules=tuple(self.rules[rule] for rule in used),
@@ -291,7 +348,10 @@ class Tree:
             missing_child=np.where(inner, self.missing_child, MISSING_STOPS)[stands],
             price=np.where(inner, self.price, 0.0)[stands],
             score=np.where(inner, self.score, np.nan)[stands],
-            surrogates=tuple(attrs.evolve(one, node=int(number[one.node]), rule=int(place[one.rule])) for one in surrogates),
+            surrogates=tuple(
+                attrs.evolve(one, node=int(number[one.node]), rule=int(place[one.rule]))
+                for one in surrogates
+            ),
             branch_price=None if self.branch_price is None else self.branch_price[edges],
             **kept,
         )
@@ -301,21 +361,27 @@ class Tree:
         numbers = np.asarray(nodes, np.int64).reshape(-1)
         wrong = numbers[(numbers < 0) | (numbers >= self.n_nodes)]
         if len(wrong):
-            raise ContractError(f"a tree is cut at its nodes, 0 to {self.n_nodes - 1}; got {int(wrong[0])}")
+            raise ContractError(
+                f"a tree is cut at its nodes, 0 to {self.n_nodes - 1}; got {int(wrong[0])}"
+            )
         marked = np.zeros(self.n_nodes, bool)
         marked[numbers] = True
         return marked
 
-    # -- use -----------------------------------------------------------------------------------------------------
+    # -- use ---------------------------------------------------------------------------------------
 
     def distribution(self) -> np.ndarray:
-        """float64[n_nodes, n_classes]: class shares of each node, by ``prior`` (classification); its label where it is empty."""
+        """float64[n_nodes, n_classes]: class shares of each node, by ``prior`` (classification);
+        its label where it is empty.
+        """
         weights = self.weights + self.prior
         mass = weights.sum(axis=1)[:, None]
         return np.divide(weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
 
     def plain_impurity(self) -> np.ndarray:
-        """float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever the tree was grown with."""
+        """float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever the
+        tree was grown with.
+        """
         mass = np.maximum(self.mass, np.finfo(np.float64).tiny)
         if self.task is Task.classification:
             return 1.0 - ((self.weights / mass[:, None]) ** 2).sum(axis=1)
@@ -326,18 +392,21 @@ class Tree:
         return np.ldexp(np.sqrt(self.plain_impurity()), self.exponent)
 
     def impurity_decrease(self) -> dict[str, float]:
-        """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their children; as share of the mass.
+        """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their
+        children; as share of the mass.
 
-        The impurity is :meth:`plain_impurity`, so that trees of different methods compare.  What stops at a node for want of an
-        answer decreases nothing.
-        Breiman, Friedman, Olshen & Stone (1984), section 5.3.4, without surrogates.
+        The impurity is :meth:`plain_impurity`, so that trees of different methods compare.  What
+        stops at a node for want of an answer decreases nothing. Breiman, Friedman, Olshen & Stone
+        (1984), section 5.3.4, without surrogates.
         """
         impurity, gain, parent = self.plain_impurity(), np.zeros(self.n_nodes), self.parent[1:]
         np.add.at(gain, parent, self.mass[1:] * (impurity[parent] - impurity[1:]))
         return self.by_column(np.maximum(gain, 0.0) / self.mass[0])
 
     def by_column(self, amount: np.ndarray) -> dict[str, float]:
-        """Column → sum of ``amount`` (float64[n_nodes]) over the nodes that ask it; several columns of a test share it equally."""
+        """Column → sum of ``amount`` (float64[n_nodes]) over the nodes that ask it; several
+        columns of a test share it equally.
+        """
         found: dict[str, float] = {}
         for node in np.flatnonzero(~self.is_leaf).tolist():
             for name in (columns := self.rule(node).columns):
@@ -345,37 +414,51 @@ class Tree:
         return found
 
     def places(self, table: Any) -> Places:
-        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so that rows walk once.
+        """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so
+        that rows walk once.
 
-        A row rests at a leaf, or at an inner node whose test has no branch for it.   table : here and below, what is no Table
-        (a frame, an array, mappings) is read by :func:`arboretum.api.table_like`.
+        A row rests at a leaf, or at an inner node whose test has no branch for it.   table : here
+        and below, what is no Table (a frame, an array, mappings) is read by
+        :func:`arboretum.api.table_like`.
         """
         if not isinstance(table, Table):
-            table = import_module("arboretum.model.frame").table_like(self, table)  # which reads trees
+            # which reads trees
+            table = import_module("arboretum.model.frame").table_like(self, table)
         return steps.fast_places(self, table)
 
     def rest(self, table: Any) -> np.ndarray:
-        """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over several nodes."""
+        """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over
+        several nodes.
+        """
         return self.places(table).whole
 
     def apply(self, table: Any) -> np.ndarray:
-        """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are split over branches."""
+        """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are
+        split over branches.
+        """
         result = self.rest(table)
         if (result == walk.SPLIT_ROW).any():
-            raise DataError("this tree splits rows over several leaves; ask for predict_proba instead")
+            raise DataError(
+                "this tree splits rows over several leaves; ask for predict_proba instead"
+            )
         return result
 
     def predict_proba(self, table: Any, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows, n_classes]: class shares (classification).   places : from :meth:`places`, where they are known."""
+        """float64[n_rows, n_classes]: class shares (classification).
+
+        places : from :meth:`places`, where they are known.
+        """
         if self.task is Task.regression:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
         return (places or self.places(table)).averaged(self.distribution())
 
     def predict(self, table: Any, places: Places | None = None) -> np.ndarray:
-        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.   places : from :meth:`places`.
+        """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.
 
-        A row gets the label of the node where it rests; a row that is split over several gets the class with the
-        largest share (ties: smallest index).
+        places : from :meth:`places`.
+
+        A row gets the label of the node where it rests; a row that is split over several gets the
+        class with the largest share (ties: smallest index).
         """
         places = places or self.places(table)
         if self.task is Task.regression:
@@ -386,14 +469,20 @@ class Tree:
         return result
 
     def prices_paid(self, table: Any, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows]: what each row pays for the tests on its path (a test without an answer is paid, too)."""
+        """float64[n_rows]: what each row pays for the tests on its path (a test without an
+        answer is paid, too).
+        """
         return (places or self.places(table)).averaged(self.price_to + self.price)
 
     def tests_asked(self, table: Any, places: Places | None = None) -> np.ndarray:
-        """float64[n_rows]: number of tests on each row's path (a test without an answer is counted, too)."""
-        return (places or self.places(table)).averaged(self.depth_of + np.where(self.is_leaf, 0.0, 1.0))
+        """float64[n_rows]: number of tests on each row's path (a test without an answer is
+        counted, too).
+        """
+        return (places or self.places(table)).averaged(
+            self.depth_of + np.where(self.is_leaf, 0.0, 1.0)
+        )
 
-    # -- storage -------------------------------------------------------------------------------------------------
+    # -- storage -----------------------------------------------------------------------------------
 
     def to_json(self) -> str:
         """The tree as JSON text; docs/reference/tree-json.md describes the schema."""
@@ -401,14 +490,26 @@ class Tree:
             "schema": SCHEMA,
             "task": self.task.value,
             "classes": list(self.classes),
-            "columns": [{k: v for k, v in plain(attrs.asdict(c)).items() if v or k in ("name", "categories")} for c in self.columns],
+            "columns": [
+                {
+                    k: v
+                    for k, v in plain(attrs.asdict(c)).items()
+                    if v or k in ("name", "categories")
+                }
+                for c in self.columns
+            ],
             "rules": [rule.to_json() for rule in self.rules],
             **{name: plain_array(getattr(self, name)) for name in _ARRAYS},
         }
         if (self.counts == np.rint(self.counts)).all():  # as schema 1 wrote them
             data["counts"] = self.counts.astype(np.int64).tolist()
         surrogates = [attrs.asdict(one) for one in self.surrogates]
-        more = {"digits": digits_of(self.rules), "surrogates": surrogates, "prior": self.prior, "exponent": self.exponent}
+        more = {
+            "digits": digits_of(self.rules),
+            "surrogates": surrogates,
+            "prior": self.prior,
+            "exponent": self.exponent,
+        }
         data |= {name: value for name, value in more.items() if value}
         if self.branch_price is not None:
             data["branch_price"] = self.branch_price.tolist()
@@ -420,12 +521,23 @@ class Tree:
         try:
             data = document(text, *READS)
         except ValueError as error:
-            raise DataError(f"not a tree of this version: {error}; expected the JSON that Tree.to_json writes") from None
+            raise DataError(
+                f"not a tree of this version: {error}; expected the JSON that Tree.to_json writes"
+            ) from None
         missing = sorted({"task", "classes", "columns", "rules", *_ARRAYS} - set(data))
         if missing:
             raise DataError(f"not a tree: {', '.join(missing)} absent; was the file cut short?")
         try:
-            refuse_misfits(data, {"classes": list[str], "columns": list[dict], "rules": list[dict], "surrogates": list[dict], "digits": list[int]})
+            refuse_misfits(
+                data,
+                {
+                    "classes": list[str],
+                    "columns": list[dict],
+                    "rules": list[dict],
+                    "surrogates": list[dict],
+                    "digits": list[int],
+                },
+            )
             tree = Tree(
                 task=Task(data["task"]),
                 columns=tuple(built(ColumnSpec, column) for column in data["columns"]),
@@ -433,7 +545,9 @@ class Tree:
                 rules=with_digits(rules_from_json(data["rules"]), data),
                 **{name: read_array(name, data[name], dtype) for name, dtype in _ARRAYS.items()},
                 surrogates=tuple(built(Surrogate, one) for one in data.get("surrogates", ())),
-                branch_price=read_array("branch_price", data["branch_price"], np.float64) if "branch_price" in data else None,
+                branch_price=read_array("branch_price", data["branch_price"], np.float64)
+                if "branch_price" in data
+                else None,
                 prior=float(data.get("prior", 0.0)),
                 exponent=int(data.get("exponent", 0)),
             )
@@ -448,7 +562,7 @@ class Tree:
         except ContractError as error:
             raise DataError(str(error)) from None
 
-    # -- pictures and exports (functions of other rooms, which the package finds) ------------------------------------------------
+    # -- pictures and exports (functions of other rooms, which the package finds) ------------------
 
     def to_text(self, **options: Any) -> str:
         """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
@@ -463,7 +577,9 @@ class Tree:
         return self.to_svg()
 
     def to_png(self, path: str | PathLike[str] | None = None, **options: Any) -> bytes:
-        """The bytes of a PNG file, also written to ``path`` if there is one, by the installed export of that name and its options."""
+        """The bytes of a PNG file, also written to ``path`` if there is one, by the installed
+        export of that name and its options.
+        """
         return arboretum.exported(self, "png", path, **options)
 
     def to_graphviz(self, **options: Any) -> str:
@@ -475,12 +591,18 @@ class Tree:
         return arboretum.exported(self, "sql")
 
     def to_sklearn(self) -> Any:
-        """A fitted scikit-learn tree with the same predictions, by the installed export of that name."""
+        """A fitted scikit-learn tree with the same predictions, by the installed export of that
+        name.
+        """
         return pickle.loads(arboretum.exported(self, "sklearn"))
 
 
 _VALUES = ("task", "columns", "classes", "rules", "surrogates", "prior", "exponent")
-_ARRAYS = {field.name: field.metadata["dtype"] for field in attrs.fields(Tree) if field.metadata and field.default is attrs.NOTHING}
+_ARRAYS = {
+    field.name: field.metadata["dtype"]
+    for field in attrs.fields(Tree)
+    if field.metadata and field.default is attrs.NOTHING
+}
 """Array that every tree has → type of its numbers."""
 
 
@@ -491,10 +613,24 @@ def single_leaf(table: Table) -> Tree:
         moments = np.bincount(target.codes, weights, len(target.classes))
         value = np.nan
     else:
-        moments = np.array([weights.sum(), (weights * target.values).sum(), (weights * target.values**2).sum()])
+        moments = np.array(
+            [weights.sum(), (weights * target.values).sum(), (weights * target.values**2).sum()]
+        )
         value = moments[1] / moments[0]
     return Tree(
-        task=target.task, columns=tuple(ColumnSpec.of(c) for c in table.columns), classes=target.classes, rules=(),
-        test=[LEAF], child_offset=[0, 0], child=[], missing_child=[MISSING_STOPS], weights=moments[None], counts=[table.n_rows],
-        label=[moments.argmax() if target.task is Task.classification else 0], value=[value], price=[0.0], impurity=[np.nan], score=[np.nan],
-    )  # fmt: skip
+        task=target.task,
+        columns=tuple(ColumnSpec.of(c) for c in table.columns),
+        classes=target.classes,
+        rules=(),
+        test=[LEAF],
+        child_offset=[0, 0],
+        child=[],
+        missing_child=[MISSING_STOPS],
+        weights=moments[None],
+        counts=[table.n_rows],
+        label=[moments.argmax() if target.task is Task.classification else 0],
+        value=[value],
+        price=[0.0],
+        impurity=[np.nan],
+        score=[np.nan],
+    )

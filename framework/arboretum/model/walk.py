@@ -1,7 +1,8 @@
-"""How rows travel through a tree: one walk, in which a row is whole or in shares; and what objects add up to at each node.
+"""How rows travel through a tree: one walk, in which a row is whole or in shares; and what objects
+add up to at each node.
 
-All rows that come by a node are asked its test together.  A row is whole until a missing value or a test that gives degrees
-splits it; from there on its shares advance on their own.
+All rows that come by a node are asked its test together.  A row is whole until a missing value or a
+test that gives degrees splits it; from there on its shares advance on their own.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ NEGLIGIBLE = 1e-9
 class Places:
     """Where rows come to rest.
 
-    whole : int64[n_rows], the node where each row rests, SPLIT_ROW for one that is split over several.
-    node, row, share : int64[m], int64[m], float64[m] in (0, 1]: the shares of split rows; a row and a node meet at most once.
+    whole : int64[n_rows], the node where each row rests, SPLIT_ROW for one that is split over
+        several.
+    node, row, share : int64[m], int64[m], float64[m] in (0, 1]: the shares of split rows; a row and
+        a node meet at most once.
     """
 
     whole: np.ndarray
@@ -44,15 +47,25 @@ class Places:
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(node, row, share) of whole rows, with share 1, and of all shares."""
         row = np.flatnonzero(self.whole >= 0)
-        parts = zip((self.whole[row], row, np.ones(len(row))), (self.node, self.row, self.share), strict=True)
+        parts = zip(
+            (self.whole[row], row, np.ones(len(row))),
+            (self.node, self.row, self.share),
+            strict=True,
+        )
         return tuple(map(np.concatenate, parts))
 
     def averaged(self, per_node: np.ndarray) -> np.ndarray:
-        """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the average by its shares."""
+        """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the
+        average by its shares.
+        """
         result = per_node[self.whole]
         if len(self.row):
             result[self.row] = 0
-            np.add.at(result, self.row, self.share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[self.node])
+            np.add.at(
+                result,
+                self.row,
+                self.share.reshape(-1, *[1] * (per_node.ndim - 1)) * per_node[self.node],
+            )
         return result
 
 
@@ -62,7 +75,8 @@ def policies(tree: Tree) -> np.ndarray:
     A split over one branch is that branch; a split where no branch has any weight stops.
     """
     policy, owner = tree.missing_child.astype(np.int64), tree.owner
-    heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)  # what trains each branch, 0 where there is none
+    # what trains each branch, 0 where there is none
+    heavy = np.where(tree.child >= 0, tree.mass[tree.child], 0.0)
     filled = np.bincount(owner, heavy > 0, tree.n_nodes)
     policy[(policy == SPLITS) & (filled == 0)] = STOPS
     only = np.flatnonzero((heavy > 0) & (filled[owner] == 1) & (policy[owner] == SPLITS))
@@ -71,15 +85,22 @@ def policies(tree: Tree) -> np.ndarray:
 
 
 def keeps_rows(tree: Tree) -> np.ndarray:
-    """bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as weights may be smaller than the rounding of others."""
+    """bool[n_nodes]: inner nodes at which training rows come to rest.  Rows are counted, as
+    weights may be smaller than the rounding of others.
+    """
     kept = tree.counts.copy()
     np.subtract.at(kept, tree.parent[1:], tree.counts[1:])
     return ~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0])
 
 
 def places(tree: Tree, table: Table) -> Places:
-    """Where all rows of a table come to rest.  Raises DataError where a test cannot be asked of it."""
-    for name in sorted({name for rule in tree.rules for name in rule.columns} - {column.name for column in table.columns}):
+    """Where all rows of a table come to rest.  Raises DataError where a test cannot be asked of
+    it.
+    """
+    for name in sorted(
+        {name for rule in tree.rules for name in rule.columns}
+        - {column.name for column in table.columns}
+    ):
         table.column(name)  # refused, with the closest
     walk, whole, none = _Walk(tree, table), np.zeros(table.n_rows, np.int64), np.zeros(0, np.int64)
     shares = [(none, none, none.astype(np.float64))]
@@ -101,7 +122,8 @@ def places(tree: Tree, table: Table) -> Places:
     return Places(whole, node[split], row[split], share[split])
 
 
-Some = tuple[np.ndarray, np.ndarray | None]  # (int64[k] rows, float64[k] shares of them), None for whole rows
+# (int64[k] rows, float64[k] shares of them), None for whole rows
+Some = tuple[np.ndarray, np.ndarray | None]
 
 
 def _joined(came: list[Some]) -> Some:
@@ -113,17 +135,28 @@ def _joined(came: list[Some]) -> Some:
 
 
 class _Walk:
-    """What the nodes of a tree do with rows of a table.   policy : of each node.   surrogates : node → its surrogates, in order."""
+    """What the nodes of a tree do with rows of a table.
+
+    policy : of each node.
+    surrogates : node → its surrogates, in order.
+    """
 
     def __init__(self, tree: Tree, table: Table) -> None:
         self.tree, self.table, self.policy = tree, table, policies(tree).tolist()
-        self.surrogates = {node: tuple(one) for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)}
+        self.surrogates = {
+            node: tuple(one)
+            for node, one in itertools.groupby(tree.surrogates, key=lambda each: each.node)
+        }
 
-    def below(self, node: int, rows: np.ndarray, share: np.ndarray | None) -> Iterator[tuple[int, Some]]:
+    def below(
+        self, node: int, rows: np.ndarray, share: np.ndarray | None
+    ) -> Iterator[tuple[int, Some]]:
         """Yield (child, what goes there) of an inner node, (the node itself, what rests there)."""
         rule, children = self.tree.rule(node), self.tree.children(node).tolist()
         degrees = rule.degrees(self.table, rows) if rule.fuzzy else None
-        outcome = self._placed(node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees))
+        outcome = self._placed(
+            node, rows, rule.outcomes(self.table, rows) if degrees is None else _whole(degrees)
+        )
         for k, child in enumerate(children):
             part = outcome == k
             yield node if child < 0 else child, (rows[part], None if share is None else share[part])
@@ -132,16 +165,24 @@ class _Walk:
         stops, split = outcome == STOPS, outcome == SPLITS
         yield node, (rows[stops], None if share is None else share[stops])
         heavy = np.array([self.tree.mass[child] if child >= 0 else 0.0 for child in children])
-        portion = np.tile(heavy / max(heavy.sum(), np.finfo(np.float64).tiny), (int(split.sum()), 1))
+        portion = np.tile(
+            heavy / max(heavy.sum(), np.finfo(np.float64).tiny), (int(split.sum()), 1)
+        )
         if degrees is not None:
             portion = np.where(degrees[split].any(axis=1, keepdims=True), degrees[split], portion)
-        rests = portion[:, [child < 0 for child in children]].sum(axis=1)  # outcomes without a branch meet at the node
-        for child, part in [(node, rests), *((child, portion[:, k]) for k, child in enumerate(children) if child >= 0)]:
+        # outcomes without a branch meet at the node
+        rests = portion[:, [child < 0 for child in children]].sum(axis=1)
+        for child, part in [
+            (node, rests),
+            *((child, portion[:, k]) for k, child in enumerate(children) if child >= 0),
+        ]:
             kept = part > 0.0
             yield child, (rows[split][kept], (part if share is None else share[split] * part)[kept])
 
     def _placed(self, node: int, rows: np.ndarray, outcome: np.ndarray) -> np.ndarray:
-        """int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already are left): an outcome, STOPS or SPLITS."""
+        """int[len(rows)]: what becomes of rows without an outcome (those that SPLITS already are
+        left): an outcome, STOPS or SPLITS.
+        """
         lost = np.flatnonzero(outcome == NO_OUTCOME)
         if not len(lost):
             return outcome
@@ -155,7 +196,9 @@ class _Walk:
 
 
 def _whole(degrees: np.ndarray) -> np.ndarray:
-    """int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others, NO_OUTCOME without degrees."""
+    """int64[n]: the outcome of rows that go down one branch whole; SPLITS for the others,
+    NO_OUTCOME without degrees.
+    """
     whole = np.where(degrees.max(axis=1) == 1.0, degrees.argmax(axis=1), SPLITS)
     return np.where(degrees.any(axis=1), whole, NO_OUTCOME)
 
@@ -164,8 +207,10 @@ def _whole(degrees: np.ndarray) -> np.ndarray:
 class Arrivals:
     """Where the objects of a tree come to rest, ordered by node.
 
-    node, who, share : int64[m], int64[m], float64[m]: one entry per whole object (share 1), several for one that is split.
-    places : the same of the rows.   start : int64[n_nodes + 1], where the entries of each node begin.
+    node, who, share : int64[m], int64[m], float64[m]: one entry per whole object (share 1), several
+        for one that is split.
+    places : the same of the rows.
+    start : int64[n_nodes + 1], where the entries of each node begin.
     """
 
     tree: Tree
@@ -177,17 +222,29 @@ class Arrivals:
 
     @staticmethod
     def of(tree: Tree, object_of_row: np.ndarray, n_objects: int, places: Places) -> Arrivals:
-        """Raises ContractError unless every object stands for some rows, and these share their path."""
+        """Raises ContractError unless every object stands for some rows, and these share their
+        path.
+        """
         first = np.full(n_objects, -1)
         first[object_of_row[::-1]] = np.arange(len(object_of_row))[::-1]
         if not (first >= 0).all():
-            raise ContractError(f"every object stands for a row: object {int(first.argmin())} does not")
+            raise ContractError(
+                f"every object stands for a row: object {int(first.argmin())} does not"
+            )
         stands, (node, row, share) = first[object_of_row], places.all()
-        # one number for where a row rests, for a split one from 0 to 1: equal ones for different shares would be a chance of 2⁻⁵⁰
-        mixed = np.bincount(places.row, places.share * np.random.default_rng(0).random(tree.n_nodes)[places.node], len(stands))
+        # one number for where a row rests, for a split one from 0 to 1: equal ones for different
+        # shares would be a chance of 2⁻⁵⁰
+        mixed = np.bincount(
+            places.row,
+            places.share * np.random.default_rng(0).random(tree.n_nodes)[places.node],
+            len(stands),
+        )
         place = np.where(places.whole >= 0, places.whole, mixed)
         if not (alike := place == place[stands]).all():
-            raise ContractError(f"rows merged into one object share their path: row {int(np.argmin(alike))} does not")
+            raise ContractError(
+                f"rows merged into one object share their path: row {int(np.argmin(alike))} "
+                "does not"
+            )
         chosen = np.flatnonzero(row == stands[row])
         node, who, share = node[chosen], object_of_row[row[chosen]], share[chosen]
         order = np.lexsort((who, node))
@@ -206,28 +263,40 @@ class Arrivals:
         return who, np.bincount(place, self.share[part], len(who))
 
     def sizes(self) -> np.ndarray:
-        """int64[n_nodes]: how many entries lie in the subtree of each node; the number of objects unless some are split."""
+        """int64[n_nodes]: how many entries lie in the subtree of each node; the number of
+        objects unless some are split.
+        """
         return self.start[self.tree.subtree_end] - self.start[:-1]
 
     def totals(self, objects: Encoded, shift: float = 0.0) -> np.ndarray:
-        """float64[n_nodes, classes]: class weights of the objects at each node; for numbers their moments about ``shift``."""
+        """float64[n_nodes, classes]: class weights of the objects at each node; for numbers
+        their moments about ``shift``.
+        """
         n, mass = self.tree.n_nodes, objects.weight[self.who] * self.share
         if objects.task is Task.classification:
             width = objects.n_classes
-            own = np.bincount(self.node * width + objects.label[self.who], mass, n * width).reshape(n, width)
+            own = np.bincount(self.node * width + objects.label[self.who], mass, n * width).reshape(
+                n, width
+            )
         else:
             y = objects.y[self.who] - shift
             own = np.stack([np.bincount(self.node, mass * y**k, n) for k in range(3)], axis=1)
         return summed(own, self.tree)
 
     def counts(self, count: np.ndarray) -> np.ndarray:
-        """float64[n_nodes]: how many rows (``count`` per object) come by each node, by their shares."""
-        return summed(np.bincount(self.node, count[self.who] * self.share, self.tree.n_nodes), self.tree)
+        """float64[n_nodes]: how many rows (``count`` per object) come by each node, by their
+        shares.
+        """
+        return summed(
+            np.bincount(self.node, count[self.who] * self.share, self.tree.n_nodes), self.tree
+        )
 
     def rounding(self, objects: Encoded) -> float:
-        """How far two orders of adding up a node's weights may lie apart, over the sum of their absolute values.
+        """How far two orders of adding up a node's weights may lie apart, over the sum of their
+        absolute values.
 
-        Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each of sums that are as far off.
+        Twice m·ε for m terms; a share is a product of as many quotients as its path is long, each
+        of sums that are as far off.
         """
         terms = 2 * max(len(self.node), objects.n_objects) * EPS
         return terms * (1 + 2 * int(self.tree.depth_of.max())) if self.split else terms
@@ -236,6 +305,9 @@ class Arrivals:
 def summed(own: np.ndarray, tree: Tree) -> np.ndarray:
     """Sums over subtrees of what each node has itself; own : float64[n_nodes] or [n_nodes, k]."""
     total = own.astype(np.float64)
-    for node, above in zip(range(tree.n_nodes - 1, 0, -1), tree.parent[:0:-1].tolist(), strict=True):  # children after their parents
+    # children after their parents
+    for node, above in zip(
+        range(tree.n_nodes - 1, 0, -1), tree.parent[:0:-1].tolist(), strict=True
+    ):
         total[above] += total[node]
     return total

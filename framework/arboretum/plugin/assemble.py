@@ -1,6 +1,8 @@
-"""From choices to components, without Hydra: what estimators, studies, bulk experiments and the config resolver share.
+"""From choices to components, without Hydra: what estimators, studies, bulk experiments and the
+config resolver share.
 
-``choices`` says which option each group takes; ``values`` says which fields differ from their defaults.
+``choices`` says which option each group takes; ``values`` says which fields differ from their
+defaults.
 """
 
 import functools
@@ -24,15 +26,32 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import NONE, Entry, Owner, Registry, check_component, plugin_files
 
 DEFAULT_CHOICES: Mapping[str, str | tuple[str, ...]] = {
-    "dataset": "", "split": "holdout", "encoder": "auto", "predicate": (), "impurity": "auto", "coverage": (),
-    "criterion": "reduction", "stopping": ("standard",), "missing": "better_side", "cost": "unit", "complexity": NONE,
-    "objective": NONE, "solver": NONE, "pruner": NONE, "tuner": NONE, "tracker": "mlflow", "method": "cart",
-}  # fmt: skip
-"""Option of each group when nobody chooses; ``method`` comes last so that its preset can select the others."""
+    "dataset": "",
+    "split": "holdout",
+    "encoder": "auto",
+    "predicate": (),
+    "impurity": "auto",
+    "coverage": (),
+    "criterion": "reduction",
+    "stopping": ("standard",),
+    "missing": "better_side",
+    "cost": "unit",
+    "complexity": NONE,
+    "objective": NONE,
+    "solver": NONE,
+    "pruner": NONE,
+    "tuner": NONE,
+    "tracker": "mlflow",
+    "method": "cart",
+}
+"""Option of each group when nobody chooses; ``method`` comes last so that its preset can select
+the others.
+"""
 
 
 def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in defaults and presets: group → option (tuple of options for ``stopping``, ``coverage``, ``predicate``).
+    """Fill in defaults and presets: group → option (tuple of options for ``stopping``,
+    ``coverage``, ``predicate``).
 
     What is chosen explicitly wins over what a preset selects, which wins over the default.
     Raises ConfigError on an unknown group or option.
@@ -51,12 +70,18 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assemble(
-    registry: Registry, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), *, without: Sequence[str] = ()
+    registry: Registry,
+    choices: Mapping[str, Any],
+    values: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    without: Sequence[str] = (),
 ) -> Parts:
     """Build the components of a run.  Raises ConfigError naming field, rule and value.
 
-    choices : group → option, or a component itself.   values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name
-        ("criterion") chooses an option.   without : groups to leave empty.
+    choices : group → option, or a component itself.
+    values : "criterion.lam" → 10, or a list ["criterion.lam=10"]; a bare group name ("criterion")
+        chooses an option.
+    without : groups to leave empty.
     """
     choices, fields, shared = split_values(choices, values)
     chosen = expand(registry, choices)
@@ -70,38 +95,74 @@ def assemble(
             parts[group] = _built(registry, group, option, wanted, shared)
             continue
         names = [getattr(each, "name", each) for each in option]
-        parts[group] = tuple(_built(registry, group, each, wanted.get(name, {}), shared) for each, name in zip(option, names))
+        parts[group] = tuple(
+            _built(registry, group, each, wanted.get(name, {}), shared)
+            for each, name in zip(option, names)
+        )
         if lost := [key for key in wanted if key not in names]:
-            own = ", ".join(f"{group}__{part.name}__{field}" for part in parts[group] for field in fields_of(type(part)))
+            own = ", ".join(
+                f"{group}__{part.name}__{field}"
+                for part in parts[group]
+                for field in fields_of(type(part))
+            )
             raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
     return Parts(**parts)
 
 
-def _built(registry: Registry, group: str, option: Any, values: Mapping[str, Any], shared: Mapping[str, Any]) -> Any:
-    """The component that an option names; of a component, the same with ``values`` put in, checked as a plugin's is."""
+def _built(
+    registry: Registry,
+    group: str,
+    option: Any,
+    values: Mapping[str, Any],
+    shared: Mapping[str, Any],
+) -> Any:
+    """The component that an option names; of a component, the same with ``values`` put in,
+    checked as a plugin's is.
+    """
     if isinstance(option, str):
         return build(registry.get(group, option), values, shared)
     cls, owner = type(option), Owner("(given)")
     if not attrs.has(cls) or (kind := getattr(cls, "kind", group)) != group:
         what = f"a {kind}" if attrs.has(cls) else repr(option)
-        raise ConfigError(f"{group} must be a name (arboretum plugins {group} lists them) or a component of that kind; got {what}")
+        raise ConfigError(
+            f"{group} must be a name (arboretum plugins {group} lists them) or a component "
+            f"of that kind; got {what}"
+        )
     own = {name: getattr(option, field.name) for name, field in fields_of(cls).items()}
     return build(Entry(*check_component(cls, owner), cls, owner), {**own, **values})
 
 
-def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shared: Mapping[str, Any] | None = None) -> Any:
-    """The solver that certifies a run (one with ``minima``, or ``least`` where an objective or limits ask for it); None: there is none.
+def certifier_of(
+    registry: Registry,
+    parts: Parts,
+    name: str | None = None,
+    shared: Mapping[str, Any] | None = None,
+) -> Any:
+    """The solver that certifies a run (one with ``minima``, or ``least`` where an objective or
+    limits ask for it); None: there is none.
 
-    name : whom to take; by default the run's own solver if it can, else the first by name that can, of those that minimise its kind of objective.
-    shared : top-level values that its fields follow.   Raises ConfigError when the solver of that name is unknown or cannot.
+    name : whom to take; by default the run's own solver if it can, else the first by name that can,
+        of those that minimise its kind of objective.
+    shared : top-level values that its fields follow.   Raises ConfigError when the solver of that
+        name is unknown or cannot.
     """
     ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
-    own = any(hasattr(parts.solver, way) for way in ways) and (name == parts.solver.name or (name is None and _fits(type(parts.solver), ways[0], parts)))
+    own = any(hasattr(parts.solver, way) for way in ways) and (
+        name == parts.solver.name or (name is None and _fits(type(parts.solver), ways[0], parts))
+    )
     if own:
         return parts.solver
-    able = {entry.name: entry for way in ways for entry in registry.entries("solver") if hasattr(entry.cls, way)}
+    able = {
+        entry.name: entry
+        for way in ways
+        for entry in registry.entries("solver")
+        if hasattr(entry.cls, way)
+    }
     if name is None:
-        fit = sorted((one for one in able.values() if _fits(one.cls, ways[0], parts)), key=lambda one: ways[0] == "least" and not hasattr(one.cls, "minimises"))
+        fit = sorted(
+            (one for one in able.values() if _fits(one.cls, ways[0], parts)),
+            key=lambda one: ways[0] == "least" and not hasattr(one.cls, "minimises"),
+        )
         return build((fit or list(able.values()))[0], {}, shared) if able else None
     if name not in able:
         cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
@@ -110,22 +171,33 @@ def certifier_of(registry: Registry, parts: Parts, name: str | None = None, shar
 
 
 def _fits(cls: type, way: str, parts: Parts) -> bool:
-    """Whether a class of solvers knows all that the run's certificate is about, as far as it says what it knows."""
+    """Whether a class of solvers knows all that the run's certificate is about, as far as it
+    says what it knows.
+    """
     if way == "minima":
         return not hasattr(cls, "certifies")
-    shape = shape_of(parts.objective) or Shape.additive  # without one it is the training error, where that is certified
-    return shape in map(Shape, getattr(cls, "minimises", Shape)) and set(parts.limits().certified.given) <= {*getattr(cls, "limits", ())}
+    # without one it is the training error, where that is certified
+    shape = shape_of(parts.objective) or Shape.additive
+    return shape in map(Shape, getattr(cls, "minimises", Shape)) and set(
+        parts.limits().certified.given
+    ) <= {*getattr(cls, "limits", ())}
 
 
-def certified_complexities(registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+def certified_complexities(
+    registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
     """Every installed complexity, by name; the run's own as the run has it."""
     own = parts.complexity
     built = (build(entry, {}, shared) for entry in registry.entries("complexity"))
     return tuple(own if own is not None and own.name == found.name else found for found in built)
 
 
-def tracker_of(registry: Registry, name: str | None = "", fields: Mapping[str, Any] | None = None) -> Any:
-    """The tracker of a name, by default the lab's, else the usual one; None for none.  Its fields: the lab's, then those given."""
+def tracker_of(
+    registry: Registry, name: str | None = "", fields: Mapping[str, Any] | None = None
+) -> Any:
+    """The tracker of a name, by default the lab's, else the usual one; None for none.  Its
+    fields: the lab's, then those given.
+    """
     lab = current()
     said = json.loads(lab.defaults)
     usual = said.get("tracker", DEFAULT_CHOICES["tracker"])
@@ -134,12 +206,20 @@ def tracker_of(registry: Registry, name: str | None = "", fields: Mapping[str, A
         return None
     entry = registry.get("tracker", str(chosen))
     own = {"uri": lab.store} if lab.store and "uri" in fields_of(entry.cls) else {}
-    own |= {key.removeprefix("tracker."): value for key, value in said.items() if key.startswith("tracker.")}
+    own |= {
+        key.removeprefix("tracker."): value
+        for key, value in said.items()
+        if key.startswith("tracker.")
+    }
     return build(entry, {**(own if chosen == usual else {}), **(fields or {})})
 
 
-def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]) -> tuple[dict[str, Any], ...]:
-    """Sort overrides into (choices, nested fields per group, shared top-level values such as theta)."""
+def split_values(
+    choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]
+) -> tuple[dict[str, Any], ...]:
+    """Sort overrides into (choices, nested fields per group, shared top-level values such as
+    theta).
+    """
     chosen, fields, shared = dict(choices), {}, {}
     for key, value in as_mapping(values).items():
         group, *rest = key.split(".")
@@ -149,7 +229,10 @@ def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequenc
         if group not in KINDS:
             raise ConfigError(unknown("group", group, KINDS))
         if group in MANY and len(rest) < 2:
-            raise ConfigError(f"{key} must name the rule: {group}.RULE.{rest[0]} (for example {group}.standard.{rest[0]})")
+            raise ConfigError(
+                f"{key} must name the rule: {group}.RULE.{rest[0]} (for example "
+                f"{group}.standard.{rest[0]})"
+            )
         where = fields.setdefault(group, {})
         where = where.setdefault(rest.pop(0), {}) if group in MANY else where
         where[".".join(rest)] = value
@@ -157,7 +240,9 @@ def split_values(choices: Mapping[str, Any], values: Mapping[str, Any] | Sequenc
 
 
 def read_assignment(text: str) -> tuple[str, Any]:
-    """Key and value of an override as the command line takes it; raises ConfigError for what is none."""
+    """Key and value of an override as the command line takes it; raises ConfigError for what is
+    none.
+    """
     import yaml
 
     key, sign, value = text.partition("=")
@@ -167,7 +252,10 @@ def read_assignment(text: str) -> tuple[str, Any]:
         return key.strip().lstrip("+"), yaml.safe_load(value) if value else ""
     except yaml.YAMLError as error:
         way = "'…'" if value[:1] != "{" else "{name: '…'}"
-        msg = f"cannot read override {text!r}: some of its characters have a meaning of their own; quote them: {key}={way}"
+        msg = (
+            f"cannot read override {text!r}: some of its characters have a meaning of their own; "
+            f"quote them: {key}={way}"
+        )
         raise ConfigError(msg) from error
 
 
@@ -181,19 +269,33 @@ class RegistryFactory:
         """Build an installed component.  Raises ConfigError."""
         return build(self.registry.get(kind, name), values or {})
 
-    def parts(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()) -> Parts:
+    def parts(
+        self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()
+    ) -> Parts:
         """Put together the parts of a run; nobody keeps its record.  Raises ConfigError."""
         return assemble(self.registry, choices, values, without=("tracker",))
 
-    def run(self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = (), seed: int = 0) -> Record:
-        """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises ArboretumError."""
+    def run(
+        self,
+        choices: Mapping[str, Any],
+        values: Mapping[str, Any] | Sequence[str] = (),
+        seed: int = 0,
+    ) -> Record:
+        """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
+        ArboretumError.
+        """
         from arboretum.engine.run import Request, run
 
         return run(Request(parts=self.parts(choices, values), seed=seed))
 
 
-def exported(tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: Any) -> str | bytes:
-    """A tree in an installed form, written to ``path``, too.   fields : of the form.   Raises ConfigError where no plugin brings it, OSError."""
+def exported(
+    tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: Any
+) -> str | bytes:
+    """A tree in an installed form, written to ``path``, too.
+
+    fields : of the form.   Raises ConfigError where no plugin brings it, OSError.
+    """
     written = build(_registry((), lab=current()).get("export", form), fields).write(tree)
     if path is not None:
         Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
@@ -202,7 +304,10 @@ def exported(tree: Tree, form: str, path: str | PathLike[str] | None = None, **f
 
 _ELSEWHERE: Mapping[str, str] = {
     "dataset": "rows are given to fit",
-    "split": "fit learns from every row it is given; hold rows out with train_test_split or cross_val_score",
+    "split": (
+        "fit learns from every row it is given; hold rows out with train_test_split or "
+        "cross_val_score"
+    ),
     "tracker": "an estimator records nothing; arboretum.run does",
     "seed": "give random_state=…",
     "budget": "give budget.seconds or budget.memory_mb",
@@ -213,47 +318,70 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 """Keys of a run that an estimator does not take, and what to do instead."""
 UNUSED = ("dataset", "split", "tracker")
-"""Groups an estimator has no use for: rows are given, all of them teach, and nothing is recorded."""
+"""Groups an estimator has no use for: rows are given, all of them teach, and nothing is
+recorded.
+"""
 
 _registry = functools.cache(load_registry)
-"""The plugins, found once per process and files: an ensemble of a thousand trees must not look a thousand times."""
+"""The plugins, found once per process and files: an ensemble of a thousand trees must not look a
+thousand times.
+"""
 
 
 def assembled(overrides: Mapping[str, Any]) -> Parts:
-    """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble asks for the same ones often.
+    """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble
+    asks for the same ones often.
 
     overrides : group → option (its name, or a component), "group.field" → value, "plugins" → files.
     """
     try:
         text = json.dumps(overrides)
-    except (TypeError, ValueError):  # a value that JSON does not know, such as a component or an enum
+    except (TypeError, ValueError):
+        # a value that JSON does not know, such as a component or an enum
         return _assembled(overrides, current())
     return _assembled_from(text, current())
 
 
-_assembled_from = functools.lru_cache(maxsize=64)(lambda text, lab: _assembled(json.loads(text), lab))
+_assembled_from = functools.lru_cache(maxsize=64)(
+    lambda text, lab: _assembled(json.loads(text), lab)
+)
 
 
 def _assembled(overrides: Mapping[str, Any], lab: Lab) -> Parts:
-    values, files = {key: value for key, value in overrides.items() if key != "plugins"}, overrides.get("plugins")
-    files = () if files is None else [files] if isinstance(files, str | PathLike) else files  # a single path is a list of one
-    if not isinstance(files, Sequence) or not all(isinstance(file, str | PathLike) for file in files):
-        raise ConfigError(f"plugins must be a list of files such as ['my_criterion.py']; got {files!r}")
+    values, files = (
+        {key: value for key, value in overrides.items() if key != "plugins"},
+        overrides.get("plugins"),
+    )
+    # a single path is a list of one
+    files = () if files is None else [files] if isinstance(files, str | PathLike) else files
+    if not isinstance(files, Sequence) or not all(
+        isinstance(file, str | PathLike) for file in files
+    ):
+        raise ConfigError(
+            f"plugins must be a list of files such as ['my_criterion.py']; got {files!r}"
+        )
     registry = _registry(plugin_files(files), lab=lab)
     shared = {name for entry in registry.entries() for name in followers(entry.cls).values()}
     for key in values:  # one that would have no effect
         first, dot, _ = key.partition(".")
         if first in _ELSEWHERE:
-            raise ConfigError(f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}")
+            raise ConfigError(
+                f"an estimator takes no {key!r} among its overrides: {_ELSEWHERE[first]}"
+            )
         if not dot and first not in {*KINDS, *shared}:
             raise ConfigError(unknown("override", key, [*KINDS, *sorted(shared), "plugins"]))
     return assemble(registry, {}, values, without=UNUSED)
 
 
 def as_mapping(overrides: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
-    """Overrides by key, however they were written; raises ConfigError for what is neither a mapping nor a list of texts."""
+    """Overrides by key, however they were written; raises ConfigError for what is neither a
+    mapping nor a list of texts.
+    """
     if isinstance(overrides, Mapping):
         return overrides
     if isinstance(overrides, str) or not isinstance(overrides, Sequence | None):
-        raise ConfigError(f"overrides must be a mapping such as {{'criterion.lam': 10}} or a list of texts; got {overrides!r}")
+        raise ConfigError(
+            "overrides must be a mapping such as {'criterion.lam': 10} or a list of "
+            f"texts; got {overrides!r}"
+        )
     return dict(map(read_assignment, overrides or ()))

@@ -1,4 +1,6 @@
-"""Building one component from plain values: types coerced, unknown fields refused, validators run, once and here."""
+"""Building one component from plain values: types coerced, unknown fields refused, validators
+run, once and here.
+"""
 
 import enum
 import functools
@@ -22,11 +24,16 @@ from arboretum.plugin.registry import NONE, Entry
 def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | None = None) -> Any:
     """Build one component from plain values; raises ConfigError naming field, rule and value.
 
-    values : field → value; a field that is absent keeps its default, or follows the ``shared`` value it declares.
+    values : field → value; a field that is absent keeps its default, or follows the ``shared``
+        value it declares.
     """
     where = f"{entry.kind}.{entry.name}" if entry.kind in MANY else entry.kind
     known, types_of = fields_of(entry.cls), field_types(entry.cls)
-    given = {name: shared[follows] for name, follows in followers(entry.cls).items() if shared and follows in shared}
+    given = {
+        name: shared[follows]
+        for name, follows in followers(entry.cls).items()
+        if shared and follows in shared
+    }
     arguments: dict[str, Any] = {}
     for name, value in {**given, **values}.items():
         if name not in known:
@@ -37,9 +44,12 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
             return entry.cls(**arguments)
     except (ValueError, TypeError) as error:
         text = " ".join(str(error).split())
-        if text.startswith(f"{entry.kind}."):  # the class knows its kind; where several live together, say which one
+        # the class knows its kind; where several live together, say which one
+        if text.startswith(f"{entry.kind}."):
             text = where + text.removeprefix(entry.kind)
-        raise ConfigError(text if entry.kind in text else f"{entry.kind} {entry.name!r}: {text}") from error
+        raise ConfigError(
+            text if entry.kind in text else f"{entry.kind} {entry.name!r}: {text}"
+        ) from error
 
 
 @functools.cache
@@ -51,7 +61,11 @@ def fields_of(cls: type) -> dict[str, Any]:
 @functools.cache
 def followers(cls: type) -> dict[str, str]:
     """Parameter → the top-level value that it follows unless it is set itself."""
-    return {name: field.metadata["shared"] for name, field in fields_of(cls).items() if field.metadata.get("shared")}
+    return {
+        name: field.metadata["shared"]
+        for name, field in fields_of(cls).items()
+        if field.metadata.get("shared")
+    }
 
 
 def default_of(field: Any) -> Any:
@@ -60,11 +74,15 @@ def default_of(field: Any) -> Any:
 
 @functools.cache
 def field_types(cls: type) -> dict[str, Any]:
-    """Parameter (the field's alias) → type, with postponed annotations resolved; raises PluginError when one cannot be."""
+    """Parameter (the field's alias) → type, with postponed annotations resolved; raises
+    PluginError when one cannot be.
+    """
     try:
         hints = typing.get_type_hints(cls)
     except Exception as error:
-        raise PluginError(f"component {cls.__qualname__}: a field's type cannot be resolved: {error}") from error
+        raise PluginError(
+            f"component {cls.__qualname__}: a field's type cannot be resolved: {error}"
+        ) from error
     return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 
@@ -80,13 +98,18 @@ def plain(value: Any) -> Any:
 
 
 def component_values(component: Any) -> dict[str, Any]:
-    """Field → plain value of a built component, for records and others to read: without passwords."""
+    """Field → plain value of a built component, for records and others to read: without
+    passwords.
+    """
     fields = fields_of(type(component)).items()
     return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
 
 
 def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """A run's components and the choice of each, plain as in a record: they can be built again.   chosen : options, as they were named."""
+    """A run's components and the choice of each, plain as in a record: they can be built again.
+
+    chosen : options, as they were named.
+    """
     config, choices = {}, dict(chosen or {})
     for kind in KINDS:
         part = getattr(parts, kind)
@@ -102,7 +125,9 @@ def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict
 
 
 def coerce(value: Any, wanted: Any, where: str) -> Any:
-    """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError naming field and value."""
+    """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError
+    naming field and value.
+    """
     origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
     if wanted is Any or wanted is object:
         return value
@@ -127,9 +152,13 @@ def coerce(value: Any, wanted: Any, where: str) -> Any:
         inner = arguments[1] if len(arguments) == 2 else Any
         return {str(k): coerce(v, inner, f"{where}[{k}]") for k, v in value.items()}
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
-        found = next((member for member in wanted if value in (member, member.name, member.value)), None)
+        found = next(
+            (member for member in wanted if value in (member, member.name, member.value)), None
+        )
         if found is None:
-            raise ConfigError(f"{where}: " + unknown("value", str(value), [member.name for member in wanted]))
+            raise ConfigError(
+                f"{where}: " + unknown("value", str(value), [member.name for member in wanted])
+            )
         return found
     return _coerce_scalar(value, wanted, where)
 
@@ -146,7 +175,11 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
     if isinstance(value, bool) is (wanted is bool) and isinstance(value, str | int | float):
         with suppress(TypeError, ValueError, OverflowError):
             number = wanted(value)
-    if number != number or wanted is int and number != (float(value) if isinstance(value, str) else value):
+    if (
+        number != number
+        or wanted is int
+        and number != (float(value) if isinstance(value, str) else value)
+    ):
         raise _mismatch(where, names[wanted], value)
     if wanted is int and not -(2**63) <= number < 2**63:
         raise _mismatch(where, "a whole number of at most 64 bits", value)

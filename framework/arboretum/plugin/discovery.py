@@ -1,7 +1,8 @@
 """Discovery: entry points and one-file plugins → a filled registry.
 
-A plugin that fails to import is named and left out; the rest keeps working.  Its presets are YAML files in Hydra's defaults-list form, read
-here without Hydra: comments tell meaning and paper, ``greedy@method`` names the recipe, ``override /criterion: reduction`` selects an option.
+A plugin that fails to import is named and left out; the rest keeps working.  Its presets are YAML
+files in Hydra's defaults-list form, read here without Hydra: comments tell meaning and paper,
+``greedy@method`` names the recipe, ``override /criterion: reduction`` selects an option.
 """
 
 import hashlib
@@ -24,21 +25,39 @@ from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.lab import Lab, current
-from arboretum.plugin.registry import ONE_FILE, Entry, Failure, Owner, Preset, Registry, check_component, plugin_files
+from arboretum.plugin.registry import (
+    ONE_FILE,
+    Entry,
+    Failure,
+    Owner,
+    Preset,
+    Registry,
+    check_component,
+    plugin_files,
+)
 
 
 @lru_cache(maxsize=None)
 def read_preset(path: Path, owner: Owner) -> Preset:
-    """Read one preset file, ``presets/<kind>/*.yaml``, once, as modules are.  Raises PluginError naming the file and the rule."""
+    """Read one preset file, ``presets/<kind>/*.yaml``, once, as modules are.  Raises PluginError
+    naming the file and the rule.
+    """
     import yaml
 
     text, kind = path.read_text(encoding="utf-8"), path.parent.name
     try:
-        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the C form, where built: a tenth of the time
+        # the C form, where built: a tenth of the time
+        data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         recipe, select = _selected(data, kind)
     except (yaml.YAMLError, ValueError) as error:
-        raise PluginError(f"plugin {owner.plugin}: preset {kind}/{path.name}: {' '.join(str(error).split())}") from None
-    summary = " ".join(line[1:].strip() for line in text.splitlines() if line.startswith("#") and "@package" not in line)
+        raise PluginError(
+            f"plugin {owner.plugin}: preset {kind}/{path.name}: {' '.join(str(error).split())}"
+        ) from None
+    summary = " ".join(
+        line[1:].strip()
+        for line in text.splitlines()
+        if line.startswith("#") and "@package" not in line
+    )
     summary, *paper = re.split(r";?\s*paper:\s*", summary, maxsplit=1)
     return Preset(kind, path.stem, recipe, select, owner, summary.strip(), "".join(paper).strip())
 
@@ -47,21 +66,31 @@ def _selected(data: Any, kind: str) -> tuple[str, dict[str, str | tuple[str, ...
     """The recipe of a preset and what it selects; raises ValueError naming the rule."""
     if kind not in KINDS:
         raise ValueError(f"folder {kind!r} is not a kind")
-    if not isinstance(data, dict) or set(data) != {"defaults"} or not isinstance(data["defaults"], list):
+    if (
+        not isinstance(data, dict)
+        or set(data) != {"defaults"}
+        or not isinstance(data["defaults"], list)
+    ):
         raise ValueError("a preset holds a list 'defaults' and no values")
     recipe, select = "", {}
     for item in data["defaults"]:
         if isinstance(item, str) and item.endswith(f"@{kind}"):
             recipe = item.removesuffix(f"@{kind}")
             continue
-        ((key, value),) = item.items() if isinstance(item, dict) and len(item) == 1 else ((item, None),)
+        ((key, value),) = (
+            item.items() if isinstance(item, dict) and len(item) == 1 else ((item, None),)
+        )
         found = re.fullmatch(r"override\s+/(\w+)", str(key).strip())
         if value is None or found is None or found[1] not in KINDS:
             raise ValueError(f"cannot read {key!r}; expected 'override /GROUP: OPTION'")
         group = found[1]
         if isinstance(value, list) and group not in MANY:
             raise ValueError(f"{group} takes one option, not a list")
-        select[group] = tuple(map(str, value if isinstance(value, list) else [value])) if group in MANY else str(value)
+        select[group] = (
+            tuple(map(str, value if isinstance(value, list) else [value]))
+            if group in MANY
+            else str(value)
+        )
     if not recipe:
         raise ValueError(f"no recipe; expected a line '- NAME@{kind}'")
     return recipe, select
@@ -71,12 +100,18 @@ GROUP = "arboretum"
 DISABLE = "ARBORETUM_DISABLE"
 
 
-def load_registry(files: Sequence[str | Path] = (), *, entry_points: Iterable[Any] | None = None, lab: Lab | None = None) -> Registry:
+def load_registry(
+    files: Sequence[str | Path] = (),
+    *,
+    entry_points: Iterable[Any] | None = None,
+    lab: Lab | None = None,
+) -> Registry:
     """Find every plugin and return a filled registry.
 
-    files : one-file plugins, loaded after the installed ones and those of the lab.   entry_points : for tests; default the installed
-    ones.   lab : default the one that holds here.   Raises PluginError when two plugins claim one name, or a one-file plugin cannot
-    be used; ConfigError where the lab is not trusted.
+    files : one-file plugins, loaded after the installed ones and those of the lab.
+    entry_points : for tests; default the installed ones.
+    lab : default the one that holds here.   Raises PluginError when two plugins claim one name, or
+        a one-file plugin cannot be used; ConfigError where the lab is not trusted.
     """
     named, trusted = plugin_files(files), (current() if lab is None else lab).plugins
     manager = pluggy.PluginManager(hooks.PROJECT)
@@ -98,10 +133,14 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may raise anything
-        registry.failures.append(Failure(point.name, f"does not import: {said(error)}{place(error)}"))
+        registry.failures.append(
+            Failure(point.name, f"does not import: {said(error)}{place(error)}")
+        )
         return
     folder = Path(getattr(module, "__file__", "") or "").parent
-    name, version = (getattr(getattr(point, "dist", None), word, "") or "" for word in ("name", "version"))
+    name, version = (
+        getattr(getattr(point, "dist", None), word, "") or "" for word in ("name", "version")
+    )
     owner = Owner(point.name, name, version, str(folder))
     try:
         classes = _register(manager, module, owner)
@@ -109,7 +148,9 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
         for cls in classes:
             check_component(cls, owner)
     except PluginError as error:
-        registry.failures.append(Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: ")))
+        registry.failures.append(
+            Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: "))
+        )
         return
     registry.owners.append(owner)
     for item in (*(Entry(cls.kind, cls.name, cls, owner) for cls in classes), *presets):
@@ -128,17 +169,21 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise PluginError(f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}") from error
+        raise PluginError(
+            f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}"
+        ) from error
     registry.owners.append(owner := attrs.evolve(owner, version=module.__checksum__))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
         registry.add(cls, owner)
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a one-file plugin under a name that is the same in every process (numba's cache keys on it).
+    """Import a one-file plugin under a name that is the same in every process (numba's cache keys
+    on it).
 
-    The source is read each time: byte code beside it counts as fresh when an edit of the same length falls into the same
-    second, and a file that was only named on the command line should leave nothing behind.  The module's ``__checksum__`` is that of its source.
+    The source is read each time: byte code beside it counts as fresh when an edit of the same
+    length falls into the same second, and a file that was only named on the command line should
+    leave nothing behind.  The module's ``__checksum__`` is that of its source.
     """
     name = f"arboretum_file_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     source = path.read_bytes()
@@ -160,14 +205,24 @@ def import_file(path: Path) -> ModuleType:
 
 
 def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -> list[type]:
-    """Register one plugin with pluggy and return its classes; raises PluginError on a broken hook."""
+    """Register one plugin with pluggy and return its classes; raises PluginError on a broken
+    hook.
+    """
     if (other := manager.get_name(module)) not in (None, owner.plugin):
-        way = f"its module is registered as plugin {other} already; keep one of the two entry points"
+        way = (
+            f"its module is registered as plugin {other} already; keep one of the two entry points"
+        )
         raise PluginError(f"plugin {owner.plugin}: {way}")
     if manager.has_plugin(owner.plugin):
         file = getattr(manager.get_plugin(owner.plugin), "__file__", None) or "another distribution"
-        way = f"rename {owner.path}" if owner.distribution == ONE_FILE else "rename one entry point, or uninstall one"
-        raise PluginError(f"plugin {owner.plugin}: a plugin of that name is loaded already ({file}); {way}")
+        way = (
+            f"rename {owner.path}"
+            if owner.distribution == ONE_FILE
+            else "rename one entry point, or uninstall one"
+        )
+        raise PluginError(
+            f"plugin {owner.plugin}: a plugin of that name is loaded already ({file}); {way}"
+        )
     try:
         manager.register(module, name=owner.plugin)
         manager.check_pending()
@@ -175,7 +230,10 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         if manager.has_plugin(owner.plugin):
             manager.unregister(name=owner.plugin)
         raise PluginError(f"plugin {owner.plugin}: {said(error)}") from None
-    hooks_of = {impl.plugin_name: impl.function for impl in manager.hook.arboretum_components.get_hookimpls()}
+    hooks_of = {
+        impl.plugin_name: impl.function
+        for impl in manager.hook.arboretum_components.get_hookimpls()
+    }
     if owner.plugin not in hooks_of:
         return []
     try:
@@ -183,7 +241,9 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise PluginError(f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}") from error
+        raise PluginError(
+            f"plugin {owner.plugin}: arboretum_components() raised {said(error)}{place(error)}"
+        ) from error
 
 
 def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
@@ -191,11 +251,20 @@ def _classes_of(module: ModuleType, owner: Owner) -> list[type]:
 
     Raises PluginError where there is none, saying what a class lacks that comes near.
     """
-    mine = [cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == module.__name__]
-    stated = {cls: sum(isinstance(getattr(cls, word, None), str) for word in ("kind", "name")) for cls in mine}
+    mine = [
+        cls
+        for _, cls in inspect.getmembers(module, inspect.isclass)
+        if cls.__module__ == module.__name__
+    ]
+    stated = {
+        cls: sum(isinstance(getattr(cls, word, None), str) for word in ("kind", "name"))
+        for cls in mine
+    }
     if classes := [cls for cls in mine if stated[cls] == 2]:
         return classes
     for cls in mine:
         if stated[cls] or guess_kind(cls):
             check_component(cls, owner)
-    raise PluginError(f"plugin file {module.__file__!r} defines no component: no class in it states kind and name")
+    raise PluginError(
+        f"plugin file {module.__file__!r} defines no component: no class in it states kind and name"
+    )

@@ -1,6 +1,7 @@
 """The registry: which components and presets are installed, and who owns them.
 
-A registry is an object with a life-cycle: made at the start of a command, passed down, never global.
+A registry is an object with a life-cycle: made at the start of a command, passed down, never
+global.
 """
 
 import os
@@ -12,10 +13,18 @@ import attrs
 
 from arboretum.engine.check import broken_contract, guess_kind
 from arboretum.errors import MOST_NAMES, ConfigError, PluginError, closest, listed, unknown
-from arboretum.interfaces.component import EVERY_KIND, KINDS, Capability, as_capabilities, summary_of
+from arboretum.interfaces.component import (
+    EVERY_KIND,
+    KINDS,
+    Capability,
+    as_capabilities,
+    summary_of,
+)
 
 NONE = "none"  # the option that leaves an optional group empty
-SWEEPER = "hydra.sweeper"  # the kind of what goes through a sweep in a way of its own: no part of a run, an option of a group of Hydra's
+# the kind of what goes through a sweep in a way of its own: no part of a run, an option of a group
+# of Hydra's
+SWEEPER = "hydra.sweeper"
 
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
@@ -30,7 +39,9 @@ def plugin_files(given: Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
 
 @attrs.frozen
 class Owner:
-    """Who brought a component: plugin name, the distribution it came in, its version, its folder or file."""
+    """Who brought a component: plugin name, the distribution it came in, its version, its folder
+    or file.
+    """
 
     plugin: str
     distribution: str = ""
@@ -62,7 +73,11 @@ class Entry:
 
 @attrs.frozen
 class Preset:
-    """A named selection.   recipe : option of the preset's own kind.   select : group → option, or options; no values."""
+    """A named selection.
+
+    recipe : option of the preset's own kind.
+    select : group → option, or options; no values.
+    """
 
     kind: str
     name: str
@@ -85,7 +100,9 @@ class Registry:
     """Components and presets by kind and name."""
 
     def __init__(self) -> None:
-        self._items: dict[str, dict[str, Entry | Preset]] = {kind: {} for kind in (*EVERY_KIND, SWEEPER)}
+        self._items: dict[str, dict[str, Entry | Preset]] = {
+            kind: {} for kind in (*EVERY_KIND, SWEEPER)
+        }
         self.failures: list[Failure] = []
         self.owners: list[Owner] = []
 
@@ -96,7 +113,9 @@ class Registry:
         return entry
 
     def put(self, item: Entry | Preset) -> None:
-        """Register a component that :func:`check_component` has passed, or a preset, which shares its kind's names."""
+        """Register a component that :func:`check_component` has passed, or a preset, which
+        shares its kind's names.
+        """
         taken = self._items[item.kind].setdefault(item.name, item)
         if taken is not item:
             both = (taken.owner, item.owner)
@@ -105,12 +124,19 @@ class Registry:
             way = "rename one"
             if installed:
                 way += f", uninstall one, or leave one out with ARBORETUM_DISABLE={installed[-1]}"
-            raise PluginError(f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}")
+            raise PluginError(
+                f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}"
+            )
 
     def entries(self, kind: str | None = None, of: type = Entry) -> Iterator[Any]:
-        """All components (of one kind), by kind in the order of EVERY_KIND, then by name.   of : Preset for presets instead."""
+        """All components (of one kind), by kind in the order of EVERY_KIND, then by name.
+
+        of : Preset for presets instead.
+        """
         for each in [kind] if kind else EVERY_KIND:
-            yield from (item for _, item in sorted(self._items[each].items()) if isinstance(item, of))
+            yield from (
+                item for _, item in sorted(self._items[each].items()) if isinstance(item, of)
+            )
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
         return self.entries(kind, Preset)
@@ -125,7 +151,9 @@ class Registry:
         return item if isinstance(item, Preset) else None
 
     def get(self, kind: str, name: str) -> Entry:
-        """The component; raises ConfigError with the closest match, the candidates and their owners."""
+        """The component; raises ConfigError with the closest match, the candidates and their
+        owners.
+        """
         if kind not in EVERY_KIND:
             raise ConfigError(unknown("kind", kind, EVERY_KIND))
         item = self._items[kind].get(name)
@@ -136,13 +164,21 @@ class Registry:
         return item
 
     def unknown_option(self, kind: str, name: str) -> str:
-        """One line: what is unknown, what it is elsewhere or the closest match, what is installed, what failed to load."""
+        """One line: what is unknown, what it is elsewhere or the closest match, what is
+        installed, what failed to load.
+        """
         names = self.names(kind)
         if other := next((each for each in KINDS if name in self._items[each]), None):
-            hint = f"; {name} is {'an' if other[0] in 'aeiou' else 'a'} {other}: say {other}={name};"
+            hint = (
+                f"; {name} is {'an' if other[0] in 'aeiou' else 'a'} {other}: say {other}={name};"
+            )
         else:
             near = closest(name, names)
-            hint = f"; did you mean {near!r} ({self._items[kind][near].owner.plugin})?" if near else ";"
+            hint = (
+                f"; did you mean {near!r} ({self._items[kind][near].owner.plugin})?"
+                if near
+                else ";"
+            )
         more = f" (arboretum plugins {kind} lists them)" if len(names) > MOST_NAMES else ""
         if self.failures:
             more += f" (not loaded: {', '.join(failure.plugin for failure in self.failures)})"
@@ -150,9 +186,13 @@ class Registry:
 
 
 def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
-    """Return (kind, name) of a component class; raises PluginError naming plugin, class, the broken rule and the way out."""
+    """Return (kind, name) of a component class; raises PluginError naming plugin, class, the
+    broken rule and the way out.
+    """
     if (fault := _fault(cls)) is not None:
-        raise PluginError(f"plugin {owner.plugin}: {getattr(cls, '__qualname__', repr(cls))}{fault}")
+        raise PluginError(
+            f"plugin {owner.plugin}: {getattr(cls, '__qualname__', repr(cls))}{fault}"
+        )
     return cls.kind, cls.name
 
 
@@ -162,16 +202,24 @@ def _fault(cls: Any) -> str | None:
         return " is no class; arboretum_components() returns the classes themselves, not instances"
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)
     if not isinstance(kind, str):
-        return f' states no kind; add kind = "{guess_kind(cls) or "criterion"}" (kinds: {", ".join(EVERY_KIND)})'
+        return (
+            f' states no kind; add kind = "{guess_kind(cls) or "criterion"}" (kinds: '
+            f"{', '.join(EVERY_KIND)})"
+        )
     if kind not in (*EVERY_KIND, SWEEPER):
         near = closest(kind, EVERY_KIND)
-        return f".kind is {kind!r}; " + (f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}")
+        return f".kind is {kind!r}; " + (
+            f"did you mean {near!r}?" if near else f"it must be one of {', '.join(EVERY_KIND)}"
+        )
     if not isinstance(name, str):
         return f' states no name; add name = "…", the word after {kind}= on the command line'
     if name.startswith(("-", ".")) or not name.replace("-", "_").replace(".", "_").isidentifier():
         return f".name is {name!r}; it must be a word of letters, digits, '_', '-'"
     if name.casefold() in NO_NAMES:
-        return f".name is {name!r}, which the command line and YAML read as a value; choose another word"
+        return (
+            f".name is {name!r}, which the command line and YAML read as a value; choose another "
+            "word"
+        )
     if not attrs.has(cls):
         return " is not an attrs class; decorate it with @attrs.frozen"
     if (fault := _field_fault(cls)) is not None:
@@ -183,20 +231,36 @@ def _fault(cls: Any) -> str | None:
     except (ValueError, TypeError) as error:
         return f".capabilities: {error}; known: {', '.join(c.value for c in Capability)}"
     if kind == SWEEPER:
-        whole = hasattr(cls, "sweep") and {"goals", "params"} <= {field.name for field in attrs.fields(cls)}
-        return None if whole else " lacks the method sweep(jobs), or the field goals or params, of a sweeper"
+        whole = hasattr(cls, "sweep") and {"goals", "params"} <= {
+            field.name for field in attrs.fields(cls)
+        }
+        return (
+            None
+            if whole
+            else " lacks the method sweep(jobs), or the field goals or params, of a sweeper"
+        )
     return broken_contract(kind, cls)
 
 
 def _field_fault(cls: type) -> str | None:
-    """What is wrong with the fields of an attrs class: it must be frozen, and every field typed, with a default of its own."""
+    """What is wrong with the fields of an attrs class: it must be frozen, and every field typed,
+    with a default of its own.
+    """
     if cls.__setattr__ is object.__setattr__:
         return " is not frozen; decorate it with @attrs.frozen"
-    if loose := [name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"]:
-        return f".{loose[0]} is no field, because only its parent is decorated; put @attrs.frozen above the class, too"
+    if loose := [
+        name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"
+    ]:
+        return (
+            f".{loose[0]} is no field, because only its parent is decorated; put @attrs.frozen "
+            "above the class, too"
+        )
     for field in attrs.fields(cls):
         if field.type is None:
-            return f".{field.name} states no type, so nothing checks its values; write {field.name}: float = param(…)"
+            return (
+                f".{field.name} states no type, so nothing checks its values; write "
+                f"{field.name}: float = param(…)"
+            )
         if field.default is attrs.NOTHING:
             return f".{field.name} has no default; every field of a component has one"
         if not isinstance(field.default, attrs.Factory) and type(field.default).__hash__ is None:

@@ -1,1 +1,3 @@
-"""Why should anybody believe a lower bound?  The log that a solver writes, and the checker that replays it."""
+"""Why should anybody believe a lower bound?  The log that a solver writes, and the checker that
+replays it.
+"""

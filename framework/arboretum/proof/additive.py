@@ -1,27 +1,35 @@
-"""Does a bound of an additive objective follow from the bounds before it?  By counting, and by nothing else.
+"""Does a bound of an additive objective follow from the bounds before it?  By counting, and by
+nothing else.
 
-Write OPT(S, d, l) for the least cost, loss + p·leaves + prices as the log counts it, of a tree on the set S with at most d tests on a
-path and l leaves; π_i(S) for what test i costs on S, its price times the mass, and π(S) for the mass times what a path may cost.  What is relied on, each for the limits of a record ("looser" limits allow all that tighter ones allow):
+Write OPT(S, d, l) for the least cost, loss + p·leaves + prices as the log counts it, of a tree on
+the set S with at most d tests on a path and l leaves; π_i(S) for what test i costs on S, its price
+times the mass, and π(S) for the mass times what a path may cost.  What is relied on, each for the
+limits of a record ("looser" limits allow all that tighter ones allow):
 
-1. *A tree with the fewest leaves among the best.*  Its subtrees are such trees of their sets, for the limits that are left to
-   them.  As none costs more than a leaf, S has at most loss(S) / p leaves besides one, and so many tests on a path: a path costs at
-   most the dearest of these.  Let w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a leaf
-   saves.  Give a leaf's objects to its sibling's subtree instead: costs rise by at most save + π − p, no path and no count of leaves
-   grows, no leaf gets smaller.  So **save(L) + π(L) > p for every leaf L of such a tree that is not its root**, and, as both grow with
-   the set, for every set below the root.  A test with a side that has less ("idle") does not occur, here or further down.  And a set
-   with loss ≤ p is not divided, as two leaves cost 2p and the cheapest test at least.
-2. *Division.*  OPT(S, d, l) is the leaf's cost loss(S) + p, or, over the tests i that are not idle, the least sum of π_i(S) and of
-   what the sides cost with d − 1 and with numbers of leaves that add up to l.
-3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or more, some test i of the set has
-   either one leaf A beside a subtree of B: at least 3p + loss(A) + π_i(S), and the cheapest test on B, which is divided; or two
-   subtrees: at least 4p + π_i(S), and the cheapest test on S.
-4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each object of T ∖ S costs w_u and a path
-   at most.  Used between all sides of the tests of one set.
-5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥ OPT(T) − (p + loss(D) + π_j(T)).
-   Monotone, without limits: OPT(S) is at least that of each part of it.
+1. *A tree with the fewest leaves among the best.*  Its subtrees are such trees of their sets, for
+   the limits that are left to them.  As none costs more than a leaf, S has at most loss(S) / p
+   leaves besides one, and so many tests on a path: a path costs at most the dearest of these.  Let
+   w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a
+   leaf saves.  Give a leaf's objects to its sibling's subtree instead: costs rise by at most save +
+   π − p, no path and no count of leaves grows, no leaf gets smaller.  So **save(L) + π(L) > p for
+   every leaf L of such a tree that is not its root**, and, as both grow with the set, for every set
+   below the root.  A test with a side that has less ("idle") does not occur, here or further down.
+   And a set with loss ≤ p is not divided, as two leaves cost 2p and the cheapest test at least.
+2. *Division.*  OPT(S, d, l) is the leaf's cost loss(S) + p, or, over the tests i that are not idle,
+   the least sum of π_i(S) and of what the sides cost with d − 1 and with numbers of leaves that add
+   up to l.
+3. *Few leaves.*  One and two leaves cost g₁ and g₂, counted over pairs of tests.  With three or
+   more, some test i of the set has either one leaf A beside a subtree of B: at least 3p + loss(A) +
+   π_i(S), and the cheapest test on B, which is divided; or two subtrees: at least 4p + π_i(S), and
+   the cheapest test on S.
+4. *Similarity.*  OPT(S) ≥ OPT(T) − w(T ∖ S) − π(T ∖ S): a tree for S serves T ∩ S, and then each
+   object of T ∖ S costs w_u and a path at most.  Used between all sides of the tests of one set.
+5. *Split similarity*, without limits: for T = (i, s), S = (j, t) and D = T ∧ (j = 1 − t), OPT(S) ≥
+   OPT(T) − (p + loss(D) + π_j(T)). Monotone, without limits: OPT(S) is at least that of each part
+   of it.
 
-With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5 are not used: a part of a leaf
-need not be a leaf.  Stricter leaf rules only raise what trees cost.
+With a least size of leaves, counted in rows, tests with a smaller side are left out, and 4 and 5
+are not used: a part of a leaf need not be a leaf.  Stricter leaf rules only raise what trees cost.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +47,10 @@ from arboretum.proof.ground import Columns, Costs, rule_key, tests_of_rules
 
 PRECISION = 1e-9
 """Relative; to which an objective's value in floating point is the exact one."""
-MANY = f"there are {counting.MOST_KEPT:,} of its set before, under limits of which none is as loose as another's"
+MANY = (
+    f"there are {counting.MOST_KEPT:,} of its set before, under limits of which none is as loose "
+    "as another's"
+)
 CHUNK = 256
 """Records that are checked between two looks at the clock."""
 
@@ -55,7 +66,8 @@ def words_of(bits: np.ndarray) -> np.ndarray:
 class Additive:
     """Checks records about sets of merged objects, and keeps them.
 
-    ground, log : see :mod:`.counting`.   literals : of each test of the log, int64[outcomes], as in Columns.
+    ground, log : see :mod:`.counting`.
+    literals : of each test of the log, int64[outcomes], as in Columns.
     """
 
     slack = 0
@@ -66,27 +78,58 @@ class Additive:
         self.costs = costs = Costs.of(problem, columns.group, unit)
         self.literals = [columns.literals(test) for test in tests]
         least, priced = problem.parts.limits().min_leaf, bool(costs.price.any())
-        kept = np.ones(len(columns.has), np.bool_) if least > 1 or priced else costs.saved.any(axis=1)
+        kept = (
+            np.ones(len(columns.has), np.bool_) if least > 1 or priced else costs.saved.any(axis=1)
+        )
         self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
         (n, n_columns), n_labels = self.has.shape, saved.shape[1]
         worth = max(1, int(np.gcd.reduce(saved, axis=None)))
-        rows = np.bincount(columns.group, problem.objects.count).astype(np.int64)[kept] * (least > 1)
+        rows = np.bincount(columns.group, problem.objects.count).astype(np.int64)[kept] * (
+            least > 1
+        )
         planes = [*(saved // worth).T, rows, costs.mass[kept]]
-        groups = [(k, b) for k, plane in enumerate(planes) for b in range(int(plane.max(initial=0)).bit_length())]
-        members = words_of(np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n))
+        groups = [
+            (k, b)
+            for k, plane in enumerate(planes)
+            for b in range(int(plane.max(initial=0)).bit_length())
+        ]
+        members = words_of(
+            np.array([planes[k] >> b & 1 for k, b in groups], np.uint8).reshape(len(groups), n)
+        )
         of_groups = np.array(groups, np.int64).reshape(-1, 2).T.copy()
-        packed, everything = words_of(np.pad(self.has.T, ((0, 1), (0, 0)))), words_of(np.ones((1, n), np.uint8))[0]
+        packed, everything = (
+            words_of(np.pad(self.has.T, ((0, 1), (0, 0)))),
+            words_of(np.ones((1, n), np.uint8))[0],
+        )
         # unknown to who writes a log, so that nobody can choose sets with the same fingerprint
-        mixer = np.random.default_rng().integers(0, 1 << 63, len(everything), np.uint64) * np.uint64(2) + np.uint64(1)
+        mixer = np.random.default_rng().integers(
+            0, 1 << 63, len(everything), np.uint64
+        ) * np.uint64(2) + np.uint64(1)
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
         numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0])
-        literal, first = np.concatenate([np.empty(0, np.int64), *self.literals]), np.cumsum([0, *map(len, self.literals)])
+        literal, first = (
+            np.concatenate([np.empty(0, np.int64), *self.literals]),
+            np.cumsum([0, *map(len, self.literals)]),
+        )
         self.ground = counting.Ground(
-            words_of(self.has), packed, everything, members, *of_groups, mixer, literal, first, price, dearest, numbers
-        )  # fmt: skip
-        self.planes, self.most_words = len(planes), sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups)
+            words_of(self.has),
+            packed,
+            everything,
+            members,
+            *of_groups,
+            mixer,
+            literal,
+            first,
+            price,
+            dearest,
+            numbers,
+        )
+        self.planes, self.most_words = (
+            len(planes),
+            sum(-(-int((planes[k] >> b & 1).sum()) // 64) for k, b in groups),
+        )
         self.scratch = self.new_scratch()
         self.log: Any = None
 
@@ -94,13 +137,20 @@ class Additive:
         """Room for the counting of one set at a time."""
         columns, width = self.has.shape[1], len(self.ground.everything)
         cells = [np.empty(4 * columns, np.int64) for _ in range(4)]
-        words, both = np.empty(self.most_words * columns, np.uint64), np.empty(self.planes * columns, np.int64)
+        words, both = (
+            np.empty(self.most_words * columns, np.uint64),
+            np.empty(self.planes * columns, np.int64),
+        )
         rows, block = np.empty(len(self.has), np.int64), np.empty(64, np.uint64)
         return counting.Scratch(rows, block, words, both, *cells, *np.empty((2, width), np.uint64))
 
     def new_nodes(self, n: int, most_leaves: int) -> Any:
         """Room for so many sets.   most_leaves : of all limits; −1 where there is none."""
-        columns, groups, width = self.has.shape[1], len(self.ground.plane), len(self.ground.everything)
+        columns, groups, width = (
+            self.has.shape[1],
+            len(self.ground.plane),
+            len(self.ground.everything),
+        )
         sides = 2 * columns * max(1, min(most_leaves, len(self.has)) - 1)
 
         def room(length: int, kind: type = np.int64) -> np.ndarray:
@@ -108,19 +158,37 @@ class Additive:
 
         words = room(self.most_words * columns, np.uint64)
         return counting.Node(
-            room(width, np.uint64), room(columns), room(columns), words, room(groups), room(self.planes * columns), room(self.planes), room(sides),
-            room(sides), room(2 * columns), room(sides, np.uint8), room(columns, np.uint8), room(columns), room(7),
-        )  # fmt: skip
+            room(width, np.uint64),
+            room(columns),
+            room(columns),
+            words,
+            room(groups),
+            room(self.planes * columns),
+            room(self.planes),
+            room(sides),
+            room(sides),
+            room(2 * columns),
+            room(sides, np.uint8),
+            room(columns, np.uint8),
+            room(columns),
+            room(7),
+        )
 
     def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
-        """Take records in hand, of which the first are known already.   words, start : as in Proof."""
+        """Take records in hand, of which the first are known already.
+
+        words, start : as in Proof.
+        """
         n = max(1, len(start) - 1)
         mark = np.zeros(n, np.uint64) if not known else np.resize(self.log.mark, n)
-        self.log = counting.Log(words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64))
+        self.log = counting.Log(
+            words, start, mark, np.full(1 << (2 * n).bit_length(), -1), np.empty(n, np.int64)
+        )
         counting.learn(self.log, 0, known)
 
     def refusals(self, proof: Proof, told: Callable[[int], None]) -> Iterator[tuple[int, str]]:
-        """The records that do not follow from those before them, and why; the others are known from then on.
+        """The records that do not follow from those before them, and why; the others are known from
+        then on.
 
         told : called with the number of records that were looked at.
         """
@@ -130,26 +198,47 @@ class Additive:
         node = type(room)(*(array[0] for array in room))
         while number < proof.n_records:
             told(number)
-            number, why = counting.check_records(self.ground, self.log, node, self.scratch, number, min(number + CHUNK, proof.n_records))
+            number, why = counting.check_records(
+                self.ground,
+                self.log,
+                node,
+                self.scratch,
+                number,
+                min(number + CHUNK, proof.n_records),
+            )
             if why != counting.FINE:
                 bound, leaf = proof.record(number).bound, int(node.numbers[counting.LEAF])
-                reasons = {counting.NO_PATH: NO_PATH, counting.NO_LIMITS: NO_LIMITS, counting.LEAF_COSTS: f"a leaf costs {bound - leaf} less", counting.MANY: MANY}
+                reasons = {
+                    counting.NO_PATH: NO_PATH,
+                    counting.NO_LIMITS: NO_LIMITS,
+                    counting.LEAF_COSTS: f"a leaf costs {bound - leaf} less",
+                    counting.MANY: MANY,
+                }
                 yield number, reasons.get(why) or self._open(node, bound)
                 number += 1
 
     def _open(self, node: Any, bound: int) -> str:
         """Which test may cost less than a bound."""
-        costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers[counting.COLUMNS])])
+        costs = np.array(
+            [counting.joined_cost(node, c) for c in range(node.numbers[counting.COLUMNS])]
+        )
         at = int(costs.argmin())
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1
-        return f"trees that begin with test {test} of the table may cost {bound - costs[at]} less for all that is known"
+        return (
+            f"trees that begin with test {test} of the table may cost {bound - costs[at]} less "
+            "for all that is known"
+        )
 
     def root_bound(self, limits: tuple[int, int]) -> int:
         """The best that is known of all objects."""
         ground = self.ground
         mark = (ground.everything * ground.mixer).sum(dtype=np.uint64)
-        return int(counting.known_of(ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path))
+        return int(
+            counting.known_of(
+                ground, self.log, ground.everything, mark, *self.within(*limits), self.scratch.path
+            )
+        )
 
     def within(self, depth: int, leaves: int) -> tuple[int, int]:
         """Limits, with as many leaves as there are objects at most."""
@@ -160,17 +249,26 @@ class Additive:
         return float(self.costs.base + cost * self.costs.unit)
 
     def cost_of(self, tree: Tree) -> Fraction:
-        """The tree's cost as the log counts it: its answers for the raw rows, its leaves, and its tests for the rows that reach them.
+        """The tree's cost as the log counts it: its answers for the raw rows, its leaves, and its
+        tests for the rows that reach them.
 
-        Raises VerificationError where its objective, in floating point, says something else, or where it asks what has no price.
+        Raises VerificationError where its objective, in floating point, says something else, or
+        where it asks what has no price.
         """
         objects, costs = self.problem.objects, self.costs
         answer = tree.predict(objects.table)[objects.row_of_object]
         lost = int(costs.scaled[np.arange(len(answer)), answer].sum())
-        cost = Fraction(lost, costs.scale) - costs.base / costs.unit + costs.p * int(tree.is_end.sum()) + self._paid(tree)
+        cost = (
+            Fraction(lost, costs.scale)
+            - costs.base / costs.unit
+            + costs.p * int(tree.is_end.sum())
+            + self._paid(tree)
+        )
         said = float(self.problem.parts.objective.value(tree, self.problem))
         if not abs(said - self.value(cost)) <= PRECISION * max(1.0, abs(said)):
-            raise VerificationError(f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}")
+            raise VerificationError(
+                f"the tree's value is {self.value(cost)!r} exactly, but its objective says {said!r}"
+            )
         return cost
 
     def _paid(self, tree: Tree) -> int:
@@ -178,8 +276,15 @@ class Additive:
         objects, costs = self.problem.objects, self.costs
         if not costs.price.any():
             return 0
-        of_rule, raw = tests_of_rules(objects), {feature.column: g for g, feature in enumerate(objects.raw_features, self.columns.n_fixed)}
-        one_of = np.unique(self.columns.group, return_index=True)[1]  # an object of each that are merged
+        of_rule, raw = (
+            tests_of_rules(objects),
+            {
+                feature.column: g
+                for g, feature in enumerate(objects.raw_features, self.columns.n_fixed)
+            },
+        )
+        # an object of each that are merged
+        one_of = np.unique(self.columns.group, return_index=True)[1]
         mass, paid = np.zeros(tree.n_nodes + 1, np.int64), 0
         np.add.at(mass, tree.apply(objects.table)[objects.row_of_object[one_of]] + 1, costs.mass)
         before = mass.cumsum()
@@ -187,6 +292,8 @@ class Additive:
             rule = tree.rule(node)
             test = of_rule.get(rule_key(rule), raw.get(next(iter(rule.columns), ""), -1))
             if test < 0:
-                raise VerificationError(f"node {node} of the tree asks what is no test of the table, and has no price")
+                raise VerificationError(
+                    f"node {node} of the tree asks what is no test of the table, and has no price"
+                )
             paid += int(costs.price[test]) * int(before[tree.subtree_end[node]] - before[node])
         return paid

@@ -1,7 +1,9 @@
-"""What a run asks of its trees, as far as a checker knows it: whatever it does not know ends the check with that word.
+"""What a run asks of its trees, as far as a checker knows it: whatever it does not know ends the
+check with that word.
 
-Bounds are shown for all trees within limits of depth, of leaves and of rows in a leaf.  Whatever else forbids trees only raises what the
-others cost, so that the bounds hold; the proof's own tree is held to all of it.
+Bounds are shown for all trees within limits of depth, of leaves and of rows in a leaf.  Whatever
+else forbids trees only raises what the others cost, so that the bounds hold; the proof's own tree
+is held to all of it.
 """
 
 from __future__ import annotations
@@ -21,22 +23,46 @@ from arboretum.model.walk import summed
 
 
 def refuse_unknown(problem: Problem, shape: str) -> None:
-    """Raise CapabilityError for a run that asks what no checker knows, VerificationError for a shape that its objective has not."""
-    parts, own = problem.parts, shape_of(problem.parts.objective) or Shape.additive  # as logs are written
+    """Raise CapabilityError for a run that asks what no checker knows, VerificationError for a
+    shape that its objective has not.
+    """
+    # as logs are written
+    parts, own = problem.parts, shape_of(problem.parts.objective) or Shape.additive
     name = getattr(parts.objective, "name", "none")
     if own.value != shape:
-        raise VerificationError(f"the proof is of shape {shape!r}, but objective={name} of its run is of shape {own.value!r}")
+        raise VerificationError(
+            f"the proof is of shape {shape!r}, but objective={name} of its run is of shape "
+            f"{own.value!r}"
+        )
     if own is Shape.additive and parts.complexity is not None:
-        raise CapabilityError(f"complexity={parts.complexity.name} stands beside objective={name}, which does not count it; proofs know one of them")
+        raise CapabilityError(
+            f"complexity={parts.complexity.name} stands beside objective={name}, which does "
+            "not count it; proofs know one of them"
+        )
     if not problem.prices.fixed:
-        raise CapabilityError(f"cost={parts.cost.name} has prices that depend on the path or the outcome; proofs know one price per test")
+        raise CapabilityError(
+            f"cost={parts.cost.name} has prices that depend on the path or the outcome; "
+            "proofs know one price per test"
+        )
     if parts.predicate:
-        raise CapabilityError(f"predicate={parts.predicate[0].name} makes its tests at each node; proofs know fixed tests and thresholds")
+        raise CapabilityError(
+            f"predicate={parts.predicate[0].name} makes its tests at each node; proofs know "
+            "fixed tests and thresholds"
+        )
     for rule in parts.stopping:
-        if not hasattr(rule, "leaf_rule") or hasattr(rule, "is_leaf_among") or hasattr(rule, "worth"):
-            raise CapabilityError(f"stopping={rule.name} looks at more than a node's objects; proofs know limits and leaf rules")
+        if (
+            not hasattr(rule, "leaf_rule")
+            or hasattr(rule, "is_leaf_among")
+            or hasattr(rule, "worth")
+        ):
+            raise CapabilityError(
+                f"stopping={rule.name} looks at more than a node's objects; proofs know "
+                "limits and leaf rules"
+            )
         if rule.limits().min_decrease is not None:
-            raise CapabilityError(f"stopping.{rule.name} has a min_decrease, a score; proofs know none")
+            raise CapabilityError(
+                f"stopping.{rule.name} has a min_decrease, a score; proofs know none"
+            )
 
 
 def asked_of(problem: Problem) -> dict[str, Any]:
@@ -44,7 +70,11 @@ def asked_of(problem: Problem) -> dict[str, Any]:
     fields = {**attrs.asdict(problem.parts.limits()), **attrs.asdict(_leaf_rule(problem))}
     free = {**attrs.asdict(Limits()), **attrs.asdict(LeafRule())}
     none = {"min_split": 2, "min_objects": 2}  # what has fewer is never divided
-    return {name: value for name, value in fields.items() if value != free[name] and value != none.get(name)}
+    return {
+        name: value
+        for name, value in fields.items()
+        if value != free[name] and value != none.get(name)
+    }
 
 
 def _leaf_rule(problem: Problem) -> LeafRule:
@@ -52,9 +82,20 @@ def _leaf_rule(problem: Problem) -> LeafRule:
 
 
 def beyond(tree: Tree, problem: Problem) -> str:
-    """Which limit, or which leaf rule, of the run a tree does not keep, by where its rows come to rest; "" where it keeps all."""
-    objects, limits, rule, impurity = problem.objects, problem.parts.limits(), _leaf_rule(problem), problem.parts.impurity
-    at, n, shown = tree.apply(objects.table), tree.n_nodes, np.zeros((tree.n_nodes, objects.n_classes))
+    """Which limit, or which leaf rule, of the run a tree does not keep, by where its rows come
+    to rest; "" where it keeps all.
+    """
+    objects, limits, rule, impurity = (
+        problem.objects,
+        problem.parts.limits(),
+        _leaf_rule(problem),
+        problem.parts.impurity,
+    )
+    at, n, shown = (
+        tree.apply(objects.table),
+        tree.n_nodes,
+        np.zeros((tree.n_nodes, objects.n_classes)),
+    )
     of_object = at[objects.row_of_object]
     np.add.at(shown, (of_object, objects.label), objects.weight)
     weights = summed(shown, tree)
@@ -67,11 +108,23 @@ def beyond(tree: Tree, problem: Problem) -> str:
     if n > 1 and least < limits.min_leaf:
         return f"min_leaf is {limits.min_leaf}, and a branch has {least:g} rows"
     if n > 1 and lightest < limits.min_weight(float(mass[0]), objects.n_objects):
-        return f"min_mass is {limits.min_mass:g}, and a branch has {lightest / mass[0]:g} of the weight"
+        return (
+            f"min_mass is {limits.min_mass:g}, and a branch has {lightest / mass[0]:g} of the "
+            "weight"
+        )
     if (tree.price_to > limits.most_paid(tree.depth_of)).any():
         return f"max_cost is {limits.max_cost:g}, and a path pays {tree.price_to.max():g}"
     for node in np.flatnonzero(~tree.is_leaf).tolist():
-        mixed = float(impurity.value(weights[node])) if rule.delta is not None and impurity is not None else math.nan
-        if rule.holds(float(mass[node]), float(mass[0]), int(rows[node]), mixed, int(members[node])):
-            return f"{', '.join(f'{k} is {v}' for k, v in attrs.asdict(rule).items() if v)}, and node {node} of {rows[node]:g} rows is divided"
+        mixed = (
+            float(impurity.value(weights[node]))
+            if rule.delta is not None and impurity is not None
+            else math.nan
+        )
+        if rule.holds(
+            float(mass[node]), float(mass[0]), int(rows[node]), mixed, int(members[node])
+        ):
+            return (
+                f"{', '.join(f'{k} is {v}' for k, v in attrs.asdict(rule).items() if v)}, and "
+                f"node {node} of {rows[node]:g} rows is divided"
+            )
     return ""

@@ -17,29 +17,55 @@ from arboretum.proof.subtables import Subtables
 
 @attrs.frozen
 class Accepted:
-    """What a proof shows.   records : checked.   lower_bound, value : of the objective; no value without a tree."""
+    """What a proof shows.
+
+    records : checked.
+    lower_bound, value : of the objective; no value without a tree.
+    """
 
     records: int
     lower_bound: float
     value: float | None
 
 
-def check(proof: Proof, problem: Problem, progress: Callable[..., None] = Context().progress) -> Accepted:
-    """Check every record and what the end claims.  Raises VerificationError, saying why, at the first thing that does not follow.
+def check(
+    proof: Proof, problem: Problem, progress: Callable[..., None] = Context().progress
+) -> Accepted:
+    """Check every record and what the end claims.  Raises VerificationError, saying why, at the
+    first thing that does not follow.
 
-    problem : made again from the log's configuration.   progress : called with (done, total, message).
+    problem : made again from the log's configuration.
+    progress : called with (done, total, message).
     """
     data, tests = data_of(problem), proof.header["tests"]
     refuse_unknown(problem, proof.header["shape"])
     for key, value in data.items():
-        if key != "name" and proof.header["data"].get(key) != value:  # a file may have another name today
-            raise VerificationError(f"the proof is of another table: {key} is {proof.header['data'].get(key)}, here it is {value}")
+        # a file may have another name today
+        if key != "name" and proof.header["data"].get(key) != value:
+            raise VerificationError(
+                f"the proof is of another table: {key} is {proof.header['data'].get(key)}, "
+                f"here it is {value}"
+            )
     rules = rules_of(proof, problem)
-    for number, reason in rules.refusals(proof, lambda n: progress(n, proof.n_records, f"checking {proof.n_records:,} records")):
+    for number, reason in rules.refusals(
+        proof, lambda n: progress(n, proof.n_records, f"checking {proof.n_records:,} records")
+    ):
         record = proof.record(number)
-        limits = "".join(f", {name} {n}" for name, n in (("depth", record.depth), ("leaves", record.leaves)) if n >= 0)
-        path = " ".join(f"{tests[t] if 0 <= t < len(tests) else t}:{outcome}" for t, outcome in record.path.tolist()) or "root"
-        raise VerificationError(f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}")
+        limits = "".join(
+            f", {name} {n}"
+            for name, n in (("depth", record.depth), ("leaves", record.leaves))
+            if n >= 0
+        )
+        path = (
+            " ".join(
+                f"{tests[t] if 0 <= t < len(tests) else t}:{outcome}"
+                for t, outcome in record.path.tolist()
+            )
+            or "root"
+        )
+        raise VerificationError(
+            f"record {number} ({path}{limits}) claims a bound of {record.bound}, but {reason}"
+        )
     return _concluded(proof, problem, rules)
 
 
@@ -55,7 +81,10 @@ def rules_of(proof: Proof, problem: Problem) -> Any:
 def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
     """Whether the end claims what was shown, and a tree that is one."""
     limits, end = problem.parts.limits(), proof.end
-    root = (-1 if limits.max_depth is None else limits.max_depth, -1 if limits.max_leaves is None else limits.max_leaves)
+    root = (
+        -1 if limits.max_depth is None else limits.max_depth,
+        -1 if limits.max_leaves is None else limits.max_leaves,
+    )
     bound, shown = end["bound"], rules.root_bound(root)
     if not bound <= shown + rules.slack * abs(shown):
         raise VerificationError(f"the end claims a bound of {bound}, but its records show {shown}")
@@ -63,15 +92,24 @@ def _concluded(proof: Proof, problem: Problem, rules: Any) -> Accepted:
         return Accepted(proof.n_records, rules.value(min(bound, shown)), None)
     tree = tree_of(end["tree"], problem)
     cost = rules.cost_of(tree)
-    if end["value"] is None or not abs(cost - end["value"]) <= rules.slack * abs(cost) or not bound <= cost + rules.slack * abs(cost):
-        raise VerificationError(f"the end claims a tree of {end['value']} and a bound of {bound}, but the tree costs {cost}")
+    if (
+        end["value"] is None
+        or not abs(cost - end["value"]) <= rules.slack * abs(cost)
+        or not bound <= cost + rules.slack * abs(cost)
+    ):
+        raise VerificationError(
+            f"the end claims a tree of {end['value']} and a bound of {bound}, but the tree "
+            f"costs {cost}"
+        )
     if complaint := beyond(tree, problem):
         raise VerificationError(f"the run does not allow the tree: {complaint}")
     return Accepted(proof.n_records, rules.value(min(bound, shown)), rules.value(cost))
 
 
 def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
-    """The tree of a log.  Raises VerificationError where it is none of this table, or has other objects at its leaves, or some at no leaf."""
+    """The tree of a log.  Raises VerificationError where it is none of this table, or has other
+    objects at its leaves, or some at no leaf.
+    """
     objects = problem.objects
     try:
         tree = Tree.from_json(json.dumps(data))
@@ -79,10 +117,23 @@ def tree_of(data: dict[str, Any], problem: Problem) -> Tree:
             raise ValueError(f"its classes are {', '.join(tree.classes)}")
         weights, at = np.zeros(tree.weights.shape), tree.apply(objects.table)
         if not (ends := tree.is_leaf[at]).all():
-            raise ValueError(f"row {int(ends.argmin())} rests at node {int(at[ends.argmin()])}, where a leaf is left out")
+            raise ValueError(
+                f"row {int(ends.argmin())} rests at node {int(at[ends.argmin()])}, where a "
+                "leaf is left out"
+            )
         np.add.at(weights, (at[objects.row_of_object], objects.label), objects.weight)
         if not np.allclose(weights[tree.is_leaf], tree.weights[tree.is_leaf]):
             raise ValueError("the weights of its leaves are others")
-    except (ArboretumError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError) as error:
-        raise VerificationError(f"the end holds a tree that is none for this table: {error}") from None
+    except (
+        ArboretumError,
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise VerificationError(
+            f"the end holds a tree that is none for this table: {error}"
+        ) from None
     return tree

@@ -1,9 +1,11 @@
-"""What counting says of a set, and whether a bound of it follows: the checker's own kernels (no solver uses them).
+"""What counting says of a set, and whether a bound of it follows: the checker's own kernels (no
+solver uses them).
 
-The rules that are meant by number stand in :mod:`arboretum.proof.additive`.  A set is a mask of objects.  Its objects are counted as
-rows of one label and one power of two each, 64 of them a word, by columns: the tests that are not idle.  Columns are counted against
-all others one at a time, and only as long as the bound is open.  A fingerprint only says where a record may be found; what counts is
-that the record's path leads to the very same mask.
+The rules that are meant by number stand in :mod:`arboretum.proof.additive`.  A set is a mask of
+objects.  Its objects are counted as rows of one label and one power of two each, 64 of them a word,
+by columns: the tests that are not idle.  Columns are counted against all others one at a time, and
+only as long as the bound is open.  A fingerprint only says where a record may be found; what counts
+is that the record's path leads to the very same mask.
 """
 
 from collections import namedtuple
@@ -18,52 +20,92 @@ HEAD = 5
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
 PRICE, UNIT, LABELS, LEAST = range(4)
-"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, and rows that a leaf must have.  Planes of counts: what each label
-saves, then rows, then mass; nothing is counted where leaves may have any size, or tests cost nothing."""
+"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, and rows that a leaf must
+have.  Planes of counts: what each label saves, then rows, then mass; nothing is counted where
+leaves may have any size, or tests cost nothing.
+"""
 COLUMNS, DEPTH, LEAVES, LEAF, PATH, BESIDE, CHEAPEST = range(7)
-"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf; for a unit of mass, what a path below a side
-costs at most, one beside a leaf, and the cheapest of the columns."""
+"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf; for
+a unit of mass, what a path below a side costs at most, one beside a leaf, and the cheapest of the
+columns.
+"""
 COUNTED, RECORDED = 1, 2
 """Bits of ``Node.state``."""
 
-Ground = namedtuple("Ground", "bits packed everything members plane shift mixer literal first price dearest numbers")
-"""The table.   bits : uint64[objects, ·], bit f of the words is whether the object has column f.   packed : uint64[columns + 1, ·], the
-same as masks; the last holds no object.
+Ground = namedtuple(
+    "Ground", "bits packed everything members plane shift mixer literal first price dearest numbers"
+)
+"""The table.
 
-everything : uint64[·], mask.   members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.   plane, shift : int64[groups], the
-plane and the power.   mixer : uint64[·], random.
-literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those of a test begin.
-price : int64[columns + 1], of a unit of mass.   dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
+bits : uint64[objects, ·], bit f of the words is whether the object has column f.
+packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
+
+everything : uint64[·], mask.
+members : uint64[groups, ·], masks of the objects with a power of two in the count of a plane.
+plane, shift : int64[groups], the plane and the power.
+mixer : uint64[·], random.
+literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those
+    of a test begin.
+price : int64[columns + 1], of a unit of mass.
+dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
 """
 
 Log = namedtuple("Log", "words start mark slots before")
-"""Records.   words : int32.   start : int64[records + 1].   mark : uint64[records], fingerprints.   slots : int64[2^k], the last
-record of a fingerprint, −1: free.   before : int64[records], the one before it.
+"""Records.
+
+words : int32.
+start : int64[records + 1].
+mark : uint64[records], fingerprints.
+slots : int64[2^k], the last record of a fingerprint, −1: free.
+before : int64[records], the one before it.
 """
 
-Node = namedtuple("Node", "mask columns paid words ends ones totals low own told tried state rank numbers")
-"""A set.   mask : uint64[·].   columns, paid : int64, and what it costs to ask them.   words : uint64, ``words[w · columns + c]``.
-ends : int64[groups], first word after each.   ones : int64, sums by plane and column; totals : int64[planes].   low, own : int64[levels, 2, columns], bounds of
-sides, and those of them that are from counting or a record.   A level is a number of leaves from 1 on, or there is one.
-told : int64[2, columns], what somebody says of sides.   tried : uint8, as ``low``.   state : uint8.   rank : int64, weight of the
-smaller side.   numbers : see the names above.
+Node = namedtuple(
+    "Node", "mask columns paid words ends ones totals low own told tried state rank numbers"
+)
+"""A set.
+
+mask : uint64[·].
+columns, paid : int64, and what it costs to ask them.
+words : uint64, ``words[w · columns + c]``. ends : int64[groups], first word after each.
+ones : int64, sums by plane and column; totals : int64[planes].
+low, own : int64[levels, 2, columns], bounds of sides, and those of them that are from counting or a
+    record.   A level is a number of leaves from 1 on, or there is one. told : int64[2, columns],
+    what somebody says of sides.
+tried : uint8, as ``low``.
+state : uint8.
+rank : int64, weight of the smaller side.
+numbers : see the names above.
 """
 
 Scratch = namedtuple("Scratch", "rows block words both most loss mass busy mask path")
-"""rows : int64[objects].   block : uint64[64].   words : uint64, of all columns.   both : int64[planes · columns].   most, loss, mass, busy : int64[4 · columns], of the cells of
-sides s of one column and t of another, at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether
-it may stand below the root.   mask, path : uint64[·].
+"""rows : int64[objects].
+
+block : uint64[64].
+words : uint64, of all columns.
+both : int64[planes · columns].
+most, loss, mass, busy : int64[4 · columns], of the cells of sides s of one column and t of another,
+    at 2 s + t: what their objects cost anywhere below, what a leaf loses, mass, and whether it may
+    stand below the root.
+mask, path : uint64[·].
 """
 
 
 @jit(inner=True, borrow=True)
 def path_set(ground, words, at, out):
-    """The objects of the path of the record at a word; False where it names a literal that there is not."""
+    """The objects of the path of the record at a word; False where it names a literal that there
+    is not.
+    """
     for w in range(out.shape[0]):
         out[w] = ground.everything[w]
     for place in range(at + HEAD, at + HEAD + 2 * words[at], 2):
         test, outcome = np.int64(words[place]), np.int64(words[place + 1])
-        if test < 0 or test + 1 >= ground.first.shape[0] or outcome < 0 or ground.first[test] + outcome >= ground.first[test + 1]:
+        if (
+            test < 0
+            or test + 1 >= ground.first.shape[0]
+            or outcome < 0
+            or ground.first[test] + outcome >= ground.first[test + 1]
+        ):
             return False
         literal = ground.literal[ground.first[test] + outcome]
         part(ground, out, literal >> 1, literal & 1, out)
@@ -89,7 +131,10 @@ def mark_of(ground, mask):
 def slot_of(log, mark):
     """Where a fingerprint is, or would be."""
     mixed = (mark ^ mark >> np.uint64(33)) * np.uint64(0xFF51AFD7ED558CCD)
-    at, last = np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1)), np.int64(log.slots.shape[0] - 1)
+    at, last = (
+        np.int64((mixed ^ mixed >> np.uint64(33)) >> np.uint64(1)),
+        np.int64(log.slots.shape[0] - 1),
+    )
     at &= last
     while log.slots[at] >= 0 and log.mark[log.slots[at]] != mark:
         at = (at + 1) & last
@@ -113,14 +158,22 @@ def is_about(ground, log, record, mask, room):
 
 @jit(borrow=True)
 def known_of(ground, log, mask, mark, depth, leaves, room):
-    """The best bound that the records have of a set under limits, 0 without one.   mark : of the set."""
-    trusted = True  # that all records of a fingerprint are about one set: of the best that is looked at
+    """The best bound that the records have of a set under limits, 0 without one.
+
+    mark : of the set.
+    """
+    # that all records of a fingerprint are about one set: of the best that is looked at
+    trusted = True
     while True:
         best, found, record = np.int64(0), np.int64(-1), log.slots[slot_of(log, mark)]
         while record >= 0:
             at = log.start[record]
             bound = bound_of(log.words, at)
-            if bound > best and serves(log.words[at + 1], depth) and serves(log.words[at + 2], leaves):
+            if (
+                bound > best
+                and serves(log.words[at + 1], depth)
+                and serves(log.words[at + 2], leaves)
+            ):
                 if trusted or is_about(ground, log, record, mask, room):
                     best, found = bound, record
             record = log.before[record]
@@ -144,12 +197,18 @@ def learn(log, first, end):
 
 @jit(inner=True, borrow=True)
 def take_place(ground, log, number, mask, room):
-    """A record, of the objects of a mask, is known in place of those that say less of them; returns how many others stay."""
+    """A record, of the objects of a mask, is known in place of those that say less of them;
+    returns how many others stay.
+    """
     at, slot = log.start[number], slot_of(log, log.mark[number])
     bound, record, last, kept = bound_of(log.words, at), log.slots[slot], np.int64(-1), np.int64(0)
     while record >= 0:
         before, old = log.before[record], log.start[record]
-        less = bound_of(log.words, old) <= bound and serves(log.words[at + 1], log.words[old + 1]) and serves(log.words[at + 2], log.words[old + 2])
+        less = (
+            bound_of(log.words, old) <= bound
+            and serves(log.words[at + 1], log.words[old + 1])
+            and serves(log.words[at + 2], log.words[old + 2])
+        )
         if less and is_about(ground, log, record, mask, room):
             if last < 0:
                 log.slots[slot] = before
@@ -169,18 +228,27 @@ def levels_of(leaves):
 
 @jit(inner=True, borrow=True)
 def busy_of(ground, path, saved, rows, mass):
-    """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.   saved : by its best label.   path : beside it."""
+    """Rule 1: whether a set may stand below the root of a tree with the fewest leaves.
+
+    saved : by its best label.
+    path : beside it.
+    """
     numbers = ground.numbers
     return saved * numbers[UNIT] + path * mass > numbers[PRICE] and rows >= numbers[LEAST]
 
 
 @jit(inner=True, borrow=True)
 def paths_of(ground, node, depth):
-    """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what they save (rule 1)."""
+    """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what
+    they save (rule 1).
+    """
     p, most = ground.numbers[PRICE], np.int64(ground.dearest.shape[0] - 1)
     tests = min(most, (node.numbers[LEAF] - p) // p) if p > 0 else most
     below = tests if depth < 0 else min(tests, max(depth - 1, np.int64(0)))
-    node.numbers[PATH], node.numbers[BESIDE] = ground.dearest[below], ground.dearest[max(min(below, tests - 1), np.int64(0))]
+    node.numbers[PATH], node.numbers[BESIDE] = (
+        ground.dearest[below],
+        ground.dearest[max(min(below, tests - 1), np.int64(0))],
+    )
 
 
 @jit(inner=True, borrow=True)
@@ -191,7 +259,8 @@ def lay_word(ground, rows, block, word, ones, shift):
         for i in range(64):
             block[i] = ground.bits[rows[i], part] if i < rows.shape[0] else np.uint64(0)
         step, low = np.uint64(32), np.uint64(0xFFFFFFFF)
-        while step != 0:  # transposed: squares of bits change places with those on the other side of the diagonal
+        # transposed: squares of bits change places with those on the other side of the diagonal
+        while step != 0:
             wide = np.int64(step)
             for begin in range(0, 64, 2 * wide):
                 for i in range(begin, begin + wide):
@@ -207,9 +276,17 @@ def lay_word(ground, rows, block, word, ones, shift):
 
 @jit(borrow=True)
 def enter(ground, log, node, scratch, depth, leaves):
-    """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and by records."""
+    """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and
+    by records.
+    """
     numbers, columns, planes = ground.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
-    every, ones, labels, n_words, n = scratch.words, scratch.both, numbers[LABELS], np.int64(0), np.int64(0)
+    every, ones, labels, n_words, n = (
+        scratch.words,
+        scratch.both,
+        numbers[LABELS],
+        np.int64(0),
+        np.int64(0),
+    )
     divided = depth != 0 and leaves != 1
     node.totals[:] = 0
     ones[:] = 0
@@ -223,25 +300,47 @@ def enter(ground, log, node, scratch, depth, leaves):
                 rest &= rest - np.uint64(1)
         node.totals[plane] += count << shift
         for begin in range(0, count if divided else 0, 64):
-            word, of_plane = every[n_words * columns : (n_words + 1) * columns], ones[plane * columns : (plane + 1) * columns]
-            lay_word(ground, scratch.rows[begin : min(begin + 64, count)], scratch.block, word, of_plane, shift)
+            word, of_plane = (
+                every[n_words * columns : (n_words + 1) * columns],
+                ones[plane * columns : (plane + 1) * columns],
+            )
+            lay_word(
+                ground,
+                scratch.rows[begin : min(begin + 64, count)],
+                scratch.block,
+                word,
+                of_plane,
+                shift,
+            )
             n_words += 1
         node.ends[g] = n_words
     most, whole = np.int64(0), np.int64(0)
     for k in range(labels):
         most, whole = max(most, node.totals[k]), whole + node.totals[k]
-    node.numbers[LEAF], node.numbers[CHEAPEST] = (whole - most) * numbers[UNIT] + numbers[PRICE], NEVER
+    node.numbers[LEAF], node.numbers[CHEAPEST] = (
+        (whole - most) * numbers[UNIT] + numbers[PRICE],
+        NEVER,
+    )
     paths_of(ground, node, depth)
     rows, mass, beside = node.totals[labels], node.totals[labels + 1], node.numbers[BESIDE]
     for f in range(columns if divided else 0):
         inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
         for k in range(labels):
             one = ones[k * columns + f]
-            weight, inside, outside = weight + one, max(inside, one), max(outside, node.totals[k] - one)
+            weight, inside, outside = (
+                weight + one,
+                max(inside, one),
+                max(outside, node.totals[k] - one),
+            )
         rows_f, mass_f = ones[labels * columns + f], ones[(labels + 1) * columns + f]
-        if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(ground, beside, outside, rows - rows_f, mass - mass_f):
+        if busy_of(ground, beside, inside, rows_f, mass_f) and busy_of(
+            ground, beside, outside, rows - rows_f, mass - mass_f
+        ):
             node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
-            node.paid[n], node.numbers[CHEAPEST] = ground.price[f] * mass, min(node.numbers[CHEAPEST], ground.price[f])
+            node.paid[n], node.numbers[CHEAPEST] = (
+                ground.price[f] * mass,
+                min(node.numbers[CHEAPEST], ground.price[f]),
+            )
             n += 1
     for k in range(planes):
         for c in range(n):
@@ -275,7 +374,12 @@ def leaf_of(ground, node, c, s):
 @jit(inner=True, borrow=True)
 def bound_sides(ground, log, node, scratch):
     """What the sides of the columns cost by one leaf and by records."""
-    n, depth, leaves, mark = node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES], mark_of(ground, node.mask)
+    n, depth, leaves, mark = (
+        node.numbers[COLUMNS],
+        node.numbers[DEPTH],
+        node.numbers[LEAVES],
+        mark_of(ground, node.mask),
+    )
     below = max(depth - 1, np.int64(-1))
     for c in range(n):
         part(ground, node.mask, node.columns[c], 1, scratch.mask)
@@ -283,7 +387,8 @@ def bound_sides(ground, log, node, scratch):
         for s in range(2):
             here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
             two = 2 * ground.numbers[PRICE] + node.numbers[CHEAPEST] * mass_of(ground, node, c, s)
-            recorded = leaf > two and below != 0 and log.slots[slot_of(log, here)] >= 0  # else its cost is known
+            # else its cost is known
+            recorded = leaf > two and below != 0 and log.slots[slot_of(log, here)] >= 0
             if recorded:
                 part(ground, node.mask, node.columns[c], s, scratch.mask)
             for level in range(levels_of(leaves)):
@@ -303,8 +408,16 @@ def fewer(leaves, level):
 
 @jit(borrow=True)
 def count_column(ground, node, scratch, c):
-    """Count a column against all: the cells of its sides, and what these cost with two leaves and with more (rules 2 and 3)."""
-    numbers, n, planes, both, first = ground.numbers, node.numbers[COLUMNS], node.totals.shape[0], scratch.both, np.int64(0)
+    """Count a column against all: the cells of its sides, and what these cost with two leaves
+    and with more (rules 2 and 3).
+    """
+    numbers, n, planes, both, first = (
+        ground.numbers,
+        node.numbers[COLUMNS],
+        node.totals.shape[0],
+        scratch.both,
+        np.int64(0),
+    )
     both[: planes * n] = 0
     for g in range(ground.plane.shape[0]):
         here, shift = ground.plane[g] * n, ground.shift[g]
@@ -318,20 +431,40 @@ def count_column(ground, node, scratch, c):
         for t in range(2):
             count_cells(ground, node, scratch, c, s, t)
     node.state[c] |= COUNTED
-    p, depth, leaves, cheapest = numbers[PRICE], node.numbers[DEPTH] - 1, node.numbers[LEAVES], node.numbers[CHEAPEST]
+    p, depth, leaves, cheapest = (
+        numbers[PRICE],
+        node.numbers[DEPTH] - 1,
+        node.numbers[LEAVES],
+        node.numbers[CHEAPEST],
+    )
     for s in range(2):
         two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
         floor = p + cheapest * mass
         for f in range(n):
             one, other = scratch.loss[cell + f], scratch.loss[cell + n + f]
             if scratch.busy[cell + f] & scratch.busy[cell + n + f]:
-                paid, below_1 = ground.price[node.columns[f]] * mass, cheapest * scratch.mass[cell + n + f]
+                paid, below_1 = (
+                    ground.price[node.columns[f]] * mass,
+                    cheapest * scratch.mass[cell + n + f],
+                )
                 below_0 = floor - p - below_1
                 open_0, open_1 = one > p + below_0, other > p + below_1
                 two = min(two, one + other + paid)
-                more = min(more, paid + min(one + below_1 if open_1 else NEVER, other + below_0 if open_0 else NEVER, floor if open_0 & open_1 else NEVER))
+                more = min(
+                    more,
+                    paid
+                    + min(
+                        one + below_1 if open_1 else NEVER,
+                        other + below_0 if open_0 else NEVER,
+                        floor if open_0 & open_1 else NEVER,
+                    ),
+                )
         for level in range(levels_of(leaves)):
-            few, place, cost = fewer(leaves, level), (2 * level + s) * n + c, leaf_of(ground, node, c, s)
+            few, place, cost = (
+                fewer(leaves, level),
+                (2 * level + s) * n + c,
+                leaf_of(ground, node, c, s),
+            )
             if depth != 0 and few != 1:
                 cost = min(cost, two + 2 * p)
             if depth != 0 and depth != 1 and (few < 0 or few > 2):
@@ -342,19 +475,47 @@ def count_column(ground, node, scratch, c):
 
 @jit(inner=True, borrow=True)
 def cell_of(node, scratch, plane, c, s, t):
-    """What a plane counts in the cells of side s of a column and side t of the others: (ones, pairs, a, x, y), a + x · ones + y · pairs."""
+    """What a plane counts in the cells of side s of a column and side t of the others: (ones,
+    pairs, a, x, y), a + x · ones + y · pairs.
+    """
     n = node.numbers[COLUMNS]
     total, of_c = node.totals[plane], node.ones[plane * n + c]
-    a, x, y = (0 if t == 1 else total - of_c if s == 0 else of_c), (0 if s == 1 else 1 if t == 1 else -1), 1 if s == t else -1
-    return node.ones[plane * n : (plane + 1) * n], scratch.both[plane * n : (plane + 1) * n], a, x, y
+    a, x, y = (
+        (0 if t == 1 else total - of_c if s == 0 else of_c),
+        (0 if s == 1 else 1 if t == 1 else -1),
+        1 if s == t else -1,
+    )
+    return (
+        node.ones[plane * n : (plane + 1) * n],
+        scratch.both[plane * n : (plane + 1) * n],
+        a,
+        x,
+        y,
+    )
 
 
 @jit(inner=True, borrow=True)
 def count_cells(ground, node, scratch, c, s, t):
     """The cells of side s of a column, counted against all, and side t of the others."""
-    numbers, n, labels, cell = ground.numbers, node.numbers[COLUMNS], ground.numbers[LABELS], (2 * s + t) * node.numbers[COLUMNS]
-    p, unit, least, path, beside = numbers[PRICE], numbers[UNIT], numbers[LEAST], node.numbers[PATH], node.numbers[BESIDE]
-    most, loss, mass, busy = scratch.most[cell : cell + n], scratch.loss[cell : cell + n], scratch.mass[cell : cell + n], scratch.busy[cell : cell + n]
+    numbers, n, labels, cell = (
+        ground.numbers,
+        node.numbers[COLUMNS],
+        ground.numbers[LABELS],
+        (2 * s + t) * node.numbers[COLUMNS],
+    )
+    p, unit, least, path, beside = (
+        numbers[PRICE],
+        numbers[UNIT],
+        numbers[LEAST],
+        node.numbers[PATH],
+        node.numbers[BESIDE],
+    )
+    most, loss, mass, busy = (
+        scratch.most[cell : cell + n],
+        scratch.loss[cell : cell + n],
+        scratch.mass[cell : cell + n],
+        scratch.busy[cell : cell + n],
+    )
     most[:], loss[:] = 0, 0
     for k in range(labels):
         ones, pairs, a, x, y = cell_of(node, scratch, k, c, s, t)
@@ -365,7 +526,9 @@ def count_cells(ground, node, scratch, c, s, t):
     ones_m, pairs_m, a_m, x_m, y_m = cell_of(node, scratch, labels + 1, c, s, t)
     for f in range(n):
         mass[f] = a_m + x_m * ones_m[f] + y_m * pairs_m[f]
-        busy[f] = (loss[f] * unit + beside * mass[f] > p) & (a + x * ones[f] + y * pairs[f] >= least)
+        busy[f] = (loss[f] * unit + beside * mass[f] > p) & (
+            a + x * ones[f] + y * pairs[f] >= least
+        )
         most[f], loss[f] = unit * most[f] + path * mass[f], unit * (most[f] - loss[f])
 
 
@@ -380,9 +543,15 @@ def spread(ground, node, scratch, c):
         for s in range(2):
             bound, mass = node.own[(2 * level + s) * n + c], mass_of(ground, node, c, s)
             for t in range(2):
-                low, cell = node.low[(2 * level + t) * n : (2 * level + t + 1) * n], (2 * s + 1 - t) * n
+                low, cell = (
+                    node.low[(2 * level + t) * n : (2 * level + t + 1) * n],
+                    (2 * s + 1 - t) * n,
+                )
                 for f in range(n):
-                    less = min(scratch.most[cell + f], dear + p + scratch.loss[cell + f] + ground.price[node.columns[f]] * mass)
+                    less = min(
+                        scratch.most[cell + f],
+                        dear + p + scratch.loss[cell + f] + ground.price[node.columns[f]] * mass,
+                    )
                     low[f] = max(low[f], bound - less)
 
 
@@ -404,12 +573,19 @@ def settle(ground, node, scratch, goal, thorough):
 
     thorough : where counting the open ones does not help, also the others.
     """
-    n, alone = node.numbers[COLUMNS], ground.numbers[LEAST] <= 1 and node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0
+    n, alone = (
+        node.numbers[COLUMNS],
+        ground.numbers[LEAST] <= 1 and node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0,
+    )
     while True:
         still, best, at, whole = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
         for c in range(n):
             whole = max(whole, node.low[c], node.low[n + c]) if alone else whole
-            is_open, known, new = joined_cost(node, c) < goal, node.state[c] & RECORDED != 0, node.state[c] & COUNTED == 0
+            is_open, known, new = (
+                joined_cost(node, c) < goal,
+                node.state[c] & RECORDED != 0,
+                node.state[c] & COUNTED == 0,
+            )
             still += is_open
             # records say most about other columns, and so do balanced ones
             rank = node.rank[c] + (NEVER if known else NEVER >> 1 if is_open else np.int64(0))
@@ -426,20 +602,29 @@ def settle(ground, node, scratch, goal, thorough):
 
 FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN, MANY = range(6)
 MOST_KEPT = 4096
-"""Records of one set, under limits of which none is as loose as another's: what one more costs is bounded by them."""
+"""Records of one set, under limits of which none is as loose as another's: what one more costs
+is bounded by them.
+"""
 
 
 @jit(borrow=True)
 def check_records(ground, log, node, scratch, first, end):
-    """Check records in their order; returns (number, reason) of the first that does not follow, which is the node's, or (end, FINE)."""
+    """Check records in their order; returns (number, reason) of the first that does not follow,
+    which is the node's, or (end, FINE).
+    """
     for number in range(first, end):
         at = log.start[number]
-        depth, leaves, bound = np.int64(log.words[at + 1]), np.int64(log.words[at + 2]), bound_of(log.words, at)
+        depth, leaves, bound = (
+            np.int64(log.words[at + 1]),
+            np.int64(log.words[at + 2]),
+            bound_of(log.words, at),
+        )
         if depth < -1 or leaves < -1 or leaves == 0:
             return number, NO_LIMITS
         if not path_set(ground, log.words, at, node.mask):
             return number, NO_PATH
-        leaves = min(leaves, max(np.int64(1), np.int64(ground.bits.shape[0])))  # as many as there are objects are as good as any number
+        # as many as there are objects are as good as any number
+        leaves = min(leaves, max(np.int64(1), np.int64(ground.bits.shape[0])))
         log.mark[number] = mark_of(ground, node.mask)
         if known_of(ground, log, node.mask, log.mark[number], depth, leaves, scratch.path) < bound:
             enter(ground, log, node, scratch, depth, leaves)

@@ -1,8 +1,11 @@
-"""From what a search remembers to a proof: only the sets that the bound of all objects needs, found out by the checker's own rules.
+"""From what a search remembers to a proof: only the sets that the bound of all objects needs, found
+out by the checker's own rules.
 
-A search in compiled code need not write while it works.  Afterwards its memo says what is true of which set; here the tree of reasons
-is walked from the root, set by set: what counting shows is taken, what the memo knows of a side is proven first, and where it knows
-too little the set is searched.  So a proof is found for every bound that is true, and in little more time than checking it takes.
+A search in compiled code need not write while it works.  Afterwards its memo says what is true of
+which set; here the tree of reasons is walked from the root, set by set: what counting shows is
+taken, what the memo knows of a side is proven first, and where it knows too little the set is
+searched.  So a proof is found for every bound that is true, and in little more time than checking
+it takes.
 """
 
 import time
@@ -19,15 +22,19 @@ from arboretum.proof.additive import Additive
 from arboretum.proof.writing import ProofWriter
 
 SETS, SLICE_SECONDS = 2_000, 0.2
-"""That are looked at between two words of progress: as many as take so long, and no more than these."""
+"""That are looked at between two words of progress: as many as take so long, and no more than
+these.
+"""
+
 
 @attrs.frozen(eq=False)
 class Memo:
     """What a search remembers of sets of objects, without limits on leaves.
 
-    has : bool[rows, log's tests], outcomes of the objects that the search knows.   words : uint64[rows, 2], random; the sum over a set
-    is its fingerprint, the first sum raised by ``turn`` for each test that may follow, or by ``unlimited``.   slots, bound : its memo,
-    see :mod:`arboretum.kernels.solving.fingerprints`.
+    has : bool[rows, log's tests], outcomes of the objects that the search knows.
+    words : uint64[rows, 2], random; the sum over a set is its fingerprint, the first sum raised by
+        ``turn`` for each test that may follow, or by ``unlimited``.
+    slots, bound : its memo, see :mod:`arboretum.kernels.solving.fingerprints`.
     """
 
     has: np.ndarray
@@ -41,12 +48,20 @@ class Memo:
 class Extraction:
     """Writes to a log what shows a bound of an additive objective.   rules : the checker's."""
 
-    def __init__(self, log: ProofWriter, problem: Problem, memo: Memo | None, progress: Callable[..., None]) -> None:
+    def __init__(
+        self, log: ProofWriter, problem: Problem, memo: Memo | None, progress: Callable[..., None]
+    ) -> None:
         self.writer, self.progress = log, progress
         self.rules = rules = Additive(problem, log.header["tests"], Fraction(log.header["unit"]))
-        spelled = {int(side): (test, outcome) for test, sides in enumerate(rules.literals) for outcome, side in enumerate(sides)}
+        spelled = {
+            int(side): (test, outcome)
+            for test, sides in enumerate(rules.literals)
+            for outcome, side in enumerate(sides)
+        }
         columns = rules.has.shape[1]
-        self.spelled = np.array([spelled.get(side, (0, 0)) for side in range(2 * columns)], np.int32).reshape(-1, 2)
+        self.spelled = np.array(
+            [spelled.get(side, (0, 0)) for side in range(2 * columns)], np.int32
+        ).reshape(-1, 2)
         self.memory, self._sets = self._memory(memo), SETS // 10
         rules.new_log(np.empty(1 << 12, np.int32), np.zeros(1 << 8, np.int64))
 
@@ -54,7 +69,9 @@ class Extraction:
         """The memo, with words of the checker's objects."""
         words = np.zeros((len(self.rules.has), 2), np.uint64)
         if memo is None:
-            return finding.Remembered(words, np.zeros((1, 2), np.uint64), np.empty(0, np.int64), np.zeros(2, np.uint64))
+            return finding.Remembered(
+                words, np.zeros((1, 2), np.uint64), np.empty(0, np.int64), np.zeros(2, np.uint64)
+            )
         with_test = np.array([sides[1] for sides in self.rules.literals])
         has = np.pad(self.rules.has, ((0, 0), (0, 1)))  # what no object has, for constant tests
         mine = np.packbits(has[:, with_test >> 1] == with_test & 1, axis=1)
@@ -62,21 +79,34 @@ class Extraction:
         for row, word in zip(np.packbits(memo.has, axis=1), memo.words, strict=True):
             if (u := number.get(row.tobytes())) is not None:
                 words[u] = word
-        return finding.Remembered(words, memo.slots, memo.bound, np.array([memo.turn % 2**64, memo.unlimited % 2**64], np.uint64))
+        return finding.Remembered(
+            words,
+            memo.slots,
+            memo.bound,
+            np.array([memo.turn % 2**64, memo.unlimited % 2**64], np.uint64),
+        )
 
     def show(self, goal: int, depth: int = -1, leaves: int = -1) -> int:
         """Log what shows the bound of all objects, or the most that can be shown; returns that."""
         rules = self.rules
         depth, leaves = rules.within(depth, leaves)
         self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
-        self._frames, self._state = np.zeros((len(self._nodes.mask), finding.N_FRAME), np.int64), np.zeros(3, np.int64)
+        self._frames, self._state = (
+            np.zeros((len(self._nodes.mask), finding.N_FRAME), np.int64),
+            np.zeros(3, np.int64),
+        )
         self._nodes.mask[0] = rules.ground.everything
-        self._frames[0, [finding.GOAL, finding.TESTS_LEFT, finding.LEAVES_LEFT]] = goal, depth, leaves
+        self._frames[0, [finding.GOAL, finding.TESTS_LEFT, finding.LEAVES_LEFT]] = (
+            goal,
+            depth,
+            leaves,
+        )
         self._walk()
         return int(self._frames[0, finding.GOAL])
 
     def keep(self, path: Sequence[tuple[int, int]]) -> None:
-        """Log what is remembered of the sides of every test, on the sets of a path (tests of the log, outcomes) and of its beginnings.
+        """Log what is remembered of the sides of every test, on the sets of a path (tests of the
+        log, outcomes) and of its beginnings.
 
         After :meth:`show`; without limits on leaves.
         """
@@ -87,7 +117,9 @@ class Extraction:
             frames, nodes = self._frames, self._nodes
             if d:
                 literal = int(rules.literals[path[d - 1][0]][path[d - 1][1]])
-                nodes.mask[d] = nodes.mask[d - 1] & (bits[literal >> 1] if literal & 1 else ~bits[literal >> 1])
+                nodes.mask[d] = nodes.mask[d - 1] & (
+                    bits[literal >> 1] if literal & 1 else ~bits[literal >> 1]
+                )
                 frames[d, finding.LITERAL], frames[d, finding.LEAVES_LEFT] = literal, -1
                 frames[d, finding.TESTS_LEFT] = max(-1, frames[d - 1, finding.TESTS_LEFT] - 1)
             n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d)
@@ -95,8 +127,18 @@ class Extraction:
             for place in np.flatnonzero(told > nodes.low[d, : 2 * n]).tolist():
                 has, side = bits[columns[place % n]], place // n
                 self._nodes.mask[d + 1] = self._nodes.mask[d] & (has if side else ~has)
-                below, here = max(-1, int(self._frames[d, finding.TESTS_LEFT]) - 1), self._frames[d + 1]
-                here[:6] = 2 * columns[place % n] + side, told[place], below, -1, finding.TOLD, finding.NEW
+                below, here = (
+                    max(-1, int(self._frames[d, finding.TESTS_LEFT]) - 1),
+                    self._frames[d + 1],
+                )
+                here[:6] = (
+                    2 * columns[place % n] + side,
+                    told[place],
+                    below,
+                    -1,
+                    finding.TOLD,
+                    finding.NEW,
+                )
                 self._state[finding.AT] = self._state[finding.BASE] = d + 1
                 self._walk()
 
@@ -108,16 +150,27 @@ class Extraction:
     def _walk(self) -> None:
         rules, state, ended = self.rules, self._state, finding.PAUSED
         while ended != finding.FINISHED:
-            room, start = (rules.ground, rules.log, self._nodes, self._frames, rules.scratch), time.monotonic()
+            room, start = (
+                (rules.ground, rules.log, self._nodes, self._frames, rules.scratch),
+                time.monotonic(),
+            )
             ended = finding.walk(*room, self.memory, self.spelled, state, self._sets)
             slow = time.monotonic() - start > SLICE_SECONDS
-            self._sets = max(1, self._sets // 4) if slow else min(SETS, self._sets + self._sets // 4 + 1)
+            self._sets = (
+                max(1, self._sets // 4) if slow else min(SETS, self._sets + self._sets // 4 + 1)
+            )
             number = int(state[finding.RECORDS])
-            done = 1.0 if ended == finding.FINISHED else finding.share_done(self._nodes, self._frames, state[finding.AT])
+            done = (
+                1.0
+                if ended == finding.FINISHED
+                else finding.share_done(self._nodes, self._frames, state[finding.AT])
+            )
             self.progress(done, 1.0, "writing the proof")
             if ended == finding.NEED_ROOM:
                 log, words = rules.log, 2 * int(rules.log.start[number]) + 10_000
-                rules.new_log(np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number)
+                rules.new_log(
+                    np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number
+                )
                 if state[finding.AT] + 1 >= len(self._frames):
                     self._deepen()
 

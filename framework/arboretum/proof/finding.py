@@ -1,4 +1,6 @@
-"""The walk through the reasons of a bound (numba kernels): sets are counted as the checker counts them, and records written."""
+"""The walk through the reasons of a bound (numba kernels): sets are counted as the checker
+counts them, and records written.
+"""
 
 from collections import namedtuple
 
@@ -9,16 +11,36 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
-    COLUMNS, HEAD, LABELS, LEAF, LEAVES, NEVER, Node,
-    count_column, enter, fewer, joined_cost, known_of, learn, levels_of, mark_of, part, settle, spread,
-)  # fmt: skip
+    COLUMNS,
+    HEAD,
+    LABELS,
+    LEAF,
+    LEAVES,
+    NEVER,
+    Node,
+    count_column,
+    enter,
+    fewer,
+    joined_cost,
+    known_of,
+    learn,
+    levels_of,
+    mark_of,
+    part,
+    settle,
+    spread,
+)
 
 TIER = np.int64(1) << 56
 ALONE, TOLD, NEEDED = 1, 2, 4
-"""Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what is needed."""
+"""Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what
+is needed.
+"""
 LITERAL, GOAL, TESTS_LEFT, LEAVES_LEFT, HOW, STEP, KNOWN, COLUMN, LEVEL, SIDE, OPEN = range(11)
-"""Places of a frame: literal by which its set was entered, bound that is wanted, limits, why, what was done (below), bound that was
-known; column, level and side of the set that is being proven for it; columns that were open before the first of these."""
+"""Places of a frame: literal by which its set was entered, bound that is wanted, limits, why, what
+was done (below), bound that was known; column, level and side of the set that is being proven for
+it; columns that were open before the first of these.
+"""
 NEW, ENTERED, ASKED = range(3)
 N_FRAME = 11
 LOOKED_AT = 4
@@ -27,24 +49,46 @@ AT, RECORDS, BASE = range(3)
 """Places of the state: frame at work, records written, frame at which the walk ends."""
 
 Remembered = namedtuple("Remembered", "words slots bound turn")
-"""What a search remembers.   words : uint64[objects, 2], random.   slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+"""What a search remembers.
 
-bound : int64, by number.   turn : [2], what a set's first sum is raised by for each test that may follow, and without a limit.
+words : uint64[objects, 2], random.
+slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+
+bound : int64, by number.
+turn : [2], what a set's first sum is raised by for each test that may follow, and without a limit.
 """
 
 
 @jit(inner=True, borrow=True)
 def node_of(nodes, d):
     return Node(
-        nodes.mask[d], nodes.columns[d], nodes.paid[d], nodes.words[d], nodes.ends[d], nodes.ones[d], nodes.totals[d], nodes.low[d], nodes.own[d],
-        nodes.told[d], nodes.tried[d], nodes.state[d], nodes.rank[d], nodes.numbers[d],
-    )  # fmt: skip
+        nodes.mask[d],
+        nodes.columns[d],
+        nodes.paid[d],
+        nodes.words[d],
+        nodes.ends[d],
+        nodes.ones[d],
+        nodes.totals[d],
+        nodes.low[d],
+        nodes.own[d],
+        nodes.told[d],
+        nodes.tried[d],
+        nodes.state[d],
+        nodes.rank[d],
+        nodes.numbers[d],
+    )
 
 
 @jit(inner=True, borrow=True)
 def ask(ground, node, memory, depth, goal):
-    """What is remembered of the sides of columns that are open, in ``node.told``.   depth : that is left to them."""
-    n, turn = node.numbers[COLUMNS], memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth)
+    """What is remembered of the sides of columns that are open, in ``node.told``.
+
+    depth : that is left to them.
+    """
+    n, turn = (
+        node.numbers[COLUMNS],
+        memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth),
+    )
     one, two = np.uint64(0), np.uint64(0)
     for column in range(-1, n):
         if column >= 0:
@@ -53,28 +97,52 @@ def ask(ground, node, memory, depth, goal):
                 continue
         with_one, with_two = np.uint64(0), np.uint64(0)
         for w in range(node.mask.shape[0]):
-            rest = node.mask[w] & (ground.packed[node.columns[column], w] if column >= 0 else ~np.uint64(0))
+            rest = node.mask[w] & (
+                ground.packed[node.columns[column], w] if column >= 0 else ~np.uint64(0)
+            )
             while rest != 0:
                 u = 64 * w + lowest(rest)
-                with_one, with_two, rest = with_one + memory.words[u, 0], with_two + memory.words[u, 1], rest & rest - np.uint64(1)
+                with_one, with_two, rest = (
+                    with_one + memory.words[u, 0],
+                    with_two + memory.words[u, 1],
+                    rest & rest - np.uint64(1),
+                )
         if column < 0:
             one, two = with_one, with_two
             continue
         for side in range(2):
-            known = with_one if side == 1 else one - with_one, with_two if side == 1 else two - with_two
+            known = (
+                with_one if side == 1 else one - with_one,
+                with_two if side == 1 else two - with_two,
+            )
             number = find(memory.slots, known[0] + turn, known[1])
             node.told[side * n + column] = memory.bound[number] if number >= 0 else 0
 
 
 @jit(inner=True, borrow=True)
 def choose(ground, node, goal):
-    """What is to be done next about an open column: (column, level, side, how, goal of the side); column −1 where nothing is left.
+    """What is to be done next about an open column: (column, level, side, how, goal of the side);
+    column −1 where nothing is left.
 
-    Columns first of which what is told of both sides suffices, then counting in sides of which nothing is told, then what is told of
-    others, at last what is needed; and balanced columns first, as they say most about others.
+    Columns first of which what is told of both sides suffices, then counting in sides of which
+    nothing is told, then what is told of others, at last what is needed; and balanced columns
+    first, as they say most about others.
     """
-    n, leaves, told, low, tried = node.numbers[COLUMNS], node.numbers[LEAVES], node.told, node.low, node.tried
-    best, column, level_there, side_there, way, wanted = np.int64(-1), np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    n, leaves, told, low, tried = (
+        node.numbers[COLUMNS],
+        node.numbers[LEAVES],
+        node.told,
+        node.low,
+        node.tried,
+    )
+    best, column, level_there, side_there, way, wanted = (
+        np.int64(-1),
+        np.int64(-1),
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+        np.int64(0),
+    )
     levels = levels_of(leaves)
     for c in range(n):
         with_c, wanted_c = np.int64(0), goal - node.paid[c]
@@ -82,16 +150,28 @@ def choose(ground, node, goal):
             with_c += node.ones[k * n + c]
         small = np.int64(1) if with_c == node.rank[c] else np.int64(0)
         for level in range(levels):
-            other = level if leaves < 0 else levels - 1 - level  # of side 1, where side 0 has this level
+            # of side 1, where side 0 has this level
+            other = level if leaves < 0 else levels - 1 - level
             zero, one = 2 * level * n + c, (2 * other + 1) * n + c
             if low[zero] + low[one] >= wanted_c:
                 continue
-            said_0, said_1 = (max(told[c], low[zero]), max(told[n + c], low[one])) if leaves < 0 else (low[zero], low[one])
+            said_0, said_1 = (
+                (max(told[c], low[zero]), max(told[n + c], low[one]))
+                if leaves < 0
+                else (low[zero], low[one])
+            )
             for turn in range(2):
                 side = small if turn == 0 else 1 - small
-                here, there, said, beside = (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
+                here, there, said, beside = (
+                    (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
+                )
                 if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & TOLD == 0:
-                    how, rank = TOLD, node.rank[c] + 4 * TIER + (TIER if said + low[there] >= wanted_c else np.int64(0))
+                    how, rank = (
+                        TOLD,
+                        node.rank[c]
+                        + 4 * TIER
+                        + (TIER if said + low[there] >= wanted_c else np.int64(0)),
+                    )
                 elif said <= low[here] and tried[here] & ALONE == 0:
                     how, rank = ALONE, node.rank[c] + 3 * TIER
                 elif said > low[here] and tried[here] & TOLD == 0:
@@ -102,7 +182,10 @@ def choose(ground, node, goal):
                     continue
                 if rank > best:
                     best, column, side_there, way = rank, np.int64(c), side, how
-                    level_there, wanted = other if side == 1 else np.int64(level), said if how == TOLD else wanted_c - low[there]
+                    level_there, wanted = (
+                        other if side == 1 else np.int64(level),
+                        said if how == TOLD else wanted_c - low[there],
+                    )
     return column, level_there, side_there, way, wanted
 
 
@@ -122,11 +205,18 @@ def write(ground, log, frames, spelled, mask, d, number):
     """The record of a frame's set."""
     at = log.start[number]
     bound = frames[d, GOAL]
-    log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT]
+    log.words[at], log.words[at + 1], log.words[at + 2] = (
+        d,
+        frames[d, TESTS_LEFT],
+        frames[d, LEAVES_LEFT],
+    )
     log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)
     for level in range(1, d + 1):
         place = at + HEAD + 2 * (level - 1)
-        log.words[place], log.words[place + 1] = spelled[frames[level, LITERAL], 0], spelled[frames[level, LITERAL], 1]
+        log.words[place], log.words[place + 1] = (
+            spelled[frames[level, LITERAL], 0],
+            spelled[frames[level, LITERAL], 1],
+        )
     log.start[number + 1] = at + HEAD + 2 * d
     log.mark[number] = mark_of(ground, mask)
     learn(log, number, number + 1)
@@ -143,10 +233,12 @@ def tell(ground, log, nodes, frames, scratch, memory, d):
 
 @jit(borrow=True)
 def share_done(nodes, frames, at):
-    """About how much of the time of a walk is over, by the share of the columns that were open in the first frames and are no more.
+    """About how much of the time of a walk is over, by the share of the columns that were open in
+    the first frames and are no more.
 
-    The first take longest, as what is shown of them closes others: on five tables half of the time was over when 5 to 38 % were closed,
-    nine tenths at 26 to 60 %, so that the cube root says it best.
+    The first take longest, as what is shown of them closes others: on five tables half of the time
+    was over when 5 to 38 % were closed, nine tenths at 26 to 60 %, so that the cube root says it
+    best.
     """
     done, part_of = 0.0, 1.0
     for d in range(min(at, LOOKED_AT)):
@@ -160,9 +252,11 @@ def share_done(nodes, frames, at):
 
 @jit(borrow=True)
 def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
-    """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED, NEED_ROOM or PAUSED.
+    """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED,
+    NEED_ROOM or PAUSED.
 
-    frames : int64[levels, N_FRAME].   spelled : int32[literals, 2], as the log has them.
+    frames : int64[levels, N_FRAME].
+    spelled : int32[literals, 2], as the log has them.
     """
     while True:
         d = state[AT]
@@ -172,12 +266,18 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
         if frame[STEP] == NEW:
             number = state[RECORDS]
             # every set on the way from the root may be closed before the next is begun
-            if d + 1 >= frames.shape[0] or number + d >= log.mark.shape[0] or log.start[number] + (d + 1) * (d + HEAD) > log.words.shape[0]:
+            if (
+                d + 1 >= frames.shape[0]
+                or number + d >= log.mark.shape[0]
+                or log.start[number] + (d + 1) * (d + HEAD) > log.words.shape[0]
+            ):
                 return NEED_ROOM
             if work <= 0:
                 return PAUSED
             work -= 1
-            frame[KNOWN] = known_of(ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path)
+            frame[KNOWN] = known_of(
+                ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path
+            )
             closed = frame[KNOWN] >= frame[GOAL]
             if closed:
                 frame[GOAL] = frame[KNOWN]
@@ -185,7 +285,13 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 enter(ground, log, node, scratch, depth, leaves)
                 frame[GOAL], frame[STEP] = min(frame[GOAL], node.numbers[LEAF]), ENTERED
         if not closed:
-            column, level, side, how, wanted = np.int64(-1), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            column, level, side, how, wanted = (
+                np.int64(-1),
+                np.int64(0),
+                np.int64(0),
+                np.int64(0),
+                np.int64(0),
+            )
             still = settle(ground, node, scratch, frame[GOAL], False)
             if still > 0:
                 if frame[HOW] != ALONE:
@@ -202,8 +308,16 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 frame[COLUMN], frame[LEVEL], frame[SIDE] = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])
                 child = frames[d + 1]
-                child[LITERAL], child[GOAL], child[HOW], child[STEP] = 2 * node.columns[column] + side, wanted, how, NEW
-                child[TESTS_LEFT], child[LEAVES_LEFT] = max(depth - 1, np.int64(-1)), fewer(leaves, level)
+                child[LITERAL], child[GOAL], child[HOW], child[STEP] = (
+                    2 * node.columns[column] + side,
+                    wanted,
+                    how,
+                    NEW,
+                )
+                child[TESTS_LEFT], child[LEAVES_LEFT] = (
+                    max(depth - 1, np.int64(-1)),
+                    fewer(leaves, level),
+                )
                 state[AT] = d + 1
                 continue
             if frame[GOAL] > frame[KNOWN]:
@@ -213,4 +327,13 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
             return FINISHED
         state[AT] = d - 1
         above = frames[d - 1]
-        take(ground, node_of(nodes, d - 1), scratch, above[COLUMN], above[LEVEL], above[SIDE], frame[HOW], frame[GOAL])
+        take(
+            ground,
+            node_of(nodes, d - 1),
+            scratch,
+            above[COLUMN],
+            above[LEVEL],
+            above[SIDE],
+            frame[HOW],
+            frame[GOAL],
+        )

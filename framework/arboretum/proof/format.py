@@ -1,13 +1,16 @@
 """The proof log: bounds of subproblems in the order in which each follows from those before it.
 
-The form, byte by byte, and what its numbers mean: docs/reference/proof-log.md.  A record is int32 words as kernels fill them in: number
-of literals on the path from the root; tests that may still follow; leaves that the subtree may have (−1: no limit); two words of the
-bound, ``words[3] = np.int32(bound)`` and ``words[4] = np.int32(bound >> 32)``, or the bits of a float64 in the log of a complexity; then
-(test, outcome) for each literal.  It says: no tree on the training objects that reach this set, within the limits, costs less.  The
-set, not the path, is what counts: two paths to one set are the same subproblem.
+The form, byte by byte, and what its numbers mean: docs/reference/proof-log.md.  A record is int32
+words as kernels fill them in: number of literals on the path from the root; tests that may still
+follow; leaves that the subtree may have (−1: no limit); two words of the bound, ``words[3] =
+np.int32(bound)`` and ``words[4] = np.int32(bound >> 32)``, or the bits of a float64 in the log of a
+complexity; then (test, outcome) for each literal.  It says: no tree on the training objects that
+reach this set, within the limits, costs less.  The set, not the path, is what counts: two paths to
+one set are the same subproblem.
 
-``header["tests"]`` names the problem's test for each number that records use (those of the encoder, raw columns count on after them, as
-in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a single threshold.
+``header["tests"]`` names the problem's test for each number that records use (those of the encoder,
+raw columns count on after them, as in :meth:`arboretum.api.Prices.of`), or [raw column, cut] for a
+single threshold.
 """
 
 import hashlib
@@ -37,12 +40,25 @@ NO_PATH, NO_LIMITS = "its path names a test that the log does not list", "its li
 """Why a record is refused, whatever it says."""
 UNIT = re.compile(r"-?[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?", re.ASCII)
 """A fraction as it is written: no exponent, whose power of ten may be as long as memory."""
-_HEADER = {"version": str, "solver": str, "shape": str, "seed": int, "data": dict, "config": dict, "unit": str, "tests": list[int | list[int]]}
+_HEADER = {
+    "version": str,
+    "solver": str,
+    "shape": str,
+    "seed": int,
+    "data": dict,
+    "config": dict,
+    "unit": str,
+    "tests": list[int | list[int]],
+}
 _END = {"bound": int | float, "value": int | float | None, "records": int, "tree": dict | None}
 
 
 class Record(NamedTuple):
-    """One closed set.   path : int32[n, 2], literals.   bound : an integer; a float in the log of a complexity."""
+    """One closed set.
+
+    path : int32[n, 2], literals.
+    bound : an integer; a float in the log of a complexity.
+    """
 
     path: np.ndarray
     depth: int
@@ -53,13 +69,21 @@ class Record(NamedTuple):
 def data_of(problem: Problem) -> dict[str, Any]:
     """Name, checksum and sizes of the training objects."""
     objects = problem.objects
-    sizes = {"n_objects": objects.n_objects, "n_tests": objects.n_tests, "n_classes": objects.n_classes}
+    sizes = {
+        "n_objects": objects.n_objects,
+        "n_tests": objects.n_tests,
+        "n_classes": objects.n_classes,
+    }
     return {"name": objects.table.name, "sha256": objects.table.sha256(), **sizes}
 
 
 @attrs.frozen(eq=False)
 class Proof:
-    """A log as read.   words : int32, its records.   start : int64[records + 1], where each begins."""
+    """A log as read.
+
+    words : int32, its records.
+    start : int64[records + 1], where each begins.
+    """
 
     header: Mapping[str, Any]
     end: Mapping[str, Any]
@@ -91,7 +115,9 @@ class Proof:
 
 
 def is_proof(path: str | os.PathLike) -> bool:
-    """Whether a file begins as a proof, of any version; a pipe, which would be waited for, does not."""
+    """Whether a file begins as a proof, of any version; a pipe, which would be waited for, does
+    not.
+    """
     try:
         path = Path(path).expanduser()
         with path.open("rb") if path.is_file() else io.BytesIO() as file:
@@ -101,14 +127,18 @@ def is_proof(path: str | os.PathLike) -> bool:
 
 
 def read(path: str | os.PathLike) -> Proof:
-    """Read a log and check its form and its checksum, not what it claims.  Raises StoreError, saying what is wrong with it; a pipe is no file."""
+    """Read a log and check its form and its checksum, not what it claims.  Raises StoreError,
+    saying what is wrong with it; a pipe is no file.
+    """
     try:
         path = Path(path).expanduser()
         if path.exists() and not path.is_file():
             raise StoreError(f"{str(path)!r} is no proof: it is no regular file")
         data = path.read_bytes()
     except (OSError, ValueError, RuntimeError) as error:
-        raise StoreError(f"the proof {str(path)!r} cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        raise StoreError(
+            f"the proof {str(path)!r} cannot be read ({getattr(error, 'strerror', None) or error})"
+        ) from error
     try:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, IndexError, ZeroDivisionError, struct.error) as error:
@@ -119,7 +149,11 @@ def _parsed(data: bytes) -> Proof:
     if not data.startswith(MAGIC):
         other = data[:40].split(b"\n")[0]
         known = other.startswith(MAGIC.partition(b"/")[0])
-        raise ValueError(f"it is of version {other.decode()!r}, this reads {MAGIC.decode().strip()!r}" if known else "it does not begin as one")
+        raise ValueError(
+            f"it is of version {other.decode()!r}, this reads {MAGIC.decode().strip()!r}"
+            if known
+            else "it does not begin as one"
+        )
     if data[-DIGEST:] != hashlib.sha256(data[:-DIGEST]).digest():
         raise ValueError("its checksum does not fit; it was cut short or changed")
     line = data.index(b"\n", len(MAGIC))
@@ -136,8 +170,15 @@ def _parsed(data: bytes) -> Proof:
     end = parse(data[after : after + int(words[at + 1])].decode())
     _refuse(end, _END)
     _refuse_numbers(end, header["shape"])
-    if n != -1 or after + int(words[at + 1]) + DIGEST != len(data) or end["records"] != len(starts) - 1:
-        raise ValueError(f"it says to hold {end['records']} records and holds {len(starts) - 1}, or other things besides")
+    if (
+        n != -1
+        or after + int(words[at + 1]) + DIGEST != len(data)
+        or end["records"] != len(starts) - 1
+    ):
+        raise ValueError(
+            f"it says to hold {end['records']} records and holds {len(starts) - 1}, or other "
+            "things besides"
+        )
     return Proof(header, end, words[:at], np.array(starts, np.int64))
 
 
@@ -151,19 +192,27 @@ def _refuse_header(header: Mapping[str, Any]) -> None:
     if header["shape"] not in ("additive", "complexity"):
         raise ValueError(f"its shape is additive or complexity; got {brief(header['shape'])}")
     if not UNIT.fullmatch(header["unit"]):
-        raise ValueError(f"its unit is a fraction in digits, as 1/432 is; got {brief(header['unit'])}")
+        raise ValueError(
+            f"its unit is a fraction in digits, as 1/432 is; got {brief(header['unit'])}"
+        )
     if not 0 <= header["seed"] < 1 << 63:
         raise ValueError(f"its seed lies from 0 on below 2^63; got {brief(header['seed'])}")
     listed = [tuple(test) if isinstance(test, list) else test for test in header["tests"]]
     if odd := [test for test in listed if isinstance(test, tuple) and len(test) != 2]:
         raise ValueError(f"tests are numbers, or a raw column and a cut; got {brief(list(odd[0]))}")
     if len(set(listed)) < len(listed):
-        raise ValueError(f"its header names a test twice: {next(brief(test) for test, n in Counter(listed).items() if n > 1)}")
+        raise ValueError(
+            "its header names a test twice: "
+            f"{next(brief(test) for test, n in Counter(listed).items() if n > 1)}"
+        )
 
 
 def _refuse_numbers(end: Mapping[str, Any], shape: str) -> None:
     """Bound and value are finite, those of an additive objective as small as a record's."""
     most = sys.float_info.max if shape == "complexity" else (1 << 63) - 1
     for name in ("bound", "value"):
-        if (number := end[name]) is not None and not abs(number) <= most:  # whatever is no number fails, too
-            raise ValueError(f"the end's {name} must be a number that a record can hold; got {brief(number)}")
+        # whatever is no number fails, too
+        if (number := end[name]) is not None and not abs(number) <= most:
+            raise ValueError(
+                f"the end's {name} must be a number that a record can hold; got {brief(number)}"
+            )

@@ -1,4 +1,6 @@
-"""What a proof is about, made again from the table: sets of merged objects, and costs in integers."""
+"""What a proof is about, made again from the table: sets of merged objects, and costs in
+integers.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,22 @@ def _spelled(unit: Fraction) -> str:
 
 
 def outcomes(objects: Encoded) -> np.ndarray:
-    """int32[fixed tests, n_objects].  Raises CapabilityError where a test has no outcome for some object."""
+    """int32[fixed tests, n_objects].  Raises CapabilityError where a test has no outcome for
+    some object.
+    """
     found = []
     for feature, codes in zip(objects.features, objects.codes.T.astype(np.int32), strict=True):
         if feature.has_missing and (codes == feature.n_bins).any():
-            raise CapabilityError(f"column {feature.column!r} has missing values, of which proofs know nothing")
+            raise CapabilityError(
+                f"column {feature.column!r} has missing values, of which proofs know nothing"
+            )
         if feature.family is Family.multiway:
             found.append(codes)
         else:
-            found += [codes > k if feature.family is Family.thresholds else codes != k for k in range(feature.n_tests)]
+            found += [
+                codes > k if feature.family is Family.thresholds else codes != k
+                for k in range(feature.n_tests)
+            ]
     return np.array(found, np.int32).reshape(len(found), objects.n_objects)
 
 
@@ -66,11 +75,15 @@ def tests_of_rules(objects: Encoded) -> dict[str, int]:
 
 @attrs.frozen(eq=False)
 class Columns:
-    """The different tests with two outcomes, every threshold of a raw column among them, over the merged objects.
+    """The different tests with two outcomes, every threshold of a raw column among them, over the
+    merged objects.
 
-    has : uint8[n, columns].   group : int64[n_objects], the merged object that each became.   literal : int64[·], for outcomes of
-    tests 2 · column + 1 where they are those of the objects that have the column, 2 · column where of the others; one column more,
-    which no object has, stands for constant tests.   first : int64[problem's tests + 1], where the outcomes of a test begin.
+    has : uint8[n, columns].
+    group : int64[n_objects], the merged object that each became.
+    literal : int64[·], for outcomes of tests 2 · column + 1 where they are those of the objects
+        that have the column, 2 · column where of the others; one column more, which no object has,
+        stands for constant tests.
+    first : int64[problem's tests + 1], where the outcomes of a test begin.
     n_fixed : number of fixed tests; raw columns count on.
     """
 
@@ -82,25 +95,37 @@ class Columns:
 
     @staticmethod
     def of(objects: Encoded) -> Columns:
-        """Equal columns, and complements, are one; merged are objects that are equal in all of them."""
+        """Equal columns, and complements, are one; merged are objects that are equal in all of
+        them.
+        """
         fixed = outcomes(objects)
         if fixed.size and fixed.max() > 1:
-            raise CapabilityError("a test of the table has more than two outcomes; proofs of additive objectives know two")
+            raise CapabilityError(
+                "a test of the table has more than two outcomes; proofs of additive "
+                "objectives know two"
+            )
         if np.isnan(objects.raw).any():
             raise CapabilityError("raw columns have missing values, of which proofs know nothing")
         ranks = [np.unique(values, return_inverse=True)[1].ravel() for values in objects.raw.T]
         n_tests = len(fixed) + sum(int(rank.max()) for rank in ranks)
         if n_tests * objects.n_objects > MOST_CELLS:
-            what = f"proofs keep a byte for each test of each object, and here are {n_tests:,} tests of {objects.n_objects:,} objects"
+            what = (
+                f"proofs keep a byte for each test of each object, and here are {n_tests:,} "
+                f"tests of {objects.n_objects:,} objects"
+            )
             raise CapabilityError(f"{what}; ask fewer tests (encoder=bins)")
-        tests = [[codes == 1] for codes in fixed] + [[rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks]
+        tests = [[codes == 1] for codes in fixed] + [
+            [rank > cut for cut in range(int(rank.max()) + 1)] for rank in ranks
+        ]
         known: dict[bytes, int] = {}
         literal, first, kept = [], [0], []
         for number, parts in enumerate(tests):
             for has in parts:
                 turned = bool(has[0])
                 has = has ^ turned
-                column = known.setdefault(np.packbits(has).tobytes(), len(kept)) if has.any() else -1
+                column = (
+                    known.setdefault(np.packbits(has).tobytes(), len(kept)) if has.any() else -1
+                )
                 if column == len(kept):
                     kept.append(has)
                 sides = [2 * column + turned, 2 * column + (not turned)]  # without, with
@@ -110,15 +135,28 @@ class Columns:
         merged, group = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
         numbers = np.array(literal, np.int64)
         numbers[numbers < 0] += 2 * (len(kept) + 1)
-        return Columns(np.unpackbits(merged, axis=1, count=len(kept)), group.ravel(), numbers, np.array(first), len(fixed))
+        return Columns(
+            np.unpackbits(merged, axis=1, count=len(kept)),
+            group.ravel(),
+            numbers,
+            np.array(first),
+            len(fixed),
+        )
 
     def literals(self, test: int | list[int]) -> np.ndarray:
-        """int64[outcomes], of a test as a log names it.  Raises VerificationError where there is no such test."""
+        """int64[outcomes], of a test as a log names it.  Raises VerificationError where there is
+        no such test.
+        """
         number, cut = (test, 0) if isinstance(test, int) else test
         raw = number != test
-        outcomes = self.first[number + 1] - self.first[number] if 0 <= number < len(self.first) - 1 else 0
+        outcomes = (
+            self.first[number + 1] - self.first[number] if 0 <= number < len(self.first) - 1 else 0
+        )
         if not 0 <= 2 * cut < outcomes or (raw and number < self.n_fixed):
-            raise VerificationError(f"the proof names tests that the table has not: {test}; it has {len(self.first) - 1}")
+            raise VerificationError(
+                f"the proof names tests that the table has not: {test}; it has "
+                f"{len(self.first) - 1}"
+            )
         found = self.literal[self.first[number] : self.first[number + 1]]
         return found[[2 * cut + 1, 2 * cut]] if raw else found
 
@@ -127,9 +165,14 @@ class Columns:
 class Costs:
     """An additive objective in integers, as a log counts it, and what every tree pays besides.
 
-    saved : int64[n, classes], what each label saves of the worst one's cost, over the merged objects.   mass : int64[n], their weight
-    without common divisor; 0 where tests cost nothing.   price : int64[problem's tests], of a unit of mass.   p : of a leaf.   unit :
-    value of 1.   base : value of a cost of 0.   scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
+    saved : int64[n, classes], what each label saves of the worst one's cost, over the merged
+        objects.
+    mass : int64[n], their weight without common divisor; 0 where tests cost nothing.
+    price : int64[problem's tests], of a unit of mass.
+    p : of a leaf.
+    unit : value of 1.
+    base : value of a cost of 0.
+    scaled : int64[n_objects, classes], costs of single objects, ``scale`` times.
     """
 
     saved: np.ndarray
@@ -143,20 +186,30 @@ class Costs:
 
     @staticmethod
     def of(problem: Problem, group: np.ndarray, unit: Fraction) -> Costs:
-        """Raises VerificationError where the unit does not divide λ, the costs and prices, CapabilityError for an objective without them."""
+        """Raises VerificationError where the unit does not divide λ, the costs and prices,
+        CapabilityError for an objective without them.
+        """
         objective, objects = problem.parts.objective, problem.objects
         if not hasattr(objective, "factors"):
-            raise CapabilityError("proofs know objectives that state what errors cost (factors, errors) and λ (lam)")
+            raise CapabilityError(
+                "proofs know objectives that state what errors cost (factors, errors) and λ (lam)"
+            )
         if unit <= 0:
             raise VerificationError(f"the log's unit is {_spelled(unit)}; it must be above 0")
         lam, pairs = decimal(objective.lam), np.stack([objects.label, objects.weight], axis=1)
         pairs, which, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
-        classes, weights = pairs[:, 0].astype(int).tolist(), list(map(decimal, pairs[:, 1].tolist()))
+        classes, weights = (
+            pairs[:, 0].astype(int).tolist(),
+            list(map(decimal, pairs[:, 1].tolist())),
+        )
         total = [Fraction(0)] * objects.n_classes
         for y, weight, n in zip(classes, weights, times.tolist(), strict=True):
             total[y] += weight * n
         factors, errors = objective.factors(total), objective.errors(objects.n_classes)
-        exact = [[weight * factors[y] * error / unit for error in errors[y]] for y, weight in zip(classes, weights, strict=True)]
+        exact = [
+            [weight * factors[y] * error / unit for error in errors[y]]
+            for y, weight in zip(classes, weights, strict=True)
+        ]
         scale = math.lcm(*(cost.denominator for row in exact for cost in row))
         scaled = [[int(cost * scale) for cost in row] for row in exact]
         if max(map(max, scaled)) * objects.n_objects >= MOST:
@@ -167,26 +220,59 @@ class Costs:
         least = summed.min(axis=1)
         loss, p = summed - least[:, None], lam / unit
         if (loss % scale).any() or p.denominator != 1:
-            raise VerificationError(f"the log's unit {_spelled(unit)} does not divide λ = {lam} and the losses of the table")
+            raise VerificationError(
+                f"the log's unit {_spelled(unit)} does not divide λ = {lam} and the losses "
+                "of the table"
+            )
         saved = (loss.max(axis=1, keepdims=True) - loss) // scale
         mass, price = np.zeros(len(saved), np.int64), np.zeros(objects.n_tests, np.int64)
         if getattr(objective, "mu", 0) != 0:
             of_pair, price = _priced(problem, weights, sum(total), unit)
             np.add.at(mass, group, of_pair[which.ravel()])
-        if int(saved.sum()) + 4 * p >= MOST or int(mass.sum()) * int(price.max(initial=0)) * len(saved) >= MOST_PAID:
-            raise VerificationError(f"costs in units of {_spelled(unit)} exceed 2^53, or prices 2^58")
+        if (
+            int(saved.sum()) + 4 * p >= MOST
+            or int(mass.sum()) * int(price.max(initial=0)) * len(saved) >= MOST_PAID
+        ):
+            raise VerificationError(
+                f"costs in units of {_spelled(unit)} exceed 2^53, or prices 2^58"
+            )
         more = int(saved.sum() - saved.max(axis=1).sum())
-        return Costs(saved, mass, price, int(p), (Fraction(int(least.sum()), scale) - more) * unit, unit, own, scale)
+        return Costs(
+            saved,
+            mass,
+            price,
+            int(p),
+            (Fraction(int(least.sum()), scale) - more) * unit,
+            unit,
+            own,
+            scale,
+        )
 
 
-def _priced(problem: Problem, weights: list[Fraction], total: Fraction, unit: Fraction) -> tuple[np.ndarray, np.ndarray]:
-    """Weights as int64 without common divisor, and what each test of the problem costs for 1 of them.   total : of all objects."""
+def _priced(
+    problem: Problem, weights: list[Fraction], total: Fraction, unit: Fraction
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights as int64 without common divisor, and what each test of the problem costs for 1 of
+    them.
+
+    total : of all objects.
+    """
     prices, objective = problem.prices, problem.parts.objective
     if objective.price.value != "expected" or not one_price_each(problem):
-        raise CapabilityError("proofs know expected prices, one for each test whatever was asked before")
+        raise CapabilityError(
+            "proofs know expected prices, one for each test whatever was asked before"
+        )
     below = math.lcm(*(weight.denominator for weight in weights))
     shared = Fraction(math.gcd(*(int(weight * below) for weight in weights)), below)
-    exact = [decimal(objective.mu) * decimal(price) * shared / total / unit for price in (*prices.tests.tolist(), *prices.raw.tolist())]
+    exact = [
+        decimal(objective.mu) * decimal(price) * shared / total / unit
+        for price in (*prices.tests.tolist(), *prices.raw.tolist())
+    ]
     if any(price.denominator != 1 or price < 0 for price in exact):
-        raise VerificationError(f"the log's unit {_spelled(unit)} does not divide μ = {decimal(objective.mu)} and the prices of the tests")
-    return np.array([int(weight / shared) for weight in weights], np.int64), np.array(list(map(int, exact)), np.int64)
+        raise VerificationError(
+            f"the log's unit {_spelled(unit)} does not divide μ = {decimal(objective.mu)} "
+            "and the prices of the tests"
+        )
+    return np.array([int(weight / shared) for weight in weights], np.int64), np.array(
+        list(map(int, exact)), np.int64
+    )

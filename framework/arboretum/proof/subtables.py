@@ -1,9 +1,11 @@
-"""Does a bound of a complexity follow from the bounds before it?  ψ of a set is ψ⁰ where it is a leaf, else the least F over its tests.
+"""Does a bound of a complexity follow from the bounds before it?  ψ of a set is ψ⁰ where it is a
+leaf, else the least F over its tests.
 
-A set is a leaf where the run's leaf rule says so, and where no test divides it.  Else a tree asks some test that divides it, and
-costs F(mass, price, ψ of the parts) at least, F being monotone: bounds of the parts, by the leaf rule or by records, give a bound of
-the set.  A part without a record costs ψ⁰ at least where F has a closed form, else nothing.  What is kept is what was shown: the
-claimed bound, less what the rounding of sums may take from it.
+A set is a leaf where the run's leaf rule says so, and where no test divides it.  Else a tree asks
+some test that divides it, and costs F(mass, price, ψ of the parts) at least, F being monotone:
+bounds of the parts, by the leaf rule or by records, give a bound of the set.  A part without a
+record costs ψ⁰ at least where F has a closed form, else nothing.  What is kept is what was shown:
+the claimed bound, less what the rounding of sums may take from it.
 """
 
 import math
@@ -28,28 +30,46 @@ class Subtables:
     def __init__(self, problem: Problem, tests: Sequence[Any]) -> None:
         objects, prices = problem.objects, problem.prices
         if objects.raw_features or not one_price_each(problem):
-            raise CapabilityError("proofs of a complexity know fixed tests with one price each, and no raw columns")
-        if odd := [test for test in tests if not (isinstance(test, int) and 0 <= test < objects.n_tests)]:
-            raise VerificationError(f"the proof names tests that the table has not: {odd[0]}; it has {objects.n_tests}")
+            raise CapabilityError(
+                "proofs of a complexity know fixed tests with one price each, and no raw columns"
+            )
+        if odd := [
+            test for test in tests if not (isinstance(test, int) and 0 <= test < objects.n_tests)
+        ]:
+            raise VerificationError(
+                f"the proof names tests that the table has not: {odd[0]}; it has {objects.n_tests}"
+            )
         self.problem, self.tests, self.complexity = problem, tests, problem.parts.complexity
-        self.rule, self.form = problem.parts.leaf_rule(counting_objects=True), form_of(self.complexity)
+        self.rule, self.form = (
+            problem.parts.leaf_rule(counting_objects=True),
+            form_of(self.complexity),
+        )
         self.impurity = problem.parts.impurity if self.rule.delta is not None else None
         answer = outcomes(objects)
-        codes, group = np.unique(np.vstack([answer, objects.label[None]]), axis=1, return_inverse=True)
+        codes, group = np.unique(
+            np.vstack([answer, objects.label[None]]), axis=1, return_inverse=True
+        )
         self.answer, label, group, self.k = codes[:-1], codes[-1], group.ravel(), objects.n_classes
         self.n = len(label)
         weight = np.bincount(group, objects.weight, self.n)
         count = np.bincount(group, objects.count, self.n)
         members = np.bincount(group, minlength=self.n)
         self.total = float(objects.weight.sum())
-        self.planes = np.column_stack([weight[:, None] * (label[:, None] == np.arange(self.k)), count, members])
+        self.planes = np.column_stack(
+            [weight[:, None] * (label[:, None] == np.arange(self.k)), count, members]
+        )
         edges = [(test, k) for test, row in enumerate(self.answer) for k in np.unique(row).tolist()]
         self.edge = {edge: number for number, edge in enumerate(edges)}
         self.test_of = np.array([test for test, _ in edges], np.int64)
         inside = np.array([self.answer[test] == k for test, k in edges]).reshape(len(edges), self.n)
-        self.packed, self.inside = np.packbits(inside, axis=1, bitorder="little"), inside.T.astype(np.float64)
+        self.packed, self.inside = (
+            np.packbits(inside, axis=1, bitorder="little"),
+            inside.T.astype(np.float64),
+        )
         self.everything = np.packbits(np.ones(self.n, np.bool_), bitorder="little")
-        whole = (objects.weight == np.rint(objects.weight)).all() and (prices.tests == np.rint(prices.tests)).all()
+        whole = (objects.weight == np.rint(objects.weight)).all() and (
+            prices.tests == np.rint(prices.tests)
+        ).all()
         self.slack = 0.0 if whole and self.form is not None else 4 * objects.n_objects * EPS
         self.known: dict[bytes, float] = {}
 
@@ -76,7 +96,11 @@ class Subtables:
             return ""
         shown, test = self._least(bits)
         if shown < record.bound - self.slack * abs(record.bound):
-            return f"trees that begin with test {test} may cost {shown:.12g}" if test >= 0 else f"a leaf costs {shown:.12g}"
+            return (
+                f"trees that begin with test {test} may cost {shown:.12g}"
+                if test >= 0
+                else f"a leaf costs {shown:.12g}"
+            )
         self.known[key] = max(self.known.get(key, 0.0), min(record.bound, shown))
         return ""
 
@@ -106,10 +130,17 @@ class Subtables:
         tests, prices = of[first], self.problem.prices.tests
         if self.form is not None:
             own = np.array([self.form.own(mass, price) for price in prices[tests].tolist()])
-            ends = own + (np.add if self.form.combine == "sum" else np.maximum).reduceat(below, first)
+            ends = own + (np.add if self.form.combine == "sum" else np.maximum).reduceat(
+                below, first
+            )
         else:
             parts = np.split(below, first[1:])
-            ends = np.array([self.complexity.node(mass, float(prices[t]), part) for t, part in zip(tests, parts, strict=True)])
+            ends = np.array(
+                [
+                    self.complexity.node(mass, float(prices[t]), part)
+                    for t, part in zip(tests, parts, strict=True)
+                ]
+            )
         at = int(ends.argmin())
         return float(ends[at]), int(tests[at])
 
@@ -130,12 +161,18 @@ class Subtables:
         weights, count, members = planes[:, : self.k], planes[:, -2], planes[:, -1]
         found = (weights > 0).sum(axis=1) < 2
         for at in np.flatnonzero(~found).tolist():
-            impurity = math.nan if self.impurity is None else float(self.impurity.value(weights[at]))
-            found[at] = self.rule.holds(float(weights[at].sum()), self.total, int(count[at]), impurity, int(members[at]))
+            impurity = (
+                math.nan if self.impurity is None else float(self.impurity.value(weights[at]))
+            )
+            found[at] = self.rule.holds(
+                float(weights[at].sum()), self.total, int(count[at]), impurity, int(members[at])
+            )
         return found
 
     def cost_of(self, tree: Tree) -> float:
-        """ψ of a tree, replayed over the sets.  Raises VerificationError where it asks what is no test, or leaves what is no leaf."""
+        """ψ of a tree, replayed over the sets.  Raises VerificationError where it asks what is
+        no test, or leaves what is no leaf.
+        """
         objects, prices = self.problem.objects, self.problem.prices.tests
         number = tests_of_rules(objects)
         sets, value = {0: self.everything}, np.zeros(tree.n_nodes)
@@ -147,15 +184,23 @@ class Subtables:
             test = number.get(rule_key(tree.rule(node)), -1)
             children, found = tree.children(node).tolist(), {k for t, k in self.edge if t == test}
             if test < 0 or any(child >= 0 and k not in found for k, child in enumerate(children)):
-                raise VerificationError(f"node {node} of the tree asks what is no test of the table")
+                raise VerificationError(
+                    f"node {node} of the tree asks what is no test of the table"
+                )
             for k in found:
                 part = sets[node] & self.packed[self.edge[test, k]]
                 if part.any() != (children[k] >= 0):
-                    raise VerificationError(f"node {node} of the tree has not the branches that its test has")
+                    raise VerificationError(
+                        f"node {node} of the tree has not the branches that its test has"
+                    )
                 sets[children[k]] = part
         for node in range(tree.n_nodes - 1, -1, -1):
             below, rows = tree.children(node), self._rows(sets[node])
             test = -1 if tree.is_leaf[node] else number[rule_key(tree.rule(node))]
             mass = float(self.planes[rows, : self.k].sum())
-            value[node] = self.complexity.leaf() if test < 0 else self.complexity.node(mass, float(prices[test]), value[below[below >= 0]])
+            value[node] = (
+                self.complexity.leaf()
+                if test < 0
+                else self.complexity.node(mass, float(prices[test]), value[below[below >= 0]])
+            )
         return float(value[0])

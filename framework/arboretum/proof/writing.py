@@ -26,21 +26,42 @@ from arboretum.proof.format import MAGIC, data_of
 
 
 class ProofWriter:
-    """Writes a log beside its place and puts it there when it is closed; left unclosed (``with``, an error) it leaves nothing.
+    """Writes a log beside its place and puts it there when it is closed; left unclosed (``with``,
+    an error) it leaves nothing.
 
     ``append`` takes whole records as kernels fill them in, ``record`` a single one.
     """
 
-    def __init__(self, path: str | os.PathLike, problem: Problem, *, tests: Sequence[Any], unit: Fraction, seed: int = 0) -> None:
-        """Raises StoreError where the file cannot be written, or is no proof.   tests : see the module.   unit : of bounds."""
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        problem: Problem,
+        *,
+        tests: Sequence[Any],
+        unit: Fraction,
+        seed: int = 0,
+    ) -> None:
+        """Raises StoreError where the file cannot be written, or is no proof.
+
+        tests : see the module.
+        unit : of bounds.
+        """
         self.path, self.problem, self.records = self.place(path), problem, 0
-        self._part, self._digest = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}"), hashlib.sha256()
+        self._part, self._digest = (
+            self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}"),
+            hashlib.sha256(),
+        )
         shape = getattr(problem.parts.objective, "shape", "additive")
         self.header = header = {
-            "version": __version__, "solver": problem.parts.solver.name, "shape": getattr(shape, "value", shape), "seed": seed,
-            "data": data_of(problem), "config": {"seed": seed, **configuration(attrs.evolve(problem.parts, tracker=None))}, "unit": str(unit),
+            "version": __version__,
+            "solver": problem.parts.solver.name,
+            "shape": getattr(shape, "value", shape),
+            "seed": seed,
+            "data": data_of(problem),
+            "config": {"seed": seed, **configuration(attrs.evolve(problem.parts, tracker=None))},
+            "unit": str(unit),
             "tests": [np.array(test, np.int64).tolist() for test in tests],
-        }  # fmt: skip
+        }
         try:
             self._file = self._part.open("xb")
         except OSError as error:
@@ -49,7 +70,9 @@ class ProofWriter:
 
     @staticmethod
     def place(path: str | os.PathLike) -> Path:
-        """Where a proof is written: a new file, or in place of a proof.  Raises StoreError; a solver asks before its search."""
+        """Where a proof is written: a new file, or in place of a proof.  Raises StoreError; a
+        solver asks before its search.
+        """
         with suppress(OSError):  # why there is no such folder is told of the file
             Path(path).expanduser().parent.mkdir(parents=True, exist_ok=True)
         return file_for(path, "solver.proof", MAGIC.partition(b"/")[0].decode())
@@ -59,17 +82,34 @@ class ProofWriter:
         self._write(np.ascontiguousarray(words, "<i4").data)
         self.records += records
 
-    def record(self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1) -> int:
-        """Add one record; returns its number.   bound : a float for a complexity, else an integer."""
+    def record(
+        self, path: Sequence[tuple[int, int]], bound: float, depth: int = -1, leaves: int = -1
+    ) -> int:
+        """Add one record; returns its number.
+
+        bound : a float for a complexity, else an integer.
+        """
         bits = struct.pack("<d" if isinstance(bound, float) else "<q", bound)
-        words = [len(path), depth, leaves, *struct.unpack("<2i", bits), *(word for literal in path for word in literal)]
+        words = [
+            len(path),
+            depth,
+            leaves,
+            *struct.unpack("<2i", bits),
+            *(word for literal in path for word in literal),
+        ]
         self.append(np.array(words, np.int32), 1)
         return self.records - 1
 
     def close(self, bound: float, value: float | None, tree: Tree | None) -> None:
-        """End the log.   bound, value : proven of the root, and that of the tree, in units of the log."""
+        """End the log.
+
+        bound, value : proven of the root, and that of the tree, in units of the log.
+        """
         drawn = None if tree is None else json.loads(tree.to_json())
-        end = json.dumps({"bound": bound, "value": value, "records": self.records, "tree": drawn}, ensure_ascii=False).encode()
+        end = json.dumps(
+            {"bound": bound, "value": value, "records": self.records, "tree": drawn},
+            ensure_ascii=False,
+        ).encode()
         self._write(struct.pack("<2i", -1, len(end)) + end)
         self._write(self._digest.digest())
         try:

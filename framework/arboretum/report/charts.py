@@ -21,7 +21,9 @@ def chart_svg(chart: Chart) -> str:
 
 
 def chart_png(chart: Chart, path: str | PathLike[str], scale: float = 2.0) -> None:
-    """Write the picture as a PNG file.  Raises OSError when it cannot be written, DataError as :func:`chart_svg`."""
+    """Write the picture as a PNG file.  Raises OSError when it cannot be written, DataError as
+    :func:`chart_svg`.
+    """
     styled(lambda: chart_figure(chart), path, scale)
 
 
@@ -39,7 +41,13 @@ def _drawn(chart: Any, sheet: Sheet) -> Block:
 
 def _panels(chart: Panels) -> Any:
     """The charts in rows of ``columns``; a legend they share stands above them."""
-    legends = [[(h.get_label(), h.get_color() if hasattr(h, "get_color") else h.get_facecolor()) for h in _handles(part)] for part in chart.charts]
+    legends = [
+        [
+            (h.get_label(), h.get_color() if hasattr(h, "get_color") else h.get_facecolor())
+            for h in _handles(part)
+        ]
+        for part in chart.charts
+    ]
     common = bool(legends[0]) and all(legend == legends[0] for legend in legends)
     sheet = Sheet(chart.title, small=True, legends=not common)
     blocks = [_drawn(part, sheet) for part in chart.charts]
@@ -64,30 +72,75 @@ def _handles(chart: Any) -> list[Any]:
     """What the legend of a chart shows."""
     if isinstance(chart, BarChart):
         return [sample(name, place, "bar") for place, name in enumerate(chart.series)]
-    shown = [(line, number) for line, number in _coloured(chart) if not line.quiet] if isinstance(chart, LineChart) else []
-    return [sample(one.label, number, "dashed" if one.dashed and not one.marked else "line" if one.joined else "dot") for one, number in shown]
+    shown = (
+        [(line, number) for line, number in _coloured(chart) if not line.quiet]
+        if isinstance(chart, LineChart)
+        else []
+    )
+    return [
+        sample(
+            one.label,
+            number,
+            "dashed" if one.dashed and not one.marked else "line" if one.joined else "dot",
+        )
+        for one, number in shown
+    ]
 
 
 def _coloured(chart: LineChart) -> list[tuple[Line, int]]:
-    return [(line, place if line.colour is None else line.colour) for place, line in enumerate(chart.lines)]
+    return [
+        (line, place if line.colour is None else line.colour)
+        for place, line in enumerate(chart.lines)
+    ]
 
 
 def _lines(chart: LineChart, sheet: Sheet) -> Block:
     xs, ys = ([value for line in chart.lines for value in getattr(line, which)] for which in "xy")
     width, height = sheet.size
-    axes = sheet.plot(*[1.25 * height] * 2 if chart.unit else (width, max(height, ROW * len(chart.y.names))))
+    axes = sheet.plot(
+        *[1.25 * height] * 2 if chart.unit else (width, max(height, ROW * len(chart.y.names)))
+    )
     scale(axes, "x", chart.x, xs, 7)
     scale(axes, "y", chart.y, ys)
-    axes.set(xlabel=chart.x.words, **dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if chart.unit else {})
+    axes.set(
+        xlabel=chart.x.words, **dict.fromkeys(("xlim", "ylim"), (-0.03, 1.03)) if chart.unit else {}
+    )
     for line, number in _coloured(chart):
         if line.joined:
             steps = {"drawstyle": "steps-post"} if line.stairs else {}
-            axes.plot(line.x, line.y, "--" if line.dashed else "-", color=series_colour(number), lw=1.3, **steps)
-        for place, (x, y, error) in enumerate(itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)):
+            axes.plot(
+                line.x,
+                line.y,
+                "--" if line.dashed else "-",
+                color=series_colour(number),
+                lw=1.3,
+                **steps,
+            )
+        for place, (x, y, error) in enumerate(
+            itertools.zip_longest(line.x, line.y, line.errors, fillvalue=math.nan)
+        ):
             _error(axes, x, y, error, series_colour(number))
-            if line.marked and math.isfinite(x) and math.isfinite(y) and not (line.links and line.links[place] is None):
-                words = ", ".join([f"{line.label}: {chart.x.label} {x:.6g}", *([] if chart.y.names else [f"{chart.y.label} {y:.6g}"])])
-                mark(axes, x, y, number, words, 6.0 if len(line.x) < CROWDED else 3.5, line.links[place] if line.links else "")
+            if (
+                line.marked
+                and math.isfinite(x)
+                and math.isfinite(y)
+                and not (line.links and line.links[place] is None)
+            ):
+                words = ", ".join(
+                    [
+                        f"{line.label}: {chart.x.label} {x:.6g}",
+                        *([] if chart.y.names else [f"{chart.y.label} {y:.6g}"]),
+                    ]
+                )
+                mark(
+                    axes,
+                    x,
+                    y,
+                    number,
+                    words,
+                    6.0 if len(line.x) < CROWDED else 3.5,
+                    line.links[place] if line.links else "",
+                )
     return sheet.head(Block([axes]), chart, _handles(chart), chart.y.words)
 
 
@@ -101,18 +154,29 @@ BAR, PANEL = 9.4, 86.0  # width of a bar, and height of its plot
 
 def _bars(chart: BarChart, sheet: Sheet) -> Block:
     if chart.axis.log and chart.base <= 0:
-        raise DataError(f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or a linear axis")
+        raise DataError(
+            f"bars on a logarithmic axis need a base above 0, not {chart.base:g}: base=1, or "
+            "a linear axis"
+        )
     axes = sheet.plot(max(BAR * len(chart.series) + 8, 46.0), PANEL)
     scale(axes, "y", chart.axis, [chart.base, *chart.values, *chart.beside], 4)
     axes.update_datalim([(0, value) for value in chart.beside])
     axes.set(xlim=(-0.9, len(chart.series) - 0.1), xticks=[])
     axes.spines.bottom.set_position(("data", chart.base))
-    for s, (value, error) in enumerate(itertools.zip_longest(chart.values, chart.errors, fillvalue=math.nan)):
+    for s, (value, error) in enumerate(
+        itertools.zip_longest(chart.values, chart.errors, fillvalue=math.nan)
+    ):
         if not math.isfinite(value):
-            axes.annotate("–", (s, chart.base), (0, 3), "data", "offset points", color=FAINT, ha="center")
+            axes.annotate(
+                "–", (s, chart.base), (0, 3), "data", "offset points", color=FAINT, ha="center"
+            )
             continue
         (bar,) = axes.bar(s, value - chart.base, 0.85, chart.base, color=series_colour(s))
-        hint(bar, f"{chart.title}, {chart.series[s]}: {value:.6g}" + (f" ± {error:.2g}" if math.isfinite(error) else ""))
+        hint(
+            bar,
+            f"{chart.title}, {chart.series[s]}: {value:.6g}"
+            + (f" ± {error:.2g}" if math.isfinite(error) else ""),
+        )
         _error(axes, s, value, error, INK)
     return sheet.head(Block([axes]), chart, _handles(chart), chart.axis.words)
 

@@ -23,58 +23,137 @@ def words(name: str) -> str:
 
 
 def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
-    """The points as a table, cheapest first.   most : rows; of more points, that many from the first to the last."""
+    """The points as a table, cheapest first.
+
+    most : rows; of more points, that many from the first to the last.
+    """
     points, n = front.points, len(front.points)
     if most is not None and n > most:
         points = [points[round(k * (n - 1) / (most - 1))] for k in range(most)]
-    return [{words(axis): value for axis, value in zip(front.axes, point.values, strict=True)} for point in points]
+    return [
+        {words(axis): value for axis, value in zip(front.axes, point.values, strict=True)}
+        for point in points
+    ]
 
 
 def staircase(points: Sequence[Sequence[float]], most: float | None = None) -> list[int]:
-    """Numbers of the points that lower the error, from the cheapest on.   most : of the third measure."""
+    """Numbers of the points that lower the error, from the cheapest on.
+
+    most : of the third measure.
+    """
     kept, least = [], float("inf")
-    for number in sorted(range(len(points)), key=lambda number: (points[number][1], points[number][0])):
+    for number in sorted(
+        range(len(points)), key=lambda number: (points[number][1], points[number][0])
+    ):
         if points[number][0] < least and (most is None or points[number][2] <= most):
             kept, least = [*kept, number], points[number][0]
     return kept
 
 
 def front_chart(front: Front, title: str = "") -> LineChart:
-    """Error against the second measure, every point a link; of a third, staircases for several most values of it."""
+    """Error against the second measure, every point a link; of a third, staircases for several
+    most values of it.
+    """
     thirds = sorted({point.values[2] for point in front.points}) if len(front.axes) > 2 else [None]
-    shown = [thirds[round(k * (len(thirds) - 1) / (STAIRS - 1))] for k in range(STAIRS)] if len(thirds) > STAIRS else thirds
-    right = max(values[1] for values in (*(p.values for p in front.points), *(v for curve in front.curves.values() for v in curve)))
+    shown = (
+        [thirds[round(k * (len(thirds) - 1) / (STAIRS - 1))] for k in range(STAIRS)]
+        if len(thirds) > STAIRS
+        else thirds
+    )
+    right = max(
+        values[1]
+        for values in (
+            *(p.values for p in front.points),
+            *(v for curve in front.curves.values() for v in curve),
+        )
+    )
     lines: list[Line] = []
     for name, curve in front.curves.items():
         steps, colour = [curve[number] for number in staircase(curve)], len(shown) + len(lines) + 1
-        lines.append(Line(name, *([values[axis] for values in steps] for axis in (1, 0)), dashed=True, stairs=True, colour=colour))
+        lines.append(
+            Line(
+                name,
+                *([values[axis] for values in steps] for axis in (1, 0)),
+                dashed=True,
+                stairs=True,
+                colour=colour,
+            )
+        )
     if front.gap > 0:
         steps = [front.bound[number] for number in staircase(front.bound)]
         x, y = ([values[axis] for values in steps] for axis in (1, 0))
         x, y = [*x, right], [*y, y[-1]]
-        lines.append(Line("proven: no tree is below", x, y, marked=False, dashed=True, stairs=True, colour=len(shown)))
+        lines.append(
+            Line(
+                "proven: no tree is below",
+                x,
+                y,
+                marked=False,
+                dashed=True,
+                stairs=True,
+                colour=len(shown),
+            )
+        )
     marked: set[int] = set()
     for colour, most in enumerate(shown):
         kept = staircase([point.values for point in front.points], most)
         label = "front" if most is None else f"at most {spell_cell(most)} {words(front.axes[2])}"
         x, y = ([front.points[number].values[axis] for number in kept] for axis in (1, 0))
-        links = [None if number in marked else "" if front.points[number].tree is None else f"#point-{number}" for number in kept]
-        lines.append(Line(label, [*x, right], [*y, y[-1]], stairs=True, links=[*links, None], colour=colour))
+        links = [
+            None
+            if number in marked
+            else ""
+            if front.points[number].tree is None
+            else f"#point-{number}"
+            for number in kept
+        ]
+        lines.append(
+            Line(label, [*x, right], [*y, y[-1]], stairs=True, links=[*links, None], colour=colour)
+        )
         marked.update(kept)
-    proven = "exact" if front.gap == 0.0 else f"at most {front.gap:.4g} above the least error at any price"
+    proven = (
+        "exact"
+        if front.gap == 0.0
+        else f"at most {front.gap:.4g} above the least error at any price"
+    )
     x, y = (Axis(words(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
-    return LineChart(title or "Pareto front", lines, x, y, f"{len(front.points)} trees, none of which beats another; {proven}")
+    return LineChart(
+        title or "Pareto front",
+        lines,
+        x,
+        y,
+        f"{len(front.points)} trees, none of which beats another; {proven}",
+    )
 
 
 def front_files(front: Front, title: str = "") -> dict[str, str]:
-    """``front.json``, ``front.svg``, and ``front.html``: chart, trees and numbers on one page that needs no other file."""
-    chart, own = chart_svg(front_chart(front, title)).replace(' target="_blank"', "").replace('xlink:href="#point-', 'href="#point-'), front.most_accurate
-    rows, trees = front_rows(front), [number for number, point in enumerate(front.points) if point.tree is not None]
-    spelled = [", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows]
+    """``front.json``, ``front.svg``, and ``front.html``: chart, trees and numbers on one page
+    that needs no other file.
+    """
+    chart, own = (
+        chart_svg(front_chart(front, title))
+        .replace(' target="_blank"', "")
+        .replace('xlink:href="#point-', 'href="#point-'),
+        front.most_accurate,
+    )
+    rows, trees = (
+        front_rows(front),
+        [number for number, point in enumerate(front.points) if point.tree is not None],
+    )
+    spelled = [
+        ", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows
+    ]
     sections = []
     for place, number in enumerate(trees):
-        point, near = front.points[number], (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2])
-        steps = [f'<a href="#point-{other}">{"before" if other < number else "after"}: {spelled[other]}</a>' for other in near]
+        point, near = (
+            front.points[number],
+            (*trees[max(place - 1, 0) : place], *trees[place + 1 : place + 2]),
+        )
+        steps = [
+            f'<a href="#point-{other}">{"before" if other < number else "after"}: '
+            f"{spelled[other]}</a>"
+            for other in near
+        ]
         steps.append('<a href="#chart">all points</a>')
         look = ' class="own"' if point is own else ""
         drawn = point.tree.to_svg(title=title, max_leaves=LEAVES)
@@ -82,8 +161,21 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
         sections.append(f"{head}<p>{' · '.join(steps)}</p>{drawn}</section>")
     cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]
     links = {number: f'<a href="#point-{number}">{cells[number][0]}</a>' for number in trees}
-    table = "".join(f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>" for number, one in enumerate(cells))
+    table = "".join(
+        f"<tr><td>{'</td><td>'.join([links.get(number, one[0]), *one[1:]])}</td></tr>"
+        for number, one in enumerate(cells)
+    )
     head = "".join(f"<th>{name}</th>" for name in rows[0])
-    parts = {"title": escape(title or "Pareto front"), "chart": chart, "head": head, "rows": table, "sections": "".join(sections)}
+    parts = {
+        "title": escape(title or "Pareto front"),
+        "chart": chart,
+        "head": head,
+        "rows": table,
+        "sections": "".join(sections),
+    }
     page = Template(Path(__file__).with_name(PAGE).read_text(encoding="utf-8")).substitute(parts)
-    return {"front.json": front.text(), CHART: chart.replace('href="#point-', f'href="{PAGE}#point-'), PAGE: page}
+    return {
+        "front.json": front.text(),
+        CHART: chart.replace('href="#point-', f'href="{PAGE}#point-'),
+        PAGE: page,
+    }

@@ -19,10 +19,15 @@ from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 class Item:
     """One shown node.
 
-    node : its number.   edge : how the branch to it reads, "" at the root.   weights : float64[n_classes] or moments.
-    count : training rows.   children : the shown branches; none at a leaf and where the rest is folded.   folded : leaves that lie
-    below and are not shown.   stays : the rows that stop at the parent (no branch for them).   note : what else its test does with
-    rows that have no value; "" where a branch says it ("> 3 or missing").
+    node : its number.
+    edge : how the branch to it reads, "" at the root.
+    weights : float64[n_classes] or moments.
+    count : training rows.
+    children : the shown branches; none at a leaf and where the rest is folded.
+    folded : leaves that lie below and are not shown.
+    stays : the rows that stop at the parent (no branch for them).
+    note : what else its test does with rows that have no value; "" where a branch says it ("> 3 or
+        missing").
     """
 
     node: int
@@ -43,15 +48,25 @@ class Item:
             stack.extend(reversed(item.children))
 
 
-def outline(tree: Tree, max_depth: int | None = None, max_leaves: int | None = None, *, empty: bool = False, labels: bool = False) -> Item:
+def outline(
+    tree: Tree,
+    max_depth: int | None = None,
+    max_leaves: int | None = None,
+    *,
+    empty: bool = False,
+    labels: bool = False,
+) -> Item:
     """Choose what to show.
 
-    max_depth : branches below are folded.   max_leaves : the heaviest nodes are opened until that many leaves show.
+    max_depth : branches below are folded.
+    max_leaves : the heaviest nodes are opened until that many leaves show.
     empty : also show the branch of rows without an outcome where no training row took it.
-    labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question ("yes", "= red").
+    labels : an edge reads as in a sentence ("age ≤ 3"), not as a mark beside its node's question
+        ("yes", "= red").
     """
     before = np.concatenate([[0], np.cumsum(tree.is_leaf)])
-    below = before[tree.subtree_end] - before[:-1]  # int64[n_nodes]: leaves under each node, itself included
+    # int64[n_nodes]: leaves under each node, itself included
+    below = before[tree.subtree_end] - before[:-1]
     opened, parent = _opened(tree, below, max_depth, max_leaves), tree.parent
     built: dict[int, Item] = {}
     for node in range(tree.n_nodes - 1, -1, -1):  # children come before their parents
@@ -61,15 +76,23 @@ def outline(tree: Tree, max_depth: int | None = None, max_leaves: int | None = N
     return built[0]
 
 
-def _opened(tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None) -> np.ndarray:
-    """bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown leaves fit."""
+def _opened(
+    tree: Tree, below: np.ndarray, max_depth: int | None, max_leaves: int | None
+) -> np.ndarray:
+    """bool[n_nodes]: inner nodes whose branches are shown; heaviest first while the shown leaves
+    fit.
+    """
     opened, mass, depth = np.zeros(tree.n_nodes, bool), tree.mass, tree.depth_of
     shown, queue = 1, [(-mass[0], 0)]
     while queue:
         _, node = heapq.heappop(queue)
         children = [child for child in tree.children(node).tolist() if child >= 0]
         after = shown + len(children) - 1
-        full = max_leaves is not None and below[0] > max_leaves and after > max(max_leaves, len(children))
+        full = (
+            max_leaves is not None
+            and below[0] > max_leaves
+            and after > max(max_leaves, len(children))
+        )
         if full or tree.is_leaf[node] or (max_depth is not None and depth[node] >= max_depth):
             continue
         shown, opened[node] = after, True
@@ -96,7 +119,9 @@ def _item(tree, node: int, opened: bool, below: int, built, empty: bool, labels:
     lacks = (tree.children(node) < 0).any()
     if stays > 1e-9 * tree.mass[node] or (empty and lacks):
         edge = "otherwise" if lacks else "missing"
-        children.append(Item(node, edge, np.where(stays > 0, rest, 0.0), max(without, 0), stays=True))
+        children.append(
+            Item(node, edge, np.where(stays > 0, rest, 0.0), max(without, 0), stays=True)
+        )
     note = "missing → every branch, by weight" if lost == MISSING_SPLITS else ""
     if asked := [tree.rules[one.rule].describe() for one in tree.surrogates if one.node == node]:
         note = f"missing → asks {', then '.join(asked)}" + note.replace("missing → ", "; else ")
@@ -104,10 +129,12 @@ def _item(tree, node: int, opened: bool, below: int, built, empty: bool, labels:
 
 
 def missing_outcome(tree: Tree, node: int) -> int:
-    """The outcome whose branch a row without a value takes at an inner node; MISSING_STOPS or MISSING_SPLITS if none.
+    """The outcome whose branch a row without a value takes at an inner node; MISSING_STOPS or
+    MISSING_SPLITS if none.
 
-    Where no training row missed a value of the columns in question the branch is a mere convention (the heaviest), not
-    worth a word: MISSING_STOPS, unless the test itself has an outcome for such rows.
+    Where no training row missed a value of the columns in question the branch is a mere convention
+    (the heaviest), not worth a word: MISSING_STOPS, unless the test itself has an outcome for such
+    rows.
     """
     rule = tree.rule(node)
     if not rule.fuzzy and (own := rule.outcome_of(dict.fromkeys(rule.columns))) != NO_OUTCOME:
@@ -128,7 +155,9 @@ def mass_of(tree: Tree, weights: np.ndarray) -> float:
 
 
 def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
-    """The branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes", "no", "= red")."""
+    """The branch as a sentence part ("≤ 3"), or as the answer to the node's question ("yes",
+    "no", "= red").
+    """
     mark = rule.outcome_label(outcome)
     if not sentence and rule.arity == 2 and rule.describe() != rule.subject:
         return "yes" if outcome == 0 else "no"
@@ -136,26 +165,38 @@ def edge_label(rule: TestRule, outcome: int, sentence: bool = False) -> str:
 
 
 def question(rule: TestRule) -> str:
-    """What a node asks: the sentence, or the column with a question mark where the branches complete it."""
+    """What a node asks: the sentence, or the column with a question mark where the branches
+    complete it.
+    """
     sentence = rule.describe()
     return f"{sentence}?" if sentence == rule.subject else sentence
 
 
 def prediction(tree: Tree, item: Item) -> str:
     """What is predicted there: the class, or the number."""
-    return spell_short(tree.value[item.node]) if tree.task is Task.regression else tree.classes[tree.label[item.node]]
+    return (
+        spell_short(tree.value[item.node])
+        if tree.task is Task.regression
+        else tree.classes[tree.label[item.node]]
+    )
 
 
 def share(tree: Tree, item: Item) -> float:
     """Weight share of the predicted class (NaN for regression, and where no row is)."""
     shown = tree.task is Task.classification and item.weights.sum() > 0
-    return float(item.weights[tree.label[item.node]] / item.weights.sum()) if shown else float("nan")
+    return (
+        float(item.weights[tree.label[item.node]] / item.weights.sum()) if shown else float("nan")
+    )
 
 
 def deviation(tree: Tree, item: Item) -> float:
     """Standard deviation of the target (regression), from the moments."""
     mass, total, squares = item.weights
-    return math.ldexp(math.sqrt(max(squares / mass - (total / mass) ** 2, 0.0)), tree.exponent) if mass > 0 else float("nan")
+    return (
+        math.ldexp(math.sqrt(max(squares / mass - (total / mass) ** 2, 0.0)), tree.exponent)
+        if mass > 0
+        else float("nan")
+    )
 
 
 def spell_short(value: float) -> str:

@@ -8,21 +8,31 @@ import numpy as np
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-CLASS_COLOURS = tuple("#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split())
+CLASS_COLOURS = tuple(
+    "#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split()
+)
 OTHER = "#9aa0a6"
-ANSI_CODES, ANSI_OTHER = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137), 245  # of the 256-colour palette of terminals
+# of the 256-colour palette of terminals
+ANSI_CODES, ANSI_OTHER = (39, 208, 35, 167, 140, 178, 80, 175, 106, 137), 245
 LOW, HIGH = "#dbe9f6", "#14508c"
 
 
 def ranked_classes(tree: Tree) -> list[int]:
-    """Class indices that get a colour of their own: all of few, the heaviest of many; in class order."""
+    """Class indices that get a colour of their own: all of few, the heaviest of many; in class
+    order.
+    """
     if len(tree.classes) <= len(CLASS_COLOURS):
         return list(range(len(tree.classes)))
     return sorted(np.argsort(-tree.weights[0], kind="stable")[: len(CLASS_COLOURS) - 1].tolist())
 
 
-def class_colours(tree: Tree, colours: Sequence[Any] = CLASS_COLOURS, other: Any = OTHER) -> list[Any]:
-    """One colour per class; classes beyond the ranked ones share a grey.   colours : as they are, or ANSI_CODES."""
+def class_colours(
+    tree: Tree, colours: Sequence[Any] = CLASS_COLOURS, other: Any = OTHER
+) -> list[Any]:
+    """One colour per class; classes beyond the ranked ones share a grey.
+
+    colours : as they are, or ANSI_CODES.
+    """
     own = dict(zip(ranked_classes(tree), colours, strict=False))
     return [own.get(c, other) for c in range(len(tree.classes))]
 
@@ -52,7 +62,9 @@ def node_colour(tree: Tree, node: int) -> str:
 
 
 def series_colour(number: int) -> str:
-    """The colour of the method (or line) with this number; from the eleventh on the same colours, darker, then lighter."""
+    """The colour of the method (or line) with this number; from the eleventh on the same
+    colours, darker, then lighter.
+    """
     colour, turn = CLASS_COLOURS[number % len(CLASS_COLOURS)], number // len(CLASS_COLOURS) % 3
     return (colour, mix(colour, "#000000", 0.45), mix(colour, "#ffffff", 0.5))[turn]
 

@@ -1,6 +1,8 @@
-"""From a tree to a picture: boxes with the question, a bar of class shares, counts; branches as thick as their rows.
+"""From a tree to a picture: boxes with the question, a bar of class shares, counts; branches as
+thick as their rows.
 
-As a scene, which is written as SVG; exports of plugins paint it, or say the same lines in another language.
+As a scene, which is written as SVG; exports of plugins paint it, or say the same lines in another
+language.
 """
 
 import itertools
@@ -12,8 +14,28 @@ import numpy as np
 
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
-from arboretum.report.outline import Item, deviation, headline, mass_of, outline, prediction, question, share, spell_short
-from arboretum.report.palette import HIGH, LOW, OTHER, class_colours, mix, node_colour, place_between, ranked_classes, value_range
+from arboretum.report.outline import (
+    Item,
+    deviation,
+    headline,
+    mass_of,
+    outline,
+    prediction,
+    question,
+    share,
+    spell_short,
+)
+from arboretum.report.palette import (
+    HIGH,
+    LOW,
+    OTHER,
+    class_colours,
+    mix,
+    node_colour,
+    place_between,
+    ranked_classes,
+    value_range,
+)
 from arboretum.report.scene import FAINT, INK, LINE, Box, Curve, Label, Scene, fit_text, text_width
 from arboretum.report.text import percentage
 
@@ -21,23 +43,33 @@ T = TypeVar("T")
 MARGIN = 24.0
 BOX_WIDTH = (84.0, 300.0)
 SEVERAL_BOX = 440.0  # for a test of several columns
-COLUMN_ROOM = 64.0  # of a column's name so much stays readable; the rest gives way to what it is compared with
+# of a column's name so much stays readable; the rest gives way to what it is compared with
+COLUMN_ROOM = 64.0
 BOX_HEIGHT = 52.0
 MARK_WIDTH = 190.0
 PADDING = 9.0
 LEVEL_GAP = 58.0
 SIBLING_GAP = 16.0
-SIDEWAYS_ABOVE = 12  # pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty columns are not
+# pictures with more leaves than this grow to the right: sixty rows of text are readable, sixty
+# columns are not
+SIDEWAYS_ABOVE = 12
 LEAF_BUDGET = 60
 
 
 def tree_scene(
-    tree: Tree, *, title: str | None = None, max_depth: int | None = None, max_leaves: int | None = LEAF_BUDGET, sideways: bool | None = None
+    tree: Tree,
+    *,
+    title: str | None = None,
+    max_depth: int | None = None,
+    max_leaves: int | None = LEAF_BUDGET,
+    sideways: bool | None = None,
 ) -> Scene:
     """Draw the tree: tests, rows, class shares as bars, branches as thick as their rows, a legend.
 
-    title : headline of the picture.   max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the
-    line under the title says how much (None: show all).   sideways : grow to the right instead of down (None: by size).
+    title : headline of the picture.
+    max_depth, max_leaves : what lies beyond is folded into dashed boxes, and the line under the
+        title says how much (None: show all).
+    sideways : grow to the right instead of down (None: by size).
     """
     root = outline(tree, max_depth, max_leaves)
     shown = [item for item in root.walk() if not item.children]
@@ -48,7 +80,14 @@ def tree_scene(
     places = {key: attrs.evolve(place, y=place.y + top) for key, place in places.items()}
     nodes = [shape for item in root.walk() for shape in _node(tree, item, places[item])]
     bottom = max(place.y + BOX_HEIGHT for place in places.values()) + MARGIN
-    wide = max(label.x + text_width(label.text, label.size, label.bold) for label in header if isinstance(label, Label)) + MARGIN
+    wide = (
+        max(
+            label.x + text_width(label.text, label.size, label.bold)
+            for label in header
+            if isinstance(label, Label)
+        )
+        + MARGIN
+    )
     shapes = [*header, *_branches(tree, root, places, sideways), *nodes]
     return Scene(round(max(right, wide)), round(bottom), shapes, title or headline(tree))
 
@@ -82,7 +121,9 @@ def lines_of(tree: Tree, item: Item) -> tuple[str, str]:
 
 
 def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
-    """Growing down each level is a row of boxes, to the right a column, as wide as its widest box."""
+    """Growing down each level is a row of boxes, to the right a column, as wide as its widest
+    box.
+    """
     width, levels = {}, [[] for _ in range(int(tree.depth_of.max()) + 2)]
     for item in root.walk():
         upper, lower = lines_of(tree, item)
@@ -91,39 +132,61 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
         width[item] = min(max(wanted, BOX_WIDTH[0]), SEVERAL_BOX if several else BOX_WIDTH[1])
         levels[int(tree.depth_of[item.node]) + item.stays].append(item)
     if not sideways:  # a box takes at least the width of the mark on its branch
-        breadth = {item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4) for item, wide in width.items()}
+        breadth = {
+            item: max(wide, min(text_width(item.edge, 10.5), BOX_WIDTH[1]) + 4)
+            for item, wide in width.items()
+        }
         centre = tidy(root, lambda item: item.children, breadth.__getitem__, SIBLING_GAP)
-        rows = ((item, depth * (BOX_HEIGHT + LEVEL_GAP)) for depth, here in enumerate(levels) for item in here)
-        return {item: _Place(MARGIN + centre[item] - width[item] / 2, y, width[item]) for item, y in rows}
+        rows = (
+            (item, depth * (BOX_HEIGHT + LEVEL_GAP))
+            for depth, here in enumerate(levels)
+            for item in here
+        )
+        return {
+            item: _Place(MARGIN + centre[item] - width[item] / 2, y, width[item])
+            for item, y in rows
+        }
     centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
     places, x = {}, MARGIN
     for here in filter(None, levels):
-        x += 44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH) if places else 0.0
+        x += (
+            44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH)
+            if places
+            else 0.0
+        )
         places |= {item: _Place(x, centre[item] - BOX_HEIGHT / 2, width[item]) for item in here}
         x += max(width[item] for item in here)
     return places
 
 
-def tidy(root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], float], gap: float) -> dict[T, float]:
+def tidy(
+    root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], float], gap: float
+) -> dict[T, float]:
     """Return item → centre across the direction of growth, the smallest edge at 0.
 
-    breadth : size of an item across the direction of growth.   gap : between neighbours on one level.
+    breadth : size of an item across the direction of growth.
+    gap : between neighbours on one level.
 
-    Parents stand over the middle of their children, subtrees are pushed together until their outlines touch, and a subtree
-    looks the same wherever it stands.  Reingold & Tilford (1981), "Tidier drawings of trees"; outlines kept per level,
-    which costs O(nodes · depth), here at most a few hundred.
+    Parents stand over the middle of their children, subtrees are pushed together until their
+    outlines touch, and a subtree looks the same wherever it stands.  Reingold & Tilford (1981),
+    "Tidier drawings of trees"; outlines kept per level, which costs O(nodes · depth), here at most
+    a few hundred.
     """
     order = [root]
     for item in order:
         order.extend(children(item))
     offset: dict[T, float] = {}  # relative to the parent
-    outlines: dict[T, list[tuple[float, float]]] = {}  # of a subtree: per level its (low, high) around its root
+    # of a subtree: per level its (low, high) around its root
+    outlines: dict[T, list[tuple[float, float]]] = {}
     for item in reversed(order):
         merged: list[tuple[float, float]] = []
         kids = children(item)
         for kid in kids:
             shape = outlines.pop(kid)
-            shift = max((high + gap - low for (_, high), (low, _) in zip(merged, shape, strict=False)), default=0.0)
+            shift = max(
+                (high + gap - low for (_, high), (low, _) in zip(merged, shape, strict=False)),
+                default=0.0,
+            )
             offset[kid] = shift
             moved = [(low + shift, high + shift) for low, high in shape]
             shared = [(a[0], b[1]) for a, b in zip(merged, moved, strict=False)]
@@ -131,7 +194,10 @@ def tidy(root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], f
         middle = (offset[kids[0]] + offset[kids[-1]]) / 2 if kids else 0.0
         for kid in kids:
             offset[kid] -= middle
-        outlines[item] = [(-breadth(item) / 2, breadth(item) / 2), *((low - middle, high - middle) for low, high in merged)]
+        outlines[item] = [
+            (-breadth(item) / 2, breadth(item) / 2),
+            *((low - middle, high - middle) for low, high in merged),
+        ]
     centre = {root: 0.0}
     for item in order:  # parents before their children
         centre |= {kid: centre[item] + offset[kid] for kid in children(item)}
@@ -139,16 +205,30 @@ def tidy(root: T, children: Callable[[T], Sequence[T]], breadth: Callable[[T], f
     return {item: at - left for item, at in centre.items()}
 
 
-def _branches(tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool) -> list[Curve | Label]:
+def _branches(
+    tree: Tree, root: Item, places: dict[Item, _Place], sideways: bool
+) -> list[Curve | Label]:
     """Curves first, then their marks, so that no curve crosses a word."""
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
     for item, child in ((item, child) for item in root.walk() for child in item.children):
         parent, place = places[item], places[child]
-        ends = (parent.x + parent.width / 2, parent.y + BOX_HEIGHT, place.x + place.width / 2, place.y)
+        ends = (
+            parent.x + parent.width / 2,
+            parent.y + BOX_HEIGHT,
+            place.x + place.width / 2,
+            place.y,
+        )
         if sideways:
-            ends = (parent.x + parent.width, parent.y + BOX_HEIGHT / 2, place.x, place.y + BOX_HEIGHT / 2)
-        curves.append(Curve(*ends, round(1.0 + 7.0 * mass_of(tree, child.weights) / rows, 2), level=sideways))
+            ends = (
+                parent.x + parent.width,
+                parent.y + BOX_HEIGHT / 2,
+                place.x,
+                place.y + BOX_HEIGHT / 2,
+            )
+        curves.append(
+            Curve(*ends, round(1.0 + 7.0 * mass_of(tree, child.weights) / rows, 2), level=sideways)
+        )
         marks.append(_mark(child.edge, curves[-1]))
     return [*curves, *marks]
 
@@ -157,23 +237,44 @@ def _mark(edge: str, curve: Curve) -> Label:
     """The word on a branch, over its end."""
     if curve.level:
         room = min(max(curve.x2 - curve.x1 - 24, 30.0), MARK_WIDTH)
-        y = curve.y2 + 12 + curve.width / 2 if curve.y2 > curve.y1 + 1 else curve.y2 - 4 - curve.width / 2
+        y = (
+            curve.y2 + 12 + curve.width / 2
+            if curve.y2 > curve.y1 + 1
+            else curve.y2 - 4 - curve.width / 2
+        )
         return Label(curve.x2 - 6, y, fit_text(edge, room, 10.5), 10.5, anchor="end", halo=True)
-    return Label(curve.x2, curve.y2 - 11, fit_text(edge, BOX_WIDTH[1], 10.5), 10.5, anchor="middle", halo=True)
+    return Label(
+        curve.x2,
+        curve.y2 - 11,
+        fit_text(edge, BOX_WIDTH[1], 10.5),
+        10.5,
+        anchor="middle",
+        halo=True,
+    )
 
 
 def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     upper, lower = lines_of(tree, item)
     colour = node_colour(tree, item.node)
     ground = mix(colour, "#ffffff", 0.62 if tree.task is Task.regression else 0.82)
-    inside, subject = place.width - 2 * PADDING, tree.rule(item.node).subject if item.children else ""
-    rest = upper.removeprefix(subject) if subject and upper.startswith(subject) else ""  # what a column is compared with: " ≤ 2.45"
+    inside, subject = (
+        place.width - 2 * PADDING,
+        tree.rule(item.node).subject if item.children else "",
+    )
+    # what a column is compared with: " ≤ 2.45"
+    rest = upper.removeprefix(subject) if subject and upper.startswith(subject) else ""
     left = inside - text_width(rest, 12, bold=True)
     if not rest or text_width(upper, 12, bold=True) <= inside + 0.01 or left < COLUMN_ROOM - 0.01:
         rest, left = "", inside
-    upper = fit_text(upper.removesuffix(rest), left, 12, bold=True) + rest  # never cut what a column is compared with
+    # never cut what a column is compared with
+    upper = fit_text(upper.removesuffix(rest), left, 12, bold=True) + rest
     fill, stroke, ink = ("#ffffff", LINE, FAINT) if item.children else (ground, colour, INK)
-    look = {"stroke": stroke, "radius": 7, "dashed": bool(item.folded) or item.stays, "hint": _hint(tree, item)}
+    look = {
+        "stroke": stroke,
+        "radius": 7,
+        "dashed": bool(item.folded) or item.stays,
+        "hint": _hint(tree, item),
+    }
     middle = place.x + place.width / 2
     return [
         Box(place.x, place.y, place.width, BOX_HEIGHT, fill, **look),
@@ -184,15 +285,22 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
 
 
 def _bar(tree: Tree, item: Item, x: float, y: float, width: float) -> list[Box]:
-    """Class shares side by side; for numbers the place of the mean between the smallest and the largest prediction."""
+    """Class shares side by side; for numbers the place of the mean between the smallest and the
+    largest prediction.
+    """
     if tree.task is Task.regression:
         place = x + place_between(float(tree.value[item.node]), *value_range(tree)) * (width - 4)
-        return [Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5), Box(place, y - 1, 4, 9, HIGH, radius=1.5)]
+        return [
+            Box(x, y + 2, width, 3, mix(LOW, HIGH, 0.25), radius=1.5),
+            Box(place, y - 1, 4, 9, HIGH, radius=1.5),
+        ]
     mass = item.weights.sum()
     if mass <= 0:
         return [Box(x, y, width, 7, "#e6e8eb")]
     colours, bars, start = class_colours(tree), [], x
-    for colour, classes in itertools.groupby(np.flatnonzero(item.weights > 0), lambda c: colours[c]):
+    for colour, classes in itertools.groupby(
+        np.flatnonzero(item.weights > 0), lambda c: colours[c]
+    ):
         part = sum(width * item.weights[c] / mass for c in classes)
         bars.append(Box(start, y, part, 7, colour))
         start += part
@@ -203,35 +311,54 @@ def _hint(tree: Tree, item: Item) -> str:
     """The whole story of a node, nothing cut."""
     asks = question(tree.rule(item.node)) if item.children else prediction(tree, item)
     if tree.task is Task.regression:
-        facts = [f"mean {spell_short(tree.value[item.node])}, deviation {spell_short(deviation(tree, item))}"]
+        facts = [
+            f"mean {spell_short(tree.value[item.node])}, deviation "
+            f"{spell_short(deviation(tree, item))}"
+        ]
     else:
         heavy = [c for c in np.argsort(-item.weights, kind="stable")[:12] if item.weights[c] > 0]
         facts = [f"{tree.classes[c]}: {spell_short(item.weights[c])}" for c in heavy]
     impurity = tree.impurity[item.node]
     known = "" if np.isnan(impurity) else f"impurity {spell_short(impurity)}"
     edge = item.edge and f"branch: {item.edge}"
-    return "\n".join(filter(None, (edge, asks, item.note, *facts, f"{item.count} rows, node {item.node}", known)))
+    return "\n".join(
+        filter(None, (edge, asks, item.note, *facts, f"{item.count} rows, node {item.node}", known))
+    )
 
 
-def _header(tree: Tree, root: Item, title: str | None, width: float) -> tuple[list[Box | Label], float]:
+def _header(
+    tree: Tree, root: Item, title: str | None, width: float
+) -> tuple[list[Box | Label], float]:
     """Title, what is shown, legend; returns the shapes and the height they take."""
     name = fit_text(title or "Decision tree", max(width - 2 * MARGIN, 300), 17, bold=True)
     folded = [item.folded for item in root.walk() if item.folded]
     summary = headline(tree)
-    summary += f"; {sum(folded)} of the leaves are folded into {len(folded)} dashed boxes" if folded else ""
+    summary += (
+        f"; {sum(folded)} of the leaves are folded into {len(folded)} dashed boxes"
+        if folded
+        else ""
+    )
     legend, bottom = _legend(tree, MARGIN + 46, width)
-    words = [Label(MARGIN, MARGIN + 12, name, 17, bold=True), Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT)]
+    words = [
+        Label(MARGIN, MARGIN + 12, name, 17, bold=True),
+        Label(MARGIN, MARGIN + 31, summary, 11.5, fill=FAINT),
+    ]
     return [*words, *legend], bottom + 22
 
 
 def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], float]:
-    """A swatch, the name and the weight per class, those without a colour of their own as one; of numbers a light-to-dark scale."""
+    """A swatch, the name and the weight per class, those without a colour of their own as one;
+    of numbers a light-to-dark scale.
+    """
     if tree.task is Task.regression:
         low, high = map(spell_short, value_range(tree))
         steps = [Box(MARGIN + 8 * k, y, 8.5, 10, mix(LOW, HIGH, k / 19)) for k in range(20)]
         return [*steps, Label(MARGIN + 170, y + 9, f"{low} … {high} predicted", 11)], y + 12
     colours, ranked = class_colours(tree), ranked_classes(tree)
-    entries = [(colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}") for c in ranked]
+    entries = [
+        (colours[c], f"{fit_text(tree.classes[c], 220, 11)} {spell_short(tree.weights[0, c])}")
+        for c in ranked
+    ]
     if others := len(tree.classes) - len(ranked):
         rest = tree.weights[0].sum() - tree.weights[0, ranked].sum()
         entries.append((OTHER, f"{others} other classes {spell_short(rest)}"))

@@ -45,14 +45,19 @@ class Box:
         corner = f' rx="{_number(self.radius)}"' if self.radius else ""
         stroke = f' stroke="{self.stroke}" stroke-width="1.2"' if self.stroke != "none" else ""
         dashes = ' stroke-dasharray="4 3"' if self.dashed else ""
-        place = f'x="{_number(self.x)}" y="{_number(self.y)}" width="{self.width:.2f}" height="{_number(self.height)}"'
+        place = (
+            f'x="{_number(self.x)}" y="{_number(self.y)}" width="{self.width:.2f}" '
+            f'height="{_number(self.height)}"'
+        )
         start = f'<rect {place}{corner} fill="{self.fill}"{stroke}{dashes}'
         return f"{start}><title>{_text(self.hint)}</title></rect>" if self.hint else f"{start}/>"
 
 
 @attrs.frozen
 class Label:
-    """One line of text; (x, y) is the baseline's start, middle or end by ``anchor``; ``halo`` puts white around it."""
+    """One line of text; (x, y) is the baseline's start, middle or end by ``anchor``; ``halo``
+    puts white around it.
+    """
 
     x: float
     y: float
@@ -66,9 +71,16 @@ class Label:
     def svg(self) -> str:
         weight = ' font-weight="600"' if self.bold else ""
         anchor = f' text-anchor="{self.anchor}"' if self.anchor != "start" else ""
-        halo = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if self.halo else ""
+        halo = (
+            ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
+            if self.halo
+            else ""
+        )
         place = f'x="{_number(self.x)}" y="{_number(self.y)}" font-size="{_number(self.size)}"'
-        return f'<text {place}{weight}{anchor} fill="{self.fill}"{halo} pointer-events="none">{_text(self.text)}</text>'
+        return (
+            f'<text {place}{weight}{anchor} fill="{self.fill}"{halo} '
+            f'pointer-events="none">{_text(self.text)}</text>'
+        )
 
 
 @attrs.frozen
@@ -92,7 +104,10 @@ class Curve:
     def svg(self) -> str:
         start, *rest = (" ".join(map(_number, point)) for point in self.points())
         path = f"M{start}C{' '.join(rest)}"
-        return f'<path d="{path}" fill="none" stroke="{self.stroke}" stroke-width="{_number(self.width)}"/>'
+        return (
+            f'<path d="{path}" fill="none" stroke="{self.stroke}" '
+            f'stroke-width="{_number(self.width)}"/>'
+        )
 
 
 Shape = Box | Label | Curve
@@ -111,12 +126,15 @@ class Scene:
         """An SVG document; pointing at a box in a browser shows its hint."""
         width, height = _number(self.width), _number(self.height)
         head = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" '
             f'font-family="{FONT}" role="img">'
         )
         ground = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
         body = [shape.svg() for shape in self.shapes]
-        return "\n".join([head, f"<title>{_text(self.title)}</title>", ground, *body, "</svg>"]) + "\n"
+        return (
+            "\n".join([head, f"<title>{_text(self.title)}</title>", ground, *body, "</svg>"]) + "\n"
+        )
 
 
 _NARROW = frozenset("iljtfIr.,:;'|!()[]{} `/\\-\"")
@@ -124,7 +142,9 @@ _WIDE = frozenset("mwMW@%&<>=≤≥≠→…")
 
 
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels that a line takes in a common sans-serif face, estimated on the safe side (no font is read)."""
+    """Pixels that a line takes in a common sans-serif face, estimated on the safe side (no font
+    is read).
+    """
     total = 0.0
     for char in text:
         if char in _NARROW:
@@ -140,12 +160,15 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 def fit_text(text: str, room: float, size: float, bold: bool = False) -> str:
     """The text, cut with "…" where it would take more than ``room`` pixels."""
-    return shortened(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))  # rounding apart
+    # rounding apart
+    return shortened(" ".join(text.split()), room + 0.01, lambda part: text_width(part, size, bold))
 
 
 def shortened(text: str, room: float, width: Callable[[str], float]) -> str:
     """The text, its end replaced by "…" where it is wider than ``room``."""
     if width(text) <= room:
         return text
-    fitting = bisect.bisect_right(range(len(text)), room, key=lambda end: width(text[:end] + "…")) - 1
+    fitting = (
+        bisect.bisect_right(range(len(text)), room, key=lambda end: width(text[:end] + "…")) - 1
+    )
     return text[: max(fitting, 0)].rstrip() + "…"

@@ -1,4 +1,6 @@
-"""The house style of charts: one matplotlib figure of plots with sizes of their own, words stacked around them."""
+"""The house style of charts: one matplotlib figure of plots with sizes of their own, words
+stacked around them.
+"""
 
 import io
 import math
@@ -17,26 +19,36 @@ from arboretum.model.charts import Axis
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.scene import FAINT, FORBIDDEN
 
-MARGIN, GAP = 20.0, 24.0  # around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
+# around the picture, and between panels; lengths are points of 1/72 inch, as font sizes are
+MARGIN, GAP = 20.0, 24.0
 TITLE, SMALL_TITLE, TEXT, TICK = 13.0, 10.0, 9.0, 8.0
-STYLE = Path(__file__).with_name("house.mplstyle")  # fonts, colours and axes, as matplotlib reads them
+# fonts, colours and axes, as matplotlib reads them
+STYLE = Path(__file__).with_name("house.mplstyle")
 
 
-def styled(compose: Callable[[], Any], path: str | PathLike[str] | None, scale: float = 2.0) -> str | None:
-    """Compose a figure in the house style and save it: as a PNG file at ``path``, or return it as an SVG document.
+def styled(
+    compose: Callable[[], Any], path: str | PathLike[str] | None, scale: float = 2.0
+) -> str | None:
+    """Compose a figure in the house style and save it: as a PNG file at ``path``, or return it as
+    an SVG document.
 
     Neither matplotlib's backend nor its list of open figures is touched.
     """
     from matplotlib import rc_context
 
     with rc_context(fname=STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from")  # a viewer of the SVG may have the letter
+        # a viewer of the SVG may have the letter
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure = compose()
         if path is not None:
             figure.savefig(path, format="png", dpi=100 * scale)
             return None
         text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Title": figure.get_label()})
+        figure.savefig(
+            text,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Title": figure.get_label()},
+        )
     svg = FORBIDDEN.sub("\ufffd", text.getvalue())
     return re.sub(rf'<g id="{HINT}([^"]*)">', r"<g><title>\1</title>", svg[svg.index("<svg") :])
 
@@ -45,22 +57,32 @@ HINT = "hint of "
 
 
 def hint(artist: Any, words: str) -> None:
-    """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group in the SVG, which becomes its title."""
+    """What a browser shows at the pointer; matplotlib keeps it as the name of the artist's group
+    in the SVG, which becomes its title.
+    """
     artist.set_gid(HINT + words)
 
 
 @attrs.define
 class Block:
-    """A chart on the sheet: its plots (axes), moved together.   ends : what is drawn so far, words included, once measured."""
+    """A chart on the sheet: its plots (axes), moved together.
+
+    ends : what is drawn so far, words included, once measured.
+    """
 
     plots: list[Any]
     ends: Any = None
 
     def extent(self, *added: Any) -> Any:
-        """The box (matplotlib's Bbox, in points) of all that is drawn, words included.   added : boxes of what is new."""
+        """The box (matplotlib's Bbox, in points) of all that is drawn, words included.
+
+        added : boxes of what is new.
+        """
         from matplotlib.transforms import Bbox
 
-        known = [self.ends] if self.ends is not None else [axes.get_tightbbox() for axes in self.plots]
+        known = (
+            [self.ends] if self.ends is not None else [axes.get_tightbbox() for axes in self.plots]
+        )
         self.ends = Bbox.union([*known, *added])
         return self.ends
 
@@ -70,12 +92,21 @@ class Block:
         for axes in self.plots:
             axes.set_position(axes.get_position().translated(dx / 72, dy / 72))
 
-    def above(self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0) -> None:
+    def above(
+        self, text: str, size: float, room: float, *, bold: bool = False, gap: float = 5.0
+    ) -> None:
         """Lines above all that is drawn so far, at its left; ``room`` is how long one may be."""
         if text:
             ends = self.extent()
             look = {"weight": "bold"} if bold else {"color": FAINT}
-            self.words(wrapped(text, max(room, ends.width), size), ends.x0, ends.y1 + gap, fontsize=size, va="bottom", **look)
+            self.words(
+                wrapped(text, max(room, ends.width), size),
+                ends.x0,
+                ends.y1 + gap,
+                fontsize=size,
+                va="bottom",
+                **look,
+            )
 
     def below(self, notes: Iterable[str]) -> None:
         """Sentences under all that is drawn so far."""
@@ -87,27 +118,50 @@ class Block:
     def words(self, text: str, x: float, y: float, **look: Any) -> None:
         """Text at a place of the sheet, which moves with the first plot."""
         place = (x, y) - 72 * self.plots[0].get_position().p0
-        added = self.plots[0].annotate(text, (0, 0), place, "axes fraction", "offset points", linespacing=1.35, annotation_clip=False, **look)
+        added = self.plots[0].annotate(
+            text,
+            (0, 0),
+            place,
+            "axes fraction",
+            "offset points",
+            linespacing=1.35,
+            annotation_clip=False,
+            **look,
+        )
         self.extent(added.get_window_extent())
 
     def legend(self, handles: Sequence[Any], room: float) -> None:
-        """Marks with their names above the plot, in as many columns as fit; nothing for fewer than two."""
+        """Marks with their names above the plot, in as many columns as fit; nothing for fewer
+        than two.
+        """
         if len(handles) < 2:
             return
         axes, ends = self.plots[0], self.extent()
         longest = max(len(handle.get_label()) for handle in handles)
-        columns = max(1, min(len(handles), int(max(room, ends.width) // (0.62 * TEXT * longest + 36))))
+        columns = max(
+            1, min(len(handles), int(max(room, ends.width) // (0.62 * TEXT * longest + 36)))
+        )
         frame = axes.get_position()
         place = ((ends.x0, ends.y1 + 6) - 72 * frame.p0) / (72 * frame.size)
         drawn = axes.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=place, ncols=columns, borderaxespad=0, borderpad=0.2, columnspacing=1.4
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=place,
+            ncols=columns,
+            borderaxespad=0,
+            borderpad=0.2,
+            columnspacing=1.4,
         )
         self.extent(drawn.get_window_extent())
 
 
 @attrs.define
 class Sheet:
-    """A figure of one inch, so that its unit is the inch, until its size is known.   small : plots are panels.   legends : in each."""
+    """A figure of one inch, so that its unit is the inch, until its size is known.
+
+    small : plots are panels.
+    legends : in each.
+    """
 
     title: str
     small: bool = False
@@ -128,10 +182,14 @@ class Sheet:
 
     def plot(self, width: float, height: float, left: float = 0.0, bottom: float = 0.0) -> Any:
         """The axes of a new plot at a place."""
-        return self.figure.add_axes((left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}")
+        return self.figure.add_axes(
+            (left / 72, bottom / 72, width / 72, height / 72), label=f"{len(self.figure.axes)}"
+        )
 
     def head(self, block: Block, chart: Any, handles: Sequence[Any] = (), words: str = "") -> Block:
-        """Around a plot: what its upright axis shows, the legend, subtitle and title above, notes below."""
+        """Around a plot: what its upright axis shows, the legend, subtitle and title above,
+        notes below.
+        """
         room = block.extent().width
         block.above(words, TEXT, room)
         if self.legends:
@@ -147,7 +205,10 @@ class Sheet:
         inches = ends.size / 72
         self.figure.set_size_inches(*inches)
         for axes in block.plots:
-            (x, y), (width, height) = axes.get_position().p0 - ends.p0 / 72, axes.get_position().size
+            (x, y), (width, height) = (
+                axes.get_position().p0 - ends.p0 / 72,
+                axes.get_position().size,
+            )
             axes.set_position((x / inches[0], y / inches[1], width / inches[0], height / inches[1]))
         return self.figure
 
@@ -157,9 +218,20 @@ def wrapped(text: str, room: float, size: float) -> str:
     return "\n".join(textwrap.wrap(text, max(int(room / (0.56 * size)), 20)))
 
 
-def mark(axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = "") -> None:
+def mark(
+    axes: Any, x: float, y: float, number: int, words: str, size: float = 6.0, link: str = ""
+) -> None:
     """A mark in the colour and form of a series.   link : what it opens."""
-    (drawn,) = axes.plot([x], [y], series_form(number), color=series_colour(number), ms=size, mec="white", mew=0.7, zorder=4)
+    (drawn,) = axes.plot(
+        [x],
+        [y],
+        series_form(number),
+        color=series_colour(number),
+        ms=size,
+        mec="white",
+        mew=0.7,
+        zorder=4,
+    )
     hint(drawn, words)
     drawn.set_url(link or None)
 
@@ -173,25 +245,48 @@ def sample(label: str, number: int, look: str) -> Any:
     if look == "bar":
         return Patch(color=colour, label=label)
     form = "" if look == "dashed" else series_form(number)
-    return Line2D([], [], color=colour, marker=form, ms=6, mec="white", mew=0.7, label=label, ls={"dot": "", "dashed": "--"}.get(look, "-"))
+    return Line2D(
+        [],
+        [],
+        color=colour,
+        marker=form,
+        ms=6,
+        mec="white",
+        mew=0.7,
+        label=label,
+        ls={"dot": "", "dashed": "--"}.get(look, "-"),
+    )
 
 
 def scale(axes: Any, which: str, axis: Axis, values: Iterable[float], ticks: int = 6) -> None:
-    """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0 or less on a logarithmic axis."""
+    """Linear or logarithmic, with round numbers at its ticks.  Raises DataError for values of 0
+    or less on a logarithmic axis.
+    """
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     known = sorted(value for value in values if math.isfinite(value))
-    whole = all(value == round(value) for value in known)  # counts: no tick lies between two of them
-    here, round_steps = getattr(axes, f"{which}axis"), MaxNLocator(ticks, steps=[1, 2, 2.5, *[4] * whole, 5, 10], integer=whole)
+    # counts: no tick lies between two of them
+    whole = all(value == round(value) for value in known)
+    here, round_steps = (
+        getattr(axes, f"{which}axis"),
+        MaxNLocator(ticks, steps=[1, 2, 2.5, *[4] * whole, 5, 10], integer=whole),
+    )
     here.set_major_locator(round_steps)
     if axis.names:
         here.set_ticks(range(len(axis.names)), axis.names)
     if not axis.log:
         return
     if known and known[0] <= 0:
-        raise DataError(f"a logarithmic axis shows numbers above 0, not {known[0]:g}: leave it out, or use a linear axis")
+        raise DataError(
+            f"a logarithmic axis shows numbers above 0, not {known[0]:g}: leave it out, or "
+            "use a linear axis"
+        )
     decades = math.log10(known[-1] / known[0]) if known else 0.0
     axes.set(**{f"{which}scale": "log"})
     here.set_minor_locator(LogLocator(subs=()))
     here.set_major_formatter("{x:g}")
-    here.set_major_locator(LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2) if decades > 0.7 else round_steps)
+    here.set_major_locator(
+        LogLocator(subs=(1,) if decades > 1.5 else (1, 2, 5), numticks=ticks + 2)
+        if decades > 0.7
+        else round_steps
+    )

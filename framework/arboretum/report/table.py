@@ -11,14 +11,20 @@ SHORTEST_HEADING = 5  # columns of the terminal that the heading of numbers keep
 
 
 def text_table(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None,
-    *, width: int | None = 120, absent: str = "–",
-) -> str:  # fmt: skip
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    *,
+    width: int | None = 120,
+    absent: str = "–",
+) -> str:
     """Align rows under their headings; numbers to the right, text to the left.
 
-    rows : mappings from column to value.   columns : which to show, in order (all, as first met, unless given); a mapping also gives the
-    headings.   width : columns of the terminal, None where nothing is to be cut: first the headings of numbers give way, then the widest
-    texts, as far as two texts of a column stay two.   absent : stands for a missing value, None and NaN.  Ends with a newline.
+    rows : mappings from column to value.
+    columns : which to show, in order (all, as first met, unless given); a mapping also gives the
+        headings.
+    width : columns of the terminal, None where nothing is to be cut: first the headings of numbers
+        give way, then the widest texts, as far as two texts of a column stay two.
+    absent : stands for a missing value, None and NaN.  Ends with a newline.
     """
     headings = _headings(rows, columns)
     if not headings:
@@ -26,16 +32,33 @@ def text_table(
     right = [_numeric(row.get(name) for row in rows) for name in headings]
     titles = list(headings.values())
     cells = [[spell_cell(row.get(name), absent) for name in headings] for row in rows]
-    sizes = [max(map(display_width, (title, *(row[i] for row in cells)))) for i, title in enumerate(titles)]
+    sizes = [
+        max(map(display_width, (title, *(row[i] for row in cells))))
+        for i, title in enumerate(titles)
+    ]
     if width is not None:
-        _shrink(sizes, [_least(title, [row[i] for row in cells], right[i]) for i, title in enumerate(titles)], right, width)
+        _shrink(
+            sizes,
+            [_least(title, [row[i] for row in cells], right[i]) for i, title in enumerate(titles)],
+            right,
+            width,
+        )
     rule = "  ".join("─" * size for size in sizes)
-    lines = ["  ".join(padded(cut(cell, size), size, to_right) for cell, size, to_right in zip(row, sizes, right)) for row in (titles, *cells)]
+    lines = [
+        "  ".join(
+            padded(cut(cell, size), size, to_right)
+            for cell, size, to_right in zip(row, sizes, right)
+        )
+        for row in (titles, *cells)
+    ]
     return "\n".join(line.rstrip() for line in (lines[0], rule, *lines[1:])) + "\n"
 
 
-def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None) -> str:
-    """The rows as CSV: numbers in full, true and false for booleans, nothing for a missing value, None and NaN.
+def csv_table(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None
+) -> str:
+    """The rows as CSV: numbers in full, true and false for booleans, nothing for a missing value,
+    None and NaN.
 
     Arguments as for :func:`text_table`.
     """
@@ -46,15 +69,23 @@ def csv_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mappin
             return ""
         if isinstance(value, bool):
             return str(value).lower()
-        return float(value) if isinstance(value, float) else value  # a NumPy number would be written by its repr
+        # a NumPy number would be written by its repr
+        return float(value) if isinstance(value, float) else value
 
-    return csv_text([headings.values(), *([plain(row.get(name)) for name in headings] for row in rows)])
+    return csv_text(
+        [headings.values(), *([plain(row.get(name)) for name in headings] for row in rows)]
+    )
 
 
 def markdown_table(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None, *, absent: str = "–"
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    *,
+    absent: str = "–",
 ) -> str:
-    """The rows as a Markdown table, numbers spelled and aligned as in :func:`text_table`, which explains the arguments."""
+    """The rows as a Markdown table, numbers spelled and aligned as in :func:`text_table`, which
+    explains the arguments.
+    """
     headings = _headings(rows, columns)
     right = [_numeric(row.get(name) for row in rows) for name in headings]
     lines = [list(headings.values()), ["--:" if numeric else ":--" for numeric in right]]
@@ -63,7 +94,9 @@ def markdown_table(
     return "".join(f"| {' | '.join(line)} |\n" for line in safe)
 
 
-def _headings(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None) -> dict[str, str]:
+def _headings(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None
+) -> dict[str, str]:
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     return dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns}
@@ -71,7 +104,9 @@ def _headings(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mappin
 
 def _numeric(values: Any) -> bool:
     known = [value for value in values if value is not None]
-    return bool(known) and all(not isinstance(value, str | bool) and hasattr(value, "__float__") for value in known)
+    return bool(known) and all(
+        not isinstance(value, str | bool) and hasattr(value, "__float__") for value in known
+    )
 
 
 def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
@@ -87,17 +122,23 @@ def _least(title: str, cells: Sequence[str], numeric: bool) -> int:
 
 
 def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], width: int) -> None:
-    """Take columns of the terminal until the line fits: from the headings of numbers, then from the widest texts."""
+    """Take columns of the terminal until the line fits: from the headings of numbers, then from
+    the widest texts.
+    """
     for numbers in (True, False):
         while sum(sizes) + 2 * (len(sizes) - 1) > width:
-            candidates = [i for i, size in enumerate(sizes) if numeric[i] is numbers and size > least[i]]
+            candidates = [
+                i for i, size in enumerate(sizes) if numeric[i] is numbers and size > least[i]
+            ]
             if not candidates:
                 break
             sizes[max(candidates, key=lambda i: sizes[i])] -= 1
 
 
 def spell_cell(value: Any, absent: str = "–") -> str:
-    """One value for a reader: whole numbers in full, others with four significant digits, yes and no for booleans."""
+    """One value for a reader: whole numbers in full, others with four significant digits, yes
+    and no for booleans.
+    """
     if isinstance(value, bool | str):
         return value if isinstance(value, str) else "yes" if value else "no"
     number = math.nan if value is None else float(value)

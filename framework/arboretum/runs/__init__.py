@@ -1,1 +1,3 @@
-"""Where do finished runs live?  Run folders, written whole or not at all, and the lookup by fingerprint."""
+"""Where do finished runs live?  Run folders, written whole or not at all, and the lookup by
+fingerprint.
+"""

@@ -1,4 +1,6 @@
-"""One run folder: ``record.json``, ``tree.json``, ``tree.svg``, ``tree.txt``, each there whole or not at all."""
+"""One run folder: ``record.json``, ``tree.json``, ``tree.svg``, ``tree.txt``, each there whole
+or not at all.
+"""
 
 import functools
 import hashlib
@@ -25,29 +27,43 @@ RECORD, TREE, PICTURE, TEXT = "record.json", "tree.json", "tree.svg", "tree.txt"
 FRONTS = ("front.json", "front.svg", "front.html")
 FURTHER = "tree-{}.json"  # further optimal trees, numbered from 2
 ERROR = "error.txt"
-TRACKED = "tracked.json"  # which tracker has the run, under which id; absent while no tracker has it
-RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"  # how the folder of a run, of a sweep is chosen
+# which tracker has the run, under which id; absent while no tracker has it
+TRACKED = "tracked.json"
+# how the folder of a run, of a sweep is chosen
+RUN_DIR, SWEEP_DIR = "hydra.run.dir=FOLDER", "hydra.sweep.dir=FOLDER"
 _OURS = (TREE, PICTURE, TEXT, *FRONTS)
-LEAVES_IN_TEXT = 5_000  # what a text file shows of a tree, at most, the heaviest branches: nobody reads a hundred thousand lines
-PROBE_BYTES = 65_536  # what a disk must still take before a run starts; a record with its tree is seldom larger
+# what a text file shows of a tree, at most, the heaviest branches: nobody reads a hundred thousand
+# lines
+LEAVES_IN_TEXT = 5_000
+# what a disk must still take before a run starts; a record with its tree is seldom larger
+PROBE_BYTES = 65_536
 
 
 def artifacts(record: Record, drawn: bool = True) -> dict[str, str]:
     """File name → text of a finished run; the tree's files are absent when there is no tree.
 
-    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …; a front as the files ``FRONTS``.
+    Further optimal trees that a solver listed lie beside it as ``tree-2.json``, ``tree-3.json``, …;
+    a front as the files ``FRONTS``.
 
-    drawn : False, as for a run that was interrupted: of a front the first file alone, since hundreds of trees take seconds (``Front.files``
-        draws them later).
+    drawn : False, as for a run that was interrupted: of a front the first file alone, since
+        hundreds of trees take seconds (``Front.files`` draws them later).
     """
     tree, trees = record.tree, {}
     if tree is not None:
-        trees = {TREE: tree.to_json(), TEXT: tree.to_text(max_leaves=LEAVES_IN_TEXT), PICTURE: tree.to_svg(title=record.title or None)}
+        trees = {
+            TREE: tree.to_json(),
+            TEXT: tree.to_text(max_leaves=LEAVES_IN_TEXT),
+            PICTURE: tree.to_svg(title=record.title or None),
+        }
     others = () if record.solution is None else record.solution.others
     trees |= {FURTHER.format(number): other.to_json() for number, other in enumerate(others, 2)}
     front = None if record.solution is None else record.solution.front
     if front is not None:
-        trees |= front.files(record.title) if drawn and not record.solution.interrupted else {FRONTS[0]: front.text()}
+        trees |= (
+            front.files(record.title)
+            if drawn and not record.solution.interrupted
+            else {FRONTS[0]: front.text()}
+        )
     checksums = {name: checksum(text) for name, text in trees.items() if name.endswith(".json")}
     return {**trees, RECORD: attrs.evolve(record, checksums=checksums).to_json()}
 
@@ -59,13 +75,18 @@ def checksum(text: str) -> str:
 
 @contextmanager
 def _writing(folder: Path, temporary: Iterable[Path], option: str) -> Iterator[None]:
-    """Make the folder, and take temporary files away at the end; raises StoreError naming folder, reason and way out."""
+    """Make the folder, and take temporary files away at the end; raises StoreError naming
+    folder, reason and way out.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         what = {RUN_DIR: "run folder", SWEEP_DIR: "sweep folder"}.get(option, "folder")
-        raise StoreError(f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose another with {option}") from error
+        raise StoreError(
+            f"{what} {str(folder)!r} cannot be written ({error.strerror or error}); choose "
+            f"another with {option}"
+        ) from error
     finally:
         for path in temporary:
             remove(path)
@@ -88,12 +109,15 @@ def make_ready(folder: Path, option: str = RUN_DIR) -> bool:
 
 
 def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RUN_DIR) -> None:
-    """Write all files or none: first all under temporary names, then renamed in order, ``record.json`` last.
+    """Write all files or none: first all under temporary names, then renamed in order,
+    ``record.json`` last.
 
     Raises StoreError: the folder cannot be written, the disk is full.
     """
     mark = secrets.token_hex(4)
-    temporary = {name: folder / f".{name}.{mark}" for name in sorted(files, key=lambda name: name == RECORD)}
+    temporary = {
+        name: folder / f".{name}.{mark}" for name in sorted(files, key=lambda name: name == RECORD)
+    }
     with _writing(folder, temporary.values(), option):
         for name, path in temporary.items():
             with path.open("wb") as file:
@@ -105,7 +129,9 @@ def write_files(folder: Path, files: Mapping[str, str | bytes], option: str = RU
 
 
 def write_run(folder: Path, files: Mapping[str, str]) -> None:
-    """Keep a finished run; what an earlier run left in the folder about failures and trackers is taken away."""
+    """Keep a finished run; what an earlier run left in the folder about failures and trackers is
+    taken away.
+    """
     foreign = holds_others(folder)
     write_files(folder, files)
     remove(folder / TRACKED)
@@ -115,26 +141,49 @@ def write_run(folder: Path, files: Mapping[str, str]) -> None:
 
 def holds_others(folder: Path) -> bool:
     """Whether a folder is not a run's alone: an ``error.txt`` there may be anybody's."""
-    return folder.is_dir() and not all(is_own(path.name) or path.name.startswith(".") for path in folder.iterdir())
+    return folder.is_dir() and not all(
+        is_own(path.name) or path.name.startswith(".") for path in folder.iterdir()
+    )
 
 
 def is_own(name: str) -> bool:
     """Whether runs write files of that name."""
-    return name in (RECORD, *_OURS, ERROR, TRACKED) or re.fullmatch(FURTHER.format(r"\d+"), name) is not None
+    return (
+        name in (RECORD, *_OURS, ERROR, TRACKED)
+        or re.fullmatch(FURTHER.format(r"\d+"), name) is not None
+    )
 
 
 def read_files(folder: Path) -> dict[str, str]:
     """File name → text of what a run folder holds.  Raises StoreError when it is no run folder."""
     if not (folder / RECORD).is_file():
         if (folder / ERROR).is_file():
-            reason = (folder / ERROR).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-            raise StoreError(f"the run of {str(folder)!r} failed and has no {RECORD}; its {ERROR} says: {reason}")
-        hint = " (a sweep's folder holds one run folder per job)" if any(folder.glob(f"*/{RECORD}")) else ""
+            reason = (
+                (folder / ERROR).read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+            )
+            raise StoreError(
+                f"the run of {str(folder)!r} failed and has no {RECORD}; its {ERROR} says: {reason}"
+            )
+        hint = (
+            " (a sweep's folder holds one run folder per job)"
+            if any(folder.glob(f"*/{RECORD}"))
+            else ""
+        )
         raise StoreError(f"{str(folder)!r} holds no {RECORD}, so it is no run folder{hint}")
     try:
-        # sync hands pictures and texts on unread: a link in a folder from elsewhere may name a file of the reader's
-        names = (RECORD, TREE, FRONTS[0], *(name for name in (PICTURE, TEXT, *FRONTS[1:]) if not (folder / name).is_symlink()))
-        return {name: (folder / name).read_text(encoding="utf-8") for name in names if (folder / name).is_file()}
+        # sync hands pictures and texts on unread: a link in a folder from elsewhere may name a file
+        # of the reader's
+        names = (
+            RECORD,
+            TREE,
+            FRONTS[0],
+            *(name for name in (PICTURE, TEXT, *FRONTS[1:]) if not (folder / name).is_symlink()),
+        )
+        return {
+            name: (folder / name).read_text(encoding="utf-8")
+            for name in names
+            if (folder / name).is_file()
+        }
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{str(folder)!r} cannot be read: {error}") from error
 
@@ -150,23 +199,38 @@ def record_from(files: Mapping[str, str], where: str) -> Record:
         record = _compared(Record.from_json(files[RECORD], _tree(files[TREE], record)), files[TREE])
         if FRONTS[0] in files and record.solution is not None:
             front = Front.from_json(parse(files[FRONTS[0]]))
-            record = _compared(attrs.evolve(record, solution=attrs.evolve(record.solution, front=front)), files[FRONTS[0]], FRONTS[0])
+            record = _compared(
+                attrs.evolve(record, solution=attrs.evolve(record.solution, front=front)),
+                files[FRONTS[0]],
+                FRONTS[0],
+            )
         return record
     except (ArboretumError, KeyError, TypeError) as error:
-        reason = error if isinstance(error, StoreError) else f"not a record of this version ({type(error).__name__}: {error})"
+        reason = (
+            error
+            if isinstance(error, StoreError)
+            else f"not a record of this version ({type(error).__name__}: {error})"
+        )
         raise StoreError(f"{where}: {reason}") from error
 
 
 def _compared(record: Record, tree: str, name: str = TREE) -> Record:
-    """The record, not verified any more where the tree (or the front) beside it is not the one that it has the checksum of."""
+    """The record, not verified any more where the tree (or the front) beside it is not the one
+    that it has the checksum of.
+    """
     if record.checksums.get(name) == checksum(tree) or not record.verified:
         return record
-    note = f"{name} is not the {name.partition('.')[0]} that was verified: its checksum differs from the record's"
+    note = (
+        f"{name} is not the {name.partition('.')[0]} that was verified: its checksum differs "
+        "from the record's"
+    )
     return attrs.evolve(record, verified=False, notes=(*record.notes, note))
 
 
 def _tree(text: str, record: Record) -> Tree:
-    """The tree; a test of an installed plugin can be read once that is imported (files that a record names are not)."""
+    """The tree; a test of an installed plugin can be read once that is imported (files that a
+    record names are not).
+    """
     try:
         return Tree.from_json(text)
     except DataError:
@@ -179,7 +243,10 @@ def _tree(text: str, record: Record) -> Tree:
         files = record.config.get("plugins")
         if not files or "type of test" not in str(error):
             raise
-        way = f"look at it, then say --plugin {shlex.quote(files[0])} (in Python: load(RUN, plugins=[FILE]))"
+        way = (
+            f"look at it, then say --plugin {shlex.quote(files[0])} (in Python: load(RUN, "
+            "plugins=[FILE]))"
+        )
         raise DataError(f"{error}; the run used the plugin file {files[0]!r}: {way}") from None
 
 
@@ -198,41 +265,61 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def identity_of(folder: Path) -> tuple[str, str]:
-    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder; empty texts where there is none."""
+    """Fingerprint and names (:func:`names_of`) of the finished and verified run in a folder;
+    empty texts where there is none.
+    """
     data = read_json(folder / RECORD)
     try:
         known = (data.get("checksums") or {}).get(TREE)
         whole = not known or known == checksum((folder / TREE).read_text(encoding="utf-8"))
-        return (data["fingerprint"], names_of(data.get("config") or {})) if whole and data["verified"] is True else ("", "")
+        return (
+            (data["fingerprint"], names_of(data.get("config") or {}))
+            if whole and data["verified"] is True
+            else ("", "")
+        )
     except (OSError, ValueError, KeyError, AttributeError):
         return "", ""
 
 
 def names_of(config: Mapping[str, Any]) -> str:
-    """The options that a run was asked for by, as text; no part of the fingerprint, as a preset and its parts are the same work."""
-    choices = {kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"}
+    """The options that a run was asked for by, as text; no part of the fingerprint, as a preset
+    and its parts are the same work.
+    """
+    choices = {
+        kind: option for kind, option in (config.get("choices") or {}).items() if kind != "tracker"
+    }
     return json.dumps(choices, sort_keys=True, default=str)
 
 
 def is_taken(folder: Path, fingerprint: str = "") -> bool:
-    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that cannot be read), or files
-    of a run's names that no record tells of, and so are somebody's.
+    """Whether a folder holds a finished run of another fingerprint (or a ``record.json`` that
+    cannot be read), or files of a run's names that no record tells of, and so are somebody's.
     """
     if (folder / RECORD).exists():
         return not (fingerprint and identity_of(folder)[0] == fingerprint)
-    return any(os.path.lexists(folder / name) for name in (RECORD, *_OURS, TRACKED, FURTHER.format(2)))
+    return any(
+        os.path.lexists(folder / name) for name in (RECORD, *_OURS, TRACKED, FURTHER.format(2))
+    )
 
 
 def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) -> Path:
-    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run (the same again loses nothing).
+    """The folder itself, or the first of "NAME-2", "NAME-3", … that holds no other finished run
+    (the same again loses nothing).
 
     refuse : raise StoreError where the folder itself holds one: it would be lost.
     """
     if not is_taken(folder, fingerprint):
         return folder
     if refuse:
-        what = f"another finished run (arboretum show {folder}); it is" if (folder / RECORD).exists() else "files of a run's names; they are"
-        raise StoreError(f"run folder {str(folder)!r} holds {what} kept: choose another with {RUN_DIR}, or move that one away")
+        what = (
+            f"another finished run (arboretum show {folder}); it is"
+            if (folder / RECORD).exists()
+            else "files of a run's names; they are"
+        )
+        raise StoreError(
+            f"run folder {str(folder)!r} holds {what} kept: choose another with {RUN_DIR}, "
+            "or move that one away"
+        )
     others = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
     return next(other for other in others if not is_taken(other, fingerprint))
 
@@ -260,13 +347,16 @@ def remove_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-HOME = "ARBORETUM_RUNS"  # environment variable: the folder of the index; default ``outputs`` where the command is run
+# environment variable: the folder of the index; default ``outputs`` where the command is run
+HOME = "ARBORETUM_RUNS"
 
 
 class Index:
-    """What is finished below a root, fingerprint → run folder: one small file per run, whose name is the fingerprint.
+    """What is finished below a root, fingerprint → run folder: one small file per run, whose name
+    is the fingerprint.
 
-    So there is nothing to lock: two processes that finish the same run write the same name, and either content is right.
+    So there is nothing to lock: two processes that finish the same run write the same name, and
+    either content is right.
     more : further folders to look through, once (a sweep folder moved here).
     """
 
@@ -274,7 +364,9 @@ class Index:
         self.root, self._more = root / ".finished", more
 
     def add(self, fingerprint: str, folder: Path) -> str:
-        """Note a finished run; returns what went wrong ("" when nothing did): the run itself is kept either way."""
+        """Note a finished run; returns what went wrong ("" when nothing did): the run itself is
+        kept either way.
+        """
         try:
             write_files(self.root / fingerprint[:2], {fingerprint: f"{folder.resolve()}\n"})
         except StoreError as error:
@@ -282,19 +374,40 @@ class Index:
         return ""
 
     def find(self, fingerprint: str, names: str = "") -> Path | None:
-        """The folder of the finished run with that fingerprint, when it is still there and says the same; else None.
+        """The folder of the finished run with that fingerprint, when it is still there and says the
+        same; else None.
 
-        One of the same names (:func:`~arboretum.runs.folder.names_of`) among ``more`` is preferred, then any.
+        One of the same names (:func:`~arboretum.runs.folder.names_of`) among ``more`` is preferred,
+        then any.
         """
         seen = self._elsewhere
-        folders = [seen.get((fingerprint, names)), *(path for (mark, _), path in seen.items() if mark == fingerprint)]
+        folders = [
+            seen.get((fingerprint, names)),
+            *(path for (mark, _), path in seen.items() if mark == fingerprint),
+        ]
         with suppress(OSError):  # not in the index: what lies among ``more`` may do
-            folders.insert(1, Path((self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip()))
-        return next((path for path in folders if path is not None and identity_of(path)[0] == fingerprint), None)
+            folders.insert(
+                1,
+                Path(
+                    (self.root / fingerprint[:2] / fingerprint).read_text(encoding="utf-8").strip()
+                ),
+            )
+        return next(
+            (path for path in folders if path is not None and identity_of(path)[0] == fingerprint),
+            None,
+        )
 
     @functools.cached_property
     def _elsewhere(self) -> dict[tuple[str, str], Path]:
-        return {found: folder for folder in run_folders(self._more) if (found := identity_of(folder))[0]} if self._more else {}
+        return (
+            {
+                found: folder
+                for folder in run_folders(self._more)
+                if (found := identity_of(folder))[0]
+            }
+            if self._more
+            else {}
+        )
 
 
 def default_root() -> Path:

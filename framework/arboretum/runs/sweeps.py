@@ -1,4 +1,5 @@
-"""What a sweep's folder says of the sweep: its parent in the tracker, what varies in it, how each job ended, who works on it.
+"""What a sweep's folder says of the sweep: its parent in the tracker, what varies in it, how each
+job ended, who works on it.
 
 And what its runs are called: what the sweep varies, then method, data set and seed.
 """
@@ -21,7 +22,16 @@ from arboretum.errors import StoreError
 from arboretum.model.record import Record
 from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import NONE
-from arboretum.runs.folder import RECORD, SWEEP_DIR, make_ready, names_of, read_json, record_from, run_folders, write_files
+from arboretum.runs.folder import (
+    RECORD,
+    SWEEP_DIR,
+    make_ready,
+    names_of,
+    read_json,
+    record_from,
+    run_folders,
+    write_files,
+)
 
 SWEEP = "sweep.json"
 RUNNING, ENDED, BROKEN, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
@@ -34,9 +44,13 @@ UNSAID = ("tracker", "skip_finished", "plugins")
 class Sweep:
     """One sweep: the commands that were given for one folder.
 
-    overrides : of the last command.   varied : keys that differ, with which names begin.   goal : what is best.
-    tracker : its name and fields, {} without one.   id : the parent's there, "" where none could be opened.
-    owner : of the process that works on it (:func:`owner`).   status : RUNNING, then how it ended.
+    overrides : of the last command.
+    varied : keys that differ, with which names begin.
+    goal : what is best.
+    tracker : its name and fields, {} without one.
+    id : the parent's there, "" where none could be opened.
+    owner : of the process that works on it (:func:`owner`).
+    status : RUNNING, then how it ended.
     traded : metrics that a search trades off against the goal.
     """
 
@@ -51,21 +65,34 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """The overrides that say what is done, as in the runs' names: what varies first, nothing of how it is kept."""
+        """The overrides that say what is done, as in the runs' names: what varies first, nothing
+        of how it is kept.
+        """
         given = [text.lstrip("+").partition("=")[::2] for text in self.overrides]
-        named = [one for one in given if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))]
+        named = [
+            one
+            for one in given
+            if one[0] not in UNSAID and not one[0].startswith(("hydra.", "hydra/", "tracker."))
+        ]
         order = {key: place for place, key in enumerate(self.varied)}
         named.sort(key=lambda one: order.get(one[0], len(order)))
         short = short_names(key for key, _ in named)
         return " ".join(f"{short[key]}={value}" for key, value in masked_values(named)) or "sweep"
 
     def asks(self, overrides: Sequence[str]) -> bool:
-        """Whether a command asks for the same runs; Hydra's own keys say how and where they are done."""
-        ours, theirs = ([text for text in said if not text.startswith("hydra")] for said in (self.overrides, masked_values(overrides)))
+        """Whether a command asks for the same runs; Hydra's own keys say how and where they are
+        done.
+        """
+        ours, theirs = (
+            [text for text in said if not text.startswith("hydra")]
+            for said in (self.overrides, masked_values(overrides))
+        )
         return ours == theirs
 
     def is_of(self, tracker: Mapping[str, Any]) -> bool:
-        """Whether the parent is in that tracker (name and fields), as far as what is noted tells."""
+        """Whether the parent is in that tracker (name and fields), as far as what is noted
+        tells.
+        """
         return bool(self.id) and masked_values(dict(self.tracker)) == masked_values(dict(tracker))
 
     @property
@@ -75,35 +102,59 @@ class Sweep:
 
 def write_sweep(folder: Path, sweep: Sweep) -> None:
     """Note the sweep in its folder, without secrets.  Raises StoreError."""
-    write_files(folder, {SWEEP: json.dumps(masked_values(attrs.asdict(sweep)), indent=2)}, SWEEP_DIR)
+    write_files(
+        folder, {SWEEP: json.dumps(masked_values(attrs.asdict(sweep)), indent=2)}, SWEEP_DIR
+    )
 
 
 def read_sweep(folder: Path) -> Sweep | None:
     """The sweep that a folder holds; None where it is none, or nothing can be read."""
     data = read_json(folder / SWEEP)
     try:
-        lists = {name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data}
+        lists = {
+            name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data
+        }
         return Sweep(**{**data, **lists}) if data else None
     except TypeError:
         return None
 
 
 def runs_of(folder: Path) -> list[Path]:
-    """The run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those of a sweep that lies within."""
+    """The run folders of a sweep, as deep as ``hydra.sweep.subdir`` puts them, without those of
+    a sweep that lies within.
+    """
     inner = [path.parent for path in folder.rglob(SWEEP) if path.parent != folder]
-    return [run for run in run_folders(folder) if run != folder and not any(run.is_relative_to(sweep) for sweep in inner)]
+    return [
+        run
+        for run in run_folders(folder)
+        if run != folder and not any(run.is_relative_to(sweep) for sweep in inner)
+    ]
 
 
 def records_of(folder: Path) -> list[Record]:
-    """The finished runs of a sweep's folder, as far as they can be read, without trees: of those asked for alike, the newest."""
+    """The finished runs of a sweep's folder, as far as they can be read, without trees: of those
+    asked for alike, the newest.
+    """
     found: dict[str, Record] = {}
-    for path in sorted((run / RECORD for run in runs_of(folder)), key=lambda path: path.stat().st_mtime):
+    for path in sorted(
+        (run / RECORD for run in runs_of(folder)), key=lambda path: path.stat().st_mtime
+    ):
         try:
             record = record_from({RECORD: path.read_text(encoding="utf-8")}, str(path.parent))
         except (StoreError, OSError, UnicodeDecodeError):
             continue  # what is no record is no finished run
-        asked = {key: record.config.get(key) for key in record.config if key not in ("goal", "skip_finished", "tracker", "plugins")}
-        found[json.dumps([names_of(record.config), {**asked, "choices": 0}, record.data], sort_keys=True, default=str)] = record
+        asked = {
+            key: record.config.get(key)
+            for key in record.config
+            if key not in ("goal", "skip_finished", "tracker", "plugins")
+        }
+        found[
+            json.dumps(
+                [names_of(record.config), {**asked, "choices": 0}, record.data],
+                sort_keys=True,
+                default=str,
+            )
+        ] = record
     return list(found.values())
 
 
@@ -113,7 +164,9 @@ def owner() -> str:
 
 
 def is_dead(named: str) -> bool:
-    """Whether the process that :func:`owner` named is known to have ended: on this machine, and gone, or another by now."""
+    """Whether the process that :func:`owner` named is known to have ended: on this machine, and
+    gone, or another by now.
+    """
     host, pid, started = (named.split(" ", 2) + ["", ""])[:3]
     if host != socket.gethostname() or not pid.isdecimal():
         return False
@@ -127,10 +180,14 @@ def is_dead(named: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When a process began (ticks since the machine did, which has an id); "" where /proc does not tell."""
+    """When a process began (ticks since the machine did, which has an id); "" where /proc does
+    not tell.
+    """
     try:
         ticks = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-        return f"{ticks} {Path('/proc/sys/kernel/random/boot_id').read_text(encoding='utf-8').strip()}"
+        return (
+            f"{ticks} {Path('/proc/sys/kernel/random/boot_id').read_text(encoding='utf-8').strip()}"
+        )
     except (OSError, IndexError):
         return ""
 
@@ -139,8 +196,13 @@ def _started(pid: int) -> str:
 class Note:
     """How one job ended.
 
-    job : its number.   status : DONE, SKIPPED or FAILED.   label : "method=cart dataset=iris seed=1".   folder : where the run is kept.
-    dataset : its name, "" where the job failed.   goal : the metric looked at, "" where there is none.   value : its value, or None.
+    job : its number.
+    status : DONE, SKIPPED or FAILED.
+    label : "method=cart dataset=iris seed=1".
+    folder : where the run is kept.
+    dataset : its name, "" where the job failed.
+    goal : the metric looked at, "" where there is none.
+    value : its value, or None.
     """
 
     job: int
@@ -188,7 +250,11 @@ class Notes:
 
 
 def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
-    """Compose "max_depth=3 seed=1 cart iris".   config : a record's.   varied : keys that come first, as lists cut names at their end."""
+    """Compose "max_depth=3 seed=1 cart iris".
+
+    config : a record's.
+    varied : keys that come first, as lists cut names at their end.
+    """
     choices = config.get("choices", {})
     words = {key: str(choices[key]) for key in ("method", "dataset") if choices.get(key)}
     words["seed"] = f"seed={config.get('seed', 0)}"
@@ -198,11 +264,14 @@ def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
     return " ".join([*first, *words.values()])
 
 
-OF_RUNS = ("seed", "theta")  # keys of the run itself: a component's field of that name is another thing
+# keys of the run itself: a component's field of that name is another thing
+OF_RUNS = ("seed", "theta")
 
 
 def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """Key → its last word, or all of it where that word would say another key, too: "max_depth", "criterion.seed"."""
+    """Key → its last word, or all of it where that word would say another key, too: "max_depth",
+    "criterion.seed".
+    """
     last = {key: key.rpartition(".")[2] for key in keys}
     words = Counter(last.values())
     return {key: key if words[word] > 1 or word in OF_RUNS else word for key, word in last.items()}

@@ -1,4 +1,5 @@
-"""The tracker's side of a run: it observes, its failure never loses what is in the run folder, and it may be read again.
+"""The tracker's side of a run: it observes, its failure never loses what is in the run folder, and
+it may be read again.
 
 Of a reproduction it gets one run per chapter under one parent.
 """
@@ -16,7 +17,17 @@ from arboretum.interfaces.tracker import RunInfo
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
-from arboretum.runs.folder import RECORD, TRACKED, checksum, is_tracked, read_files, read_json, read_run, record_from, write_files
+from arboretum.runs.folder import (
+    RECORD,
+    TRACKED,
+    checksum,
+    is_tracked,
+    read_files,
+    read_json,
+    read_run,
+    record_from,
+    write_files,
+)
 from arboretum.runs.sweeps import owner, run_name
 
 Result = TypeVar("Result")
@@ -31,10 +42,14 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise TrackerError(masked(account(error, f"tracker {tracker.name!r}") or said(error))) from error
+        raise TrackerError(
+            masked(account(error, f"tracker {tracker.name!r}") or said(error))
+        ) from error
 
 
-def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]) -> str:
+def track(
+    tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]
+) -> str:
     """Give a finished run to the tracker and note it in the run folder; returns the run's id.
 
     fields : the tracker's name and values, as noted.   Raises TrackerError.
@@ -46,24 +61,43 @@ def track(tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str],
 
 
 def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, within: str) -> None:
-    """Note which tracker has what lies in a folder, and below which parent (has a study, and which judgement)."""
+    """Note which tracker has what lies in a folder, and below which parent (has a study, and
+    which judgement).
+    """
     try:
-        write_files(folder, {TRACKED: json.dumps({"tracker": fields, "id": run_id, "sweep": within}, indent=2)})
+        write_files(
+            folder,
+            {TRACKED: json.dumps({"tracker": fields, "id": run_id, "sweep": within}, indent=2)},
+        )
     except StoreError as error:
         raise TrackerError(f"tracker {tracker.name} has it as {run_id}, but {error}") from error
 
 
 def track_folder(
-    tracker: Any, folder: Path, fields: Mapping[str, Any], sweep_id: str = "", varied: Sequence[str] = (), copy_of: str = ""
+    tracker: Any,
+    folder: Path,
+    fields: Mapping[str, Any],
+    sweep_id: str = "",
+    varied: Sequence[str] = (),
+    copy_of: str = "",
 ) -> str:
-    """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it already (in that sweep).
+    """Give the run of a folder to the tracker; returns its id, or "" when that tracker has it
+    already (in that sweep).
 
-    varied : keys with which its name begins.   copy_of : see :class:`RunInfo`. Raises StoreError (no run there) and TrackerError.
+    varied : keys with which its name begins.
+    copy_of : see :class:`RunInfo`. Raises StoreError (no run there) and TrackerError.
     """
     if is_tracked(folder, fields, sweep_id):
         return ""
     record = record_from(files := read_files(folder), str(folder))
-    info = RunInfo(run_name(record.config, varied), record.config, folder, sweep_id, record.fingerprint, copy_of)
+    info = RunInfo(
+        run_name(record.config, varied),
+        record.config,
+        folder,
+        sweep_id,
+        record.fingerprint,
+        copy_of,
+    )
     return track(tracker, info, record, files, fields)
 
 
@@ -80,7 +114,10 @@ def load_run(run: str | Path, tracker: Any = None) -> Record:
             raise StoreError(f"there is no run folder {str(run)!r}")
         return read_run(path)
     if not hasattr(tracker, "fetch"):
-        raise TrackerError(f"{str(run)!r} is no run folder here, and tracker {tracker.name} does not give back what it keeps; name a run folder")
+        raise TrackerError(
+            f"{str(run)!r} is no run folder here, and tracker {tracker.name} does not give "
+            "back what it keeps; name a run folder"
+        )
     try:
         files = guarded(tracker, lambda: tracker.fetch(str(run)))
     except TrackerError as error:
@@ -96,7 +133,8 @@ PRINTED = "verdict.txt"
 class VerdictFacts:
     """A judgement with where it comes from.
 
-    facts : name, paper, fields, seed, fraction, pieces, versions, timings …, as written to ``reproduction.json``.
+    facts : name, paper, fields, seed, fraction, pieces, versions, timings …, as written to
+        ``reproduction.json``.
     pictures : name without ending → SVG text.
     """
 
@@ -107,13 +145,40 @@ class VerdictFacts:
     def files(self) -> dict[str, str]:
         """File name → text of everything that is kept."""
         judged = self.judgement
-        header = ("table", "row", "column", "published", "ours", "standard_error", "deviation", "n", "verdict", "reason", "aside", "source")
-        numbers = [[repr(float(x)) for x in (c.published, c.ours, c.error, c.deviation)] for c in judged.cells]
-        words = [(c.n, c.verdict.value, c.reason, c.aside, "recomputed" if c.recomputed else "published") for c in judged.cells]
-        cells = [(c.table, c.row, c.column, *digits, *rest) for c, digits, rest in zip(judged.cells, numbers, words)]
+        header = (
+            "table",
+            "row",
+            "column",
+            "published",
+            "ours",
+            "standard_error",
+            "deviation",
+            "n",
+            "verdict",
+            "reason",
+            "aside",
+            "source",
+        )
+        numbers = [
+            [repr(float(x)) for x in (c.published, c.ours, c.error, c.deviation)]
+            for c in judged.cells
+        ]
+        words = [
+            (c.n, c.verdict.value, c.reason, c.aside, "recomputed" if c.recomputed else "published")
+            for c in judged.cells
+        ]
+        cells = [
+            (c.table, c.row, c.column, *digits, *rest)
+            for c, digits, rest in zip(judged.cells, numbers, words)
+        ]
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}
-        summary = {**self.facts, "verdict": judged.verdict.value, "counts": counts, "notes": list(judged.notes)}
+        summary = {
+            **self.facts,
+            "verdict": judged.verdict.value,
+            "counts": counts,
+            "notes": list(judged.notes),
+        }
         return {
             CELLS: csv_text([header, *cells]),
             CLAIMS: csv_text([("claim", "verdict", "evidence", "reason"), *claims]),
@@ -123,24 +188,40 @@ class VerdictFacts:
         }
 
 
-def track_verdict(tracker: Any, facts: VerdictFacts, folder: Path, fields: Mapping[str, Any], *, note: str = "", text: str = "") -> str:
-    """Give it to the tracker and return the parent's id; "" when that tracker has this very judgement from this folder.
+def track_verdict(
+    tracker: Any,
+    facts: VerdictFacts,
+    folder: Path,
+    fields: Mapping[str, Any],
+    *,
+    note: str = "",
+    text: str = "",
+) -> str:
+    """Give it to the tracker and return the parent's id; "" when that tracker has this very
+    judgement from this folder.
 
-    fields : the tracker's name and values.   note : Markdown for the parent's page.   text : what was printed; kept on the
-    parent with the tables and with the pictures of no chapter.   Raises TrackerError.
+    fields : the tracker's name and values.
+    note : Markdown for the parent's page.
+    text : what was printed; kept on the parent with the tables and with the pictures of no chapter.
+        Raises TrackerError.
     """
     judged, name, files = facts.judgement, facts.facts["name"], facts.files()
-    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}  # not times, nor what was reused
+    # not times, nor what was reused
+    same = {key: facts.facts[key] for key in ("name", "fields", "seed", "fraction", "code")}
     mark = _hash([same, {name: content for name, content in files.items() if name != SUMMARY}])
     if is_tracked(folder, fields, mark):
         return ""
-    parent = guarded(tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()}))
+    parent = guarded(
+        tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()})
+    )
     try:
         for chapter in judged.chapters:
             _track_chapter(tracker, facts, chapter, folder, parent)
         if hasattr(tracker, "annotate"):  # with everything but the pictures that a chapter has
             shown = {f"{name}.svg" for chapter in judged.chapters for name in chapter.pictures}
-            whole = {name: content for name, content in files.items() if name not in shown} | ({PRINTED: text} if text else {})
+            whole = {name: content for name, content in files.items() if name not in shown} | (
+                {PRINTED: text} if text else {}
+            )
             guarded(tracker, lambda: tracker.annotate(parent, note, whole))
     except TrackerError:
         guarded(tracker, lambda: tracker.close_sweep(parent, {}, "FAILED"))
@@ -154,15 +235,40 @@ def track_verdict(tracker: Any, facts: VerdictFacts, folder: Path, fields: Mappi
     return parent
 
 
-def _track_chapter(tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str) -> None:
+def _track_chapter(
+    tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str
+) -> None:
     summary = facts.facts
-    choices = {"choices": {"reproduction": summary["name"]}, "reproduction": dict(summary["fields"])}
-    config = {**choices, "seed": summary["seed"], "fraction": summary["fraction"], **chapter.settings}
+    choices = {
+        "choices": {"reproduction": summary["name"]},
+        "reproduction": dict(summary["fields"]),
+    }
+    config = {
+        **choices,
+        "seed": summary["seed"],
+        "fraction": summary["fraction"],
+        **chapter.settings,
+    }
     files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
     fingerprint = _hash([summary["code"], config, chapter.name, dict(chapter.metrics), files])
-    known = {"metrics": chapter.metrics, "verified": True, "fingerprint": fingerprint, "notes": tuple(facts.judgement.notes)}
-    record = Record(config, summary["seed"], summary["versions"], data={}, timings={}, solution=None, tree=None, **known)
-    # one fingerprint and one folder make one run: chapters of one folder differ in their names, and so in the fingerprint
+    known = {
+        "metrics": chapter.metrics,
+        "verified": True,
+        "fingerprint": fingerprint,
+        "notes": tuple(facts.judgement.notes),
+    }
+    record = Record(
+        config,
+        summary["seed"],
+        summary["versions"],
+        data={},
+        timings={},
+        solution=None,
+        tree=None,
+        **known,
+    )
+    # one fingerprint and one folder make one run: chapters of one folder differ in their names, and
+    # so in the fingerprint
     info = RunInfo(chapter.name, config, folder, parent, fingerprint)
     guarded(tracker, lambda: tracker.store(info, record, {**files, RECORD: record.to_json()}))
 
@@ -172,6 +278,12 @@ def _hash(content: Any) -> str:
 
 
 def unsent(root: Path) -> list[dict[str, Any]]:
-    """The facts of every finished reproduction at or below ``root`` that wanted a tracker and reached none."""
-    found = (read_json(path) for path in sorted(root.rglob(SUMMARY)) if not (path.parent / TRACKED).exists())
+    """The facts of every finished reproduction at or below ``root`` that wanted a tracker and
+    reached none.
+    """
+    found = (
+        read_json(path)
+        for path in sorted(root.rglob(SUMMARY))
+        if not (path.parent / TRACKED).exists()
+    )
     return [facts for facts in found if facts.get("tracker")]

@@ -1,7 +1,8 @@
-"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes, in a small file of its own.
+"""Who does the pieces of a study?  Processes; the parent keeps each result as it comes, in a small
+file of its own.
 
-As with finished runs the name of a file is its content's fingerprint, so there is nothing to lock, and a piece that was done
-once, by whatever command with whatever fraction, is not done again.
+As with finished runs the name of a file is its content's fingerprint, so there is nothing to lock,
+and a piece that was done once, by whatever command with whatever fraction, is not done again.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from arboretum.runs.folder import checksum, read_json, write_files
 
 SCHEMA = "arboretum.piece/1"
 OUT = "--out FOLDER"  # how a study's folder is chosen
-LOOK_SECONDS = 0.5  # between two looks at how the work stands, and at whether the command still lives
+# between two looks at how the work stands, and at whether the command still lives
+LOOK_SECONDS = 0.5
 LEAST_SECONDS = 2.0  # of work, before what is left is estimated from it
 DIED = (
-    "a worker process ended before its piece was done (killed, or out of memory?); what is finished is kept: "
+    "a worker process ended before its piece was done (killed, or out of memory?); what is "
+    "finished is kept: "
     "say the same again, perhaps with fewer --workers"
 )
 
@@ -42,7 +45,10 @@ DIED = (
 class Job:
     """What the pieces of one study share; hashable, and sent to workers as it is.
 
-    name : of the reproduction.   fields : its fields, as JSON.   plugins : one-file plugins.   code : hash of all code that may take part.
+    name : of the reproduction.
+    fields : its fields, as JSON.
+    plugins : one-file plugins.
+    code : hash of all code that may take part.
     """
 
     name: str
@@ -52,32 +58,60 @@ class Job:
     code: str = ""
 
     def _file(self, folder: Path, key: Mapping[str, Any]) -> tuple[str, Path]:
-        """Content hash of a piece, the seed and the code version (equal ones mean equal results), and the file of that name.
+        """Content hash of a piece, the seed and the code version (equal ones mean equal results),
+        and the file of that name.
 
         Fields are left out: they choose pieces, and a piece's key says all that matters.
         """
-        fingerprint = checksum(json.dumps([SCHEMA, self.name, key, self.seed, self.code], sort_keys=True))
+        fingerprint = checksum(
+            json.dumps([SCHEMA, self.name, key, self.seed, self.code], sort_keys=True)
+        )
         return fingerprint, folder / fingerprint[:2] / f"{fingerprint}.json"
 
     def find(self, folder: Path, key: Mapping[str, Any]) -> Done | None:
-        """The piece that was kept; None where it is not finished, or its file is not what was written."""
+        """The piece that was kept; None where it is not finished, or its file is not what was
+        written.
+        """
         fingerprint, file = self._file(folder, key)
         data = read_json(file)
         result, seconds = data.get("result"), data.get("seconds")
-        whole = isinstance(result, str) and data.get("sha256") == checksum(result) and isinstance(seconds, int | float)
-        return Done(key, result, float(seconds)) if whole and data.get("fingerprint") == fingerprint else None
+        whole = (
+            isinstance(result, str)
+            and data.get("sha256") == checksum(result)
+            and isinstance(seconds, int | float)
+        )
+        return (
+            Done(key, result, float(seconds))
+            if whole and data.get("fingerprint") == fingerprint
+            else None
+        )
 
     def keep(self, folder: Path, done: Done) -> None:
         """Keep a finished piece, whole or not at all.  Raises StoreError."""
         fingerprint, path = self._file(folder, done.key)
-        known = {"schema": SCHEMA, "reproduction": self.name, "piece": done.key, "seed": self.seed, "fingerprint": fingerprint}
-        data = {**known, "seconds": done.seconds, "sha256": checksum(done.result), "result": done.result}
+        known = {
+            "schema": SCHEMA,
+            "reproduction": self.name,
+            "piece": done.key,
+            "seed": self.seed,
+            "fingerprint": fingerprint,
+        }
+        data = {
+            **known,
+            "seconds": done.seconds,
+            "sha256": checksum(done.result),
+            "result": done.result,
+        }
         write_files(path.parent, {path.name: json.dumps(data, indent=1)}, OUT)
 
 
 @attrs.frozen
 class Done:
-    """A finished piece.   result : JSON text.   seconds : processor time it took when it was done."""
+    """A finished piece.
+
+    result : JSON text.
+    seconds : processor time it took when it was done.
+    """
 
     key: Mapping[str, Any]
     result: str
@@ -111,10 +145,14 @@ def every(seconds: float, action: Callable[[], Any]) -> Iterator[None]:
 class Work:
     """How the pieces of a study stand, and what came of them.
 
-    reused : finished before.   ended : in this call.   cost, total_cost : of what was to be done in this call, as the pieces state
-    it.   seconds : since the call.   begun : seconds after the call when the first piece that has ended was begun; before, processes
-    were started and kernels compiled, which tells nothing of the pieces to come.
-    found, failures : place among the pieces → what came of it, or (key, one line).   interrupted : by Ctrl-C; what is finished is kept.
+    reused : finished before.
+    ended : in this call.
+    cost, total_cost : of what was to be done in this call, as the pieces state it.
+    seconds : since the call.
+    begun : seconds after the call when the first piece that has ended was begun; before, processes
+        were started and kernels compiled, which tells nothing of the pieces to come.
+    found, failures : place among the pieces → what came of it, or (key, one line).
+    interrupted : by Ctrl-C; what is finished is kept.
     """
 
     total: int
@@ -131,7 +169,11 @@ class Work:
     @property
     def left(self) -> float | None:
         """Seconds that are probably left; None before pieces were done for ``LEAST_SECONDS``."""
-        return None if self.begun is None else seconds_left(self.seconds - self.begun, self.cost, self.total_cost - self.cost)
+        return (
+            None
+            if self.begun is None
+            else seconds_left(self.seconds - self.begun, self.cost, self.total_cost - self.cost)
+        )
 
     @property
     def results(self) -> list[tuple[dict[str, Any], Any]]:
@@ -145,26 +187,46 @@ class Work:
 
 
 def perform(
-    job: Job, pieces: Sequence[Piece], folder: Path,
-    *, workers: int = 1, fresh: bool = False, watch: Callable[[Work], None] = lambda work: None,
-) -> Work:  # fmt: skip
+    job: Job,
+    pieces: Sequence[Piece],
+    folder: Path,
+    *,
+    workers: int = 1,
+    fresh: bool = False,
+    watch: Callable[[Work], None] = lambda work: None,
+) -> Work:
     """Do what is not done yet.
 
-    folder : where pieces are kept.   workers : processes; 1 works in this one.   fresh : do everything again.
+    folder : where pieces are kept.
+    workers : processes; 1 works in this one.
+    fresh : do everything again.
     watch : told twice a second.   A piece that raises is a failure and stops no other.
     Raises StoreError when results cannot be kept, or a worker dies.
     """
     start = time.perf_counter()
-    found = {} if fresh else {i: done for i, piece in enumerate(pieces) if (done := job.find(folder, piece.key)) is not None}
+    found = (
+        {}
+        if fresh
+        else {
+            i: done
+            for i, piece in enumerate(pieces)
+            if (done := job.find(folder, piece.key)) is not None
+        }
+    )
     waiting = {i: json.dumps(piece.key) for i, piece in enumerate(pieces) if i not in found}
-    work = Work(len(pieces), len(found), total_cost=sum(pieces[i].cost for i in waiting), found=found)
+    work = Work(
+        len(pieces), len(found), total_cost=sum(pieces[i].cost for i in waiting), found=found
+    )
 
     def look() -> None:
         work.seconds = time.perf_counter() - start
         watch(work)
 
     try:
-        with every(LOOK_SECONDS, look), closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes:
+        with (
+            every(LOOK_SECONDS, look),
+            closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes,
+        ):
             for i, (result, seconds, error) in outcomes:
                 if error:
                     work.failures[i] = pieces[i].key, error
@@ -181,11 +243,14 @@ def perform(
     return work
 
 
-def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple[int, tuple[str, float, str]]]:
+def _outcomes(
+    job: Job, keys: Mapping[int, str], workers: int
+) -> Iterator[tuple[int, tuple[str, float, str]]]:
     """What becomes of each piece, as :func:`attempt` says it.
 
-    On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike those of
-    :mod:`multiprocessing` they do not import the user's main script again, and a killed one is noticed.
+    On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
+    those of :mod:`multiprocessing` they do not import the user's main script again, and a killed
+    one is noticed.
     """
     if workers <= 1:
         yield from ((i, attempt(job, key)) for i, key in keys.items())
@@ -195,8 +260,13 @@ def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
         left, futures = iter(keys.items()), {}
-        while True:  # no more at a time than loky hands on at once: of what waits longer it prints a traceback when its processes are ended
-            futures |= {pool.submit(attempt, job, key): i for i, key in itertools.islice(left, 2 * workers - len(futures))}
+        # no more at a time than loky hands on at once: of what waits longer it prints a traceback
+        # when its processes are ended
+        while True:
+            futures |= {
+                pool.submit(attempt, job, key): i
+                for i, key in itertools.islice(left, 2 * workers - len(futures))
+            }
             if not futures:
                 return
             for future in wait(futures, return_when=FIRST_COMPLETED).done:
@@ -208,7 +278,9 @@ def _outcomes(job: Job, keys: Mapping[int, str], workers: int) -> Iterator[tuple
 
 
 def _begin(parent: int) -> None:
-    """In a new process: Ctrl-C is for the command, which then ends its workers; what a library prints is no result."""
+    """In a new process: Ctrl-C is for the command, which then ends its workers; what a library
+    prints is no result.
+    """
 
     def end_with_it() -> None:  # however the command ended; loky would wait for more work for ever
         while os.getppid() == parent:
@@ -242,7 +314,10 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
         try:
             return json.dumps(value, allow_nan=False), time.process_time() - start, ""
         except (TypeError, ValueError) as error:
-            raise ContractError(f"reproduction {component.name}: work returned what is no plain JSON value ({error})") from error
+            raise ContractError(
+                f"reproduction {component.name}: work returned what is no plain JSON value "
+                f"({error})"
+            ) from error
     except Exception as error:
         ours = isinstance(error, ArboretumError)
         text = " ".join(str(error).split()) if ours else f"unexpected {said(error)}{place(error)}"
@@ -250,8 +325,14 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
 
 
 def code_of(registry: Registry) -> str:
-    """Content hash of the framework and of every plugin that brings more than trackers: a study may use any of them."""
+    """Content hash of the framework and of every plugin that brings more than trackers: a study
+    may use any of them.
+    """
     from arboretum.engine.code import code_hash, framework_folder
 
-    used = {entry.owner.path for entry in registry.entries() if entry.kind != "tracker" and entry.owner.path}
+    used = {
+        entry.owner.path
+        for entry in registry.entries()
+        if entry.kind != "tracker" and entry.owner.path
+    }
     return code_hash({str(framework_folder()), *used})

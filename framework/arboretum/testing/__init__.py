@@ -1,6 +1,7 @@
 """How does an outsider prove conformance?
 
-One suite per kind of component.  A subclass says which component it is about and inherits the checks::
+One suite per kind of component.  A subclass says which component it is about and inherits the
+checks::
 
     from arboretum.testing import CriterionSuite
 
@@ -15,21 +16,26 @@ from typing import Any
 
 from arboretum.interfaces.component import EVERY_KIND
 
-SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}  # kind → name of its suite
+# kind → name of its suite
+SUITES: dict[str, str] = {kind: f"{kind.capitalize()}Suite" for kind in EVERY_KIND}
 MODULES: dict[str, str] = {
     **dict.fromkeys(("dataset", "split"), "data"),
     **dict.fromkeys(("stopping", "predicate", "missing", "cost"), "growth"),
     **dict.fromkeys(("method", "solver", "objective", "complexity"), "solving"),
     **dict.fromkeys(("pruner", "tuner", "export"), "trees"),
 }
-"""Kind → module of :mod:`arboretum.testing.suites` that holds its suite, where it is not named like the kind."""
+"""Kind → module of :mod:`arboretum.testing.suites` that holds its suite, where it is not named
+like the kind.
+"""
 
 __all__ = ["SUITES", "suite_of", *sorted(SUITES.values())]  # the names are loaded on first use
 
 
 def suite_of(kind: str) -> type:
     """The conformance suite of a kind."""
-    return getattr(importlib.import_module(f"arboretum.testing.suites.{MODULES.get(kind, kind)}"), SUITES[kind])
+    return getattr(
+        importlib.import_module(f"arboretum.testing.suites.{MODULES.get(kind, kind)}"), SUITES[kind]
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,8 @@
-"""How often is a thing tried?  In proportion to the examples of hypothesis' profile, so that one word makes all tests thorough or brief.
+"""How often is a thing tried?  In proportion to the examples of hypothesis' profile, so that one
+word makes all tests thorough or brief.
 
-Numbers are those of a hundred examples, which hypothesis asks for unless told otherwise; half of them where fifty are asked for.
+Numbers are those of a hundred examples, which hypothesis asks for unless told otherwise; half of
+them where fifty are asked for.
 """
 
 import math

@@ -1,8 +1,9 @@
 """Naive oracles: tables counted row by row, scores and coverage in plain Python, and trees.
 
-Nothing here shares code with the search loop: it is the slow truth that a component's author can read.  Trees are built from
-nested choices, grown by a slow loop, and enumerated for brute force: a *sketch* of a tree is ``None`` for a leaf, or
-``(test, {outcome: sketch})`` with the global index of a fixed test.
+Nothing here shares code with the search loop: it is the slow truth that a component's author can
+read.  Trees are built from nested choices, grown by a slow loop, and enumerated for brute force: a
+*sketch* of a tree is ``None`` for a leaf, or ``(test, {outcome: sketch})`` with the global index of
+a fixed test.
 """
 
 import importlib
@@ -31,12 +32,26 @@ def is_kernel(criterion: Any) -> bool:
 
 def kernel_node(criterion: Any, node: Node, impurity_of: Callable | None) -> KernelNode:
     """The node as a scalar kernel sees it.   impurity_of : class weights → impurity, or None."""
-    of = (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
-    return KernelNode(node.mass, node.total_mass, node.impurity, node.depth, node.coverage, numeric_fields(criterion), of)
+    of = (
+        (lambda _: np.nan) if impurity_of is None else (lambda weights: float(impurity_of(weights)))
+    )
+    return KernelNode(
+        node.mass,
+        node.total_mass,
+        node.impurity,
+        node.depth,
+        node.coverage,
+        numeric_fields(criterion),
+        of,
+    )
 
 
-def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None) -> np.ndarray:
-    """float64[tests]: what the criterion answers; a kernel (its own, or the one given) is called test by test."""
+def scores(
+    criterion: Any, tables: Tables, node: Node, kernel: Callable | None = None
+) -> np.ndarray:
+    """float64[tests]: what the criterion answers; a kernel (its own, or the one given) is called
+    test by test.
+    """
     kernel = kernel or (criterion.score if is_kernel(criterion) else None)
     if kernel is None:
         return criterion.score(tables, node)
@@ -46,7 +61,9 @@ def scores(criterion: Any, tables: Tables, node: Node, kernel: Callable | None =
 
 
 def reference_of(kernel: Callable) -> Callable | None:
-    """The slow twin: the function of the same name in the module ``reference`` beside the kernel's; None without one."""
+    """The slow twin: the function of the same name in the module ``reference`` beside the
+    kernel's; None without one.
+    """
     package = getattr(sys.modules.get(kernel.__module__), "__package__", "")
     if not package or not kernel.__module__.rpartition(".")[2].startswith("kernel"):
         return None
@@ -75,20 +92,40 @@ def coverage_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int]) 
     return sum(float(objects.weight[i]) * (1.0 - value) for i, value in left.items()) / mass
 
 
-def gain_of(coverage: Sequence[Any], objects: Encoded, rows: Sequence[int], outcome_of: Mapping[int, int], n_outcomes: int) -> list[float]:
-    """Per outcome Σ w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)) over its objects, covered ones left out."""
+def gain_of(
+    coverage: Sequence[Any],
+    objects: Encoded,
+    rows: Sequence[int],
+    outcome_of: Mapping[int, int],
+    n_outcomes: int,
+) -> list[float]:
+    """Per outcome Σ w_i (f_i(outcome) − f_i(node)) / (1 − f_i(node)) over its objects, covered
+    ones left out.
+    """
     before, gains = left_of(coverage, objects, rows), []
     for o in range(n_outcomes):
         part = [int(i) for i in rows if outcome_of.get(int(i)) == o]
         after = left_of(coverage, objects, part) if part else {}
-        gains.append(sum(float(objects.weight[i]) * (before[i] - after[i]) / before[i] for i in part if before[i] > 0.0))
+        gains.append(
+            sum(
+                float(objects.weight[i]) * (before[i] - after[i]) / before[i]
+                for i in part
+                if before[i] > 0.0
+            )
+        )
     return gains
 
 
-def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights, int64[len(rows), classes] (or 1)
-    to its counts: the rows it stands for, or 1 if objects count."""
-    w, n = objects.weight[rows], np.ones(len(rows), np.int64) if count_objects else objects.count[rows]
+def added(
+    objects: Encoded, rows: np.ndarray, count_objects: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """What each object adds to a table: float64[len(rows), classes] (or moments) to its weights,
+    int64[len(rows), classes] (or 1) to its counts: the rows it stands for, or 1 if objects count.
+    """
+    w, n = (
+        objects.weight[rows],
+        np.ones(len(rows), np.int64) if count_objects else objects.count[rows],
+    )
     if objects.task is Task.regression:
         y = objects.y[rows]
         return np.stack([w, w * y, w * y * y], axis=1), n[:, None]
@@ -97,19 +134,30 @@ def added(objects: Encoded, rows: np.ndarray, count_objects: bool = False) -> tu
 
 
 def contingency(
-    objects: Encoded, rows: np.ndarray | None = None, *, criterion: Any = None, impurity: Any = None,
-    prices: Prices | None = None, depth: int = 0, coverage: Sequence[Any] = (),
-) -> tuple[Tables, Node]:  # fmt: skip
-    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given), test by test.
+    objects: Encoded,
+    rows: np.ndarray | None = None,
+    *,
+    criterion: Any = None,
+    impurity: Any = None,
+    prices: Prices | None = None,
+    depth: int = 0,
+    coverage: Sequence[Any] = (),
+) -> tuple[Tables, Node]:
+    """Count the tables of all tests at the node that holds ``rows`` (all objects unless given),
+    test by test.
 
-    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and ``needs_gain`` are
-    heeded.   impurity : a component with ``value``, or None.   coverage : the run's.
-    Tests that are constant on the node are left out, as they are in the search.
+    criterion : its ``columns`` or ``column``, if it has one, fill ``extra``; ``counts_objects`` and
+        ``needs_gain`` are heeded.
+    impurity : a component with ``value``, or None.
+    coverage : the run's. Tests that are constant on the node are left out, as they are in the
+        search.
     """
     rows = np.arange(objects.n_objects) if rows is None else np.asarray(rows)
     prices = prices_of(objects) if prices is None else prices
     as_objects = bool(getattr(criterion, "counts_objects", False))
-    node = node_of(objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects)
+    node = node_of(
+        objects, rows, impurity=impurity, depth=depth, coverage=coverage, count_objects=as_objects
+    )
     n_outcomes = max(feature.arity for feature in objects.features)
     found = {test: outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))}
     groups = {test: [answer == k for k in range(n_outcomes)] for test, answer in found.items()}
@@ -122,14 +170,32 @@ def contingency(
     gain = None
     if coverage and getattr(criterion, "needs_gain", False):
         outcome_of = [dict(zip(rows.tolist(), found[test], strict=True)) for test in kept]
-        gain = np.array([gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]).reshape(-1, n_outcomes)
+        gain = np.array(
+            [gain_of(coverage, objects, rows, each, n_outcomes) for each in outcome_of]
+        ).reshape(-1, n_outcomes)
     own = summed(own_columns(criterion, node, objects, rows, impurity, coverage))
     values = None if impurity is None else impurity.value, getattr(impurity, "scale", "mean")
-    return Tables(*map(summed, added(objects, rows, as_objects)), prices.tests[kept], own, np.arange(len(kept)), *values, gain), node
+    return Tables(
+        *map(summed, added(objects, rows, as_objects)),
+        prices.tests[kept],
+        own,
+        np.arange(len(kept)),
+        *values,
+        gain,
+    ), node
 
 
-def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, impurity: Any, coverage: Sequence[Any] = ()) -> np.ndarray:
-    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called object by object."""
+def own_columns(
+    criterion: Any,
+    node: Node,
+    objects: Encoded,
+    rows: np.ndarray,
+    impurity: Any,
+    coverage: Sequence[Any] = (),
+) -> np.ndarray:
+    """float64[len(rows), k]: what a criterion's ``columns`` answers, or its ``column``, called
+    object by object.
+    """
     if mark_of(getattr(criterion, "column", None)) == "column":
         seen = kernel_node(criterion, node, None if impurity is None else impurity.value)
         label = np.full(objects.n_objects, -1) if objects.label is None else objects.label
@@ -143,13 +209,28 @@ def own_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray, 
 
 
 def node_of(
-    objects: Encoded, rows: np.ndarray, *, impurity: Any = None, depth: int = 0, coverage: Sequence[Any] = (), count_objects: bool = False
+    objects: Encoded,
+    rows: np.ndarray,
+    *,
+    impurity: Any = None,
+    depth: int = 0,
+    coverage: Sequence[Any] = (),
+    count_objects: bool = False,
 ) -> Node:
     """The node that holds ``rows``."""
     weights, counts = (each.sum(axis=0) for each in added(objects, rows, count_objects))
     mixed = np.nan if impurity is None else float(impurity.value(weights))
     masses = float(objects.weight[rows].sum()), float(objects.weight.sum())
-    return Node(weights, counts, *masses, mixed, depth, coverage_of(coverage, objects, rows), int(objects.count[rows].sum()), len(rows))
+    return Node(
+        weights,
+        counts,
+        *masses,
+        mixed,
+        depth,
+        coverage_of(coverage, objects, rows),
+        int(objects.count[rows].sum()),
+        len(rows),
+    )
 
 
 Sketch = None | tuple[int, dict[int, Any]]
@@ -162,7 +243,9 @@ def branches(objects: Encoded, test: int, rows: np.ndarray) -> dict[int, np.ndar
 
 
 def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[Sketch]:
-    """Every tree that asks only tests which divide their node; there are very many: keep rows and tests few."""
+    """Every tree that asks only tests which divide their node; there are very many: keep rows
+    and tests few.
+    """
     rows = np.arange(objects.n_objects) if rows is None else rows
     yield None
     for test in range(int(objects.test_offset[-1])):
@@ -173,7 +256,9 @@ def all_sketches(objects: Encoded, rows: np.ndarray | None = None) -> Iterator[S
                 yield test, {k: options[i][choice[i]] for i, k in enumerate(parts)}
 
 
-def best_tree(objects: Encoded, value: Callable[[Tree], float], prices: Prices | None = None) -> tuple[float, Tree]:
+def best_tree(
+    objects: Encoded, value: Callable[[Tree], float], prices: Prices | None = None
+) -> tuple[float, Tree]:
     """The smallest value over all trees, and a tree that has it."""
     trees = (build_tree(objects, sketch, prices) for sketch in all_sketches(objects))
     return min(((float(value(tree)), tree) for tree in trees), key=lambda pair: pair[0])
@@ -185,14 +270,20 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
     tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
     if max_depth == 0 or tables.n_tests == 0 or node.impurity == 0:
         return None
-    divides = [t for t in range(int(objects.test_offset[-1])) if len(branches(objects, t, rows)) > 1]
+    divides = [
+        t for t in range(int(objects.test_offset[-1])) if len(branches(objects, t, rows)) > 1
+    ]
     test = divides[int(np.argmin((tables.mass * tables.impurity(tables.weights)).sum(axis=1)))]
     parts = branches(objects, test, rows)
-    return test, {k: slow_greedy(objects, rows=part, max_depth=max_depth - 1) for k, part in parts.items()}
+    return test, {
+        k: slow_greedy(objects, rows=part, max_depth=max_depth - 1) for k, part in parts.items()
+    }
 
 
 def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -> Tree:
-    """Turn a sketch into a tree with the weights of the training objects; raises ContractError if it is none."""
+    """Turn a sketch into a tree with the weights of the training objects; raises ContractError
+    if it is none.
+    """
     prices = prices_of(objects) if prices is None else prices
     impurity = toy_impurity(objects.task)
 
@@ -203,7 +294,9 @@ def build_tree(objects: Encoded, sketch: Sketch, prices: Prices | None = None) -
             test, below = part
             parts = branches(objects, test, rows)
             node.rule, node.price = objects.rule(test), float(prices.tests[test])
-            node.children = [grown(below[k], parts[k]) if k in parts else None for k in range(node.rule.arity)]
+            node.children = [
+                grown(below[k], parts[k]) if k in parts else None for k in range(node.rule.arity)
+            ]
         return node
 
     return planted(grown(sketch, np.arange(objects.n_objects)), objects)

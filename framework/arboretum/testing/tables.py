@@ -1,6 +1,8 @@
-"""Small things to test on: raw tables, encoded objects, and components that stand in for the parts a suite is not about.
+"""Small things to test on: raw tables, encoded objects, and components that stand in for the parts
+a suite is not about.
 
-Everything is deterministic in its seed; tables and objects are made once, for their arrays are read-only.
+Everything is deterministic in its seed; tables and objects are made once, for their arrays are
+read-only.
 """
 
 from __future__ import annotations
@@ -12,8 +14,23 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Column, ColumnKind, Encoded, Equals, Family, Feature, Node, Parts, Prices, Problem, Table, Tables, Target, Task, Threshold, Values,
-)  # fmt: skip
+    Column,
+    ColumnKind,
+    Encoded,
+    Equals,
+    Family,
+    Feature,
+    Node,
+    Parts,
+    Prices,
+    Problem,
+    Table,
+    Tables,
+    Target,
+    Task,
+    Threshold,
+    Values,
+)
 from arboretum.kernels import criterion_kernel, impurity_kernel
 
 SEEDS = range(6)  # of the small tables every suite looks at
@@ -21,7 +38,9 @@ SEEDS = range(6)  # of the small tables every suite looks at
 
 @attrs.frozen
 class ToyFeature(Feature):
-    """A coded feature whose tests are thresholds on ``edges``, or questions about ``categories``."""
+    """A coded feature whose tests are thresholds on ``edges``, or questions about
+    ``categories``.
+    """
 
     edges: tuple[float, ...] = ()
     categories: tuple[str, ...] = ()
@@ -47,9 +66,11 @@ class TreeParts:
 
 @lru_cache(maxsize=256)
 def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Table:
-    """A table with two continuous columns (with ties), a three-valued and a two-valued one; every class has a row.
+    """A table with two continuous columns (with ties), a three-valued and a two-valued one; every
+    class has a row.
 
-    Half of the rows follow the columns, half are noise, so that there is something to learn and something to prune.
+    Half of the rows follow the columns, half are noise, so that there is something to learn and
+    something to prune.
     """
     generator = np.random.default_rng([seed, n_rows])
     width, shade = generator.integers(0, 5, n_rows) / 2, generator.integers(0, 3, n_rows)
@@ -58,7 +79,10 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
         width[generator.random(n_rows) < 0.2] = np.nan
         shade[generator.random(n_rows) < 0.2] = -1
     number, word = ColumnKind.continuous, ColumnKind.categorical
-    columns = (Column("width", number, width), Column("shade", word, shade, ("dark", "light", "pale")))
+    columns = (
+        Column("width", number, width),
+        Column("shade", word, shade, ("dark", "light", "pale")),
+    )
     columns += (Column("height", number, height), Column("lit", word, lit, ("no", "yes")))
     weights = generator.choice([0.5, 1.0, 2.0, 3.25], n_rows) if kind.weighted else None
     n_classes = 3 if kind.multiclass else 2
@@ -67,7 +91,9 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
     if kind.task is Task.regression:
         values = np.where(noise, generator.normal(size=n_rows) * 3, signal).round(2)
         return Table(f"toy{seed}", columns, Target("y", kind.task, values=values), weights)
-    codes = np.where(noise, generator.integers(0, n_classes, n_rows), signal.astype(int) % n_classes).astype(np.int32)
+    codes = np.where(
+        noise, generator.integers(0, n_classes, n_rows), signal.astype(int) % n_classes
+    ).astype(np.int32)
     codes[:n_classes] = np.arange(min(n_classes, n_rows))
     classes = ("red", "green", "blue")[:n_classes]
     return Table(f"toy{seed}", columns, Target("y", kind.task, codes, classes), weights)
@@ -75,7 +101,9 @@ def toy_table(seed: int, n_rows: int = 24, kind: TreeParts = TreeParts()) -> Tab
 
 @lru_cache(maxsize=256)
 def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
-    """Encode a toy table: one object per row, thresholds at all midpoints, categories asked multiway or one by one."""
+    """Encode a toy table: one object per row, thresholds at all midpoints, categories asked
+    multiway or one by one.
+    """
     features, codes = [], []
     for position, column in enumerate(table.columns):
         if column.kind is ColumnKind.continuous:
@@ -86,9 +114,14 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
         else:
             family = Family.multiway if multiway else Family.equals
             code = column.values.astype(np.int64)
-            feature = ToyFeature(column.name, position, family, len(column.categories), categories=column.categories)
+            feature = ToyFeature(
+                column.name, position, family, len(column.categories), categories=column.categories
+            )
         if column.missing.any():
-            feature, code = attrs.evolve(feature, has_missing=True), np.where(column.missing, feature.n_bins, code)
+            feature, code = (
+                attrs.evolve(feature, has_missing=True),
+                np.where(column.missing, feature.n_bins, code),
+            )
         features.append(feature)
         codes.append(code)
     return bare_objects(table, features=tuple(features), codes=np.array(codes, np.uint8).T.copy())
@@ -97,36 +130,59 @@ def toy_objects(table: Table, *, multiway: bool = True) -> Encoded:
 def bare_objects(table: Table, **given: Any) -> Encoded:
     """One object per row, without a test.   given : fields that are filled all the same."""
     n = table.n_rows
-    nothing = {"features": (), "codes": np.empty((n, 0), np.uint8), "raw_features": (), "raw": np.empty((n, 0))}
+    nothing = {
+        "features": (),
+        "codes": np.empty((n, 0), np.uint8),
+        "raw_features": (),
+        "raw": np.empty((n, 0)),
+    }
     target = {"label": table.target.codes, "y": table.target.values}
-    rows = {"weight": table.row_weights(), "count": np.ones(n, np.int64), "object_of_row": np.arange(n)}
+    rows = {
+        "weight": table.row_weights(),
+        "count": np.ones(n, np.int64),
+        "object_of_row": np.arange(n),
+    }
     return Encoded(table, **{**nothing, **target, **rows, **given})
 
 
 def prices_of(objects: Encoded, seed: int | None = None) -> Prices:
     """Price 1 for every test, or whole numbers from 1 to 9."""
     n = int(objects.test_offset[-1])
-    prices = np.ones(n) if seed is None else np.random.default_rng([seed, n]).integers(1, 10, n).astype(float)
+    prices = (
+        np.ones(n)
+        if seed is None
+        else np.random.default_rng([seed, n]).integers(1, 10, n).astype(float)
+    )
     return Prices(prices, np.ones(len(objects.raw_features)))
 
 
 def row_of(table: Table, row: int) -> dict[str, float | str | None]:
-    """One row as a mapping from column name to float, spelled category or None; an unseen code is spelled "?"."""
+    """One row as a mapping from column name to float, spelled category or None; an unseen code
+    is spelled "?".
+    """
     found: dict[str, float | str | None] = {}
     for column in table.columns:
         value = column.values[row]
         if column.kind is ColumnKind.continuous:
             found[column.name] = None if np.isnan(value) else float(value)
         else:
-            found[column.name] = None if value == -1 else "?" if value < 0 else column.categories[value]
+            found[column.name] = (
+                None if value == -1 else "?" if value < 0 else column.categories[value]
+            )
     return found
 
 
 def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
-    """int64[len(rows)]: outcome of each object under a fixed test, −1 where its value is missing."""
+    """int64[len(rows)]: outcome of each object under a fixed test, −1 where its value is
+    missing.
+    """
     offset = objects.test_offset
     f = int(np.searchsorted(offset, test, side="right")) - 1
-    feature, k, codes = objects.features[f], test - int(offset[f]), objects.codes[rows, f].astype(np.int64)
+    feature, k, codes = (
+        objects.features[f],
+        test - int(offset[f]),
+        objects.codes[rows, f].astype(np.int64),
+    )
     if feature.family is Family.multiway:
         found = codes
     elif feature.family is Family.thresholds:
@@ -136,7 +192,9 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
     return np.where(codes == feature.n_bins, -1, found)
 
 
-def problem_of(table: Table, parts: Parts, *, multiway: bool = True, valid: Table | None = None) -> Problem:
+def problem_of(
+    table: Table, parts: Parts, *, multiway: bool = True, valid: Table | None = None
+) -> Problem:
     """A whole small problem, encoded and priced."""
     objects = toy_objects(table, multiway=multiway)
     return Problem(objects, prices_of(objects), parts, valid)
@@ -167,7 +225,13 @@ class ToyGini:
 class ToyVariance:
     """Variance of a regression target, from its moments."""
 
-    kind, name, paper, capabilities, scale = "impurity", "toy_variance", "", ("regression", "weights"), "mean"
+    kind, name, paper, capabilities, scale = (
+        "impurity",
+        "toy_variance",
+        "",
+        ("regression", "weights"),
+        "mean",
+    )
 
     @staticmethod
     @impurity_kernel
@@ -193,7 +257,15 @@ class ToyReduction:
     """Weighted decrease of a mean impurity, in NumPy."""
 
     kind, name, paper = "criterion", "toy_reduction", ""
-    capabilities = ("classification", "regression", "multiclass", "weights", "multiway", "missing", "additive")
+    capabilities = (
+        "classification",
+        "regression",
+        "multiclass",
+        "weights",
+        "multiway",
+        "missing",
+        "additive",
+    )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
         mass = tables.mass
@@ -217,5 +289,16 @@ def reduction(weights, counts, price, extra, node):
 class KernelReduction(ToyReduction):
     """The same for classes in kernel form, so that kernels grow whole trees."""
 
-    name, capabilities = "kernel_reduction", ("classification", "multiclass", "weights", "multiway", "missing", "thresholds", "additive")
+    name, capabilities = (
+        "kernel_reduction",
+        (
+            "classification",
+            "multiclass",
+            "weights",
+            "multiway",
+            "missing",
+            "thresholds",
+            "additive",
+        ),
+    )
     score = staticmethod(reduction)

@@ -28,7 +28,8 @@ from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 def test_sqlite_predicts_as_the_tree_does(nested, data):
     table = data.draw(tables())
     tree, rows = data.draw(trees(table, splits=False)), data.draw(rows_like(table))
-    with mock.patch.object(sql, "NESTED", nested):  # 0: small trees, too, are written as deep ones are
+    # 0: small trees, too, are written as deep ones are
+    with mock.patch.object(sql, "NESTED", nested):
         query = tree.to_sql()
     names = [f'"{column.name}"' for column in rows.columns]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
@@ -45,7 +46,9 @@ def test_sqlite_predicts_as_the_tree_does(nested, data):
 
 def test_quotes_in_names_and_values_are_doubled():
     categories = ("it's", "b")
-    tree = one_test(Values('say "x"', categories), ColumnSpec('say "x"', ColumnKind.categorical, categories))
+    tree = one_test(
+        Values('say "x"', categories), ColumnSpec('say "x"', ColumnKind.categorical, categories)
+    )
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         given_row = 'SELECT \'it\'\'s\' AS "say ""x"""'
         query = f"SELECT {tree.to_sql()} FROM ({given_row})"
@@ -117,7 +120,10 @@ def test_scikit_learns_own_tools_read_it(data):
     text = export_text(other, feature_names=names)
     assert text.count("class:") == other.tree_.n_leaves
     assert other.feature_importances_.shape == (len(names),)
-    assert other.decision_path(np.zeros((1, len(names)), np.float32)).shape == (1, other.tree_.node_count)
+    assert other.decision_path(np.zeros((1, len(names)), np.float32)).shape == (
+        1,
+        other.tree_.node_count,
+    )
 
 
 def test_plot_tree_draws_it():
@@ -138,10 +144,21 @@ def test_the_exported_tree_equals_a_fitted_one_node_by_node():
     low = X[:, 0] <= threshold
     weights = np.array([np.bincount(part, minlength=2) for part in (y, y[low], y[~low])])
     tree = one_test(
-        Threshold("age", threshold), AGE, weights=weights, counts=weights.sum(axis=1), label=weights.argmax(axis=1)
+        Threshold("age", threshold),
+        AGE,
+        weights=weights,
+        counts=weights.sum(axis=1),
+        label=weights.argmax(axis=1),
     )
     ours, theirs = tree_sklearn(tree).tree_.__getstate__(), fitted.tree_.__getstate__()
-    for name in ("left_child", "right_child", "feature", "threshold", "n_node_samples", "weighted_n_node_samples"):
+    for name in (
+        "left_child",
+        "right_child",
+        "feature",
+        "threshold",
+        "n_node_samples",
+        "weighted_n_node_samples",
+    ):
         assert ours["nodes"][name].tolist() == theirs["nodes"][name].tolist(), name
     assert ours["nodes"]["impurity"] == pytest.approx(theirs["nodes"]["impurity"])
     assert ours["values"] == pytest.approx(theirs["values"])
@@ -182,7 +199,9 @@ def test_missing_values_follow_the_branch_the_tree_sends_them_down():
 
 
 def test_whether_a_value_is_known_is_the_threshold_infinity_of_scikit_learn():
-    tree = one_test(Interval("x", None, None, missing_is_other=True), ColumnSpec("x", ColumnKind.continuous))
+    tree = one_test(
+        Interval("x", None, None, missing_is_other=True), ColumnSpec("x", ColumnKind.continuous)
+    )
     exported, rows = tree_sklearn(tree), [{"x": 3.0}, {"x": None}, {"x": -1e300}]
     assert sklearn_features(tree) == ["x"] and exported.tree_.threshold[0] == np.inf
     found = exported.predict(sklearn_matrix(tree, rows[:2]))

@@ -23,8 +23,14 @@ from hypothesis import strategies as st
 def terms_of(tree):
     """Dimensions, boxes of each class by its leaves, and as they are minimised."""
     dimensions, boxes = _boxes(tree)
-    others = {label: [box for k, found in boxes.items() if k != label for box in found] for label in boxes}
-    return dimensions, boxes, {label: minimised(found, others[label], dimensions) for label, found in boxes.items()}
+    others = {
+        label: [box for k, found in boxes.items() if k != label for box in found] for label in boxes
+    }
+    return (
+        dimensions,
+        boxes,
+        {label: minimised(found, others[label], dimensions) for label, found in boxes.items()},
+    )
 
 
 def place(dimension, row):
@@ -50,7 +56,14 @@ def test_rows_meet_the_terms_of_the_class_that_is_predicted_and_of_no_other(data
     for r, label in enumerate(tree.predict(rows).tolist()):
         places = [place(d, row_of(rows, r)) for d in dimensions]
         if None not in places:
-            met = {k for k, found in terms.items() if any(all(held >> at & 1 for held, at in zip(term, places, strict=True)) for term in found)}
+            met = {
+                k
+                for k, found in terms.items()
+                if any(
+                    all(held >> at & 1 for held, at in zip(term, places, strict=True))
+                    for term in found
+                )
+            }
             assert met == {label}
     assert Rules().write(tree).count(" if\n") == len(terms)
 
@@ -62,7 +75,11 @@ def test_no_term_can_be_wider_or_left_out(seed):
     points = list(itertools.product(*([1 << k for k in range(len(d.values))] for d in dimensions)))
 
     def covered(found):
-        return {point for point in points if any(all(a & b for a, b in zip(point, box, strict=True)) for box in found)}
+        return {
+            point
+            for point in points
+            if any(all(a & b for a, b in zip(point, box, strict=True)) for box in found)
+        }
 
     for label, found in terms.items():
         own = covered(boxes[label])
@@ -70,22 +87,50 @@ def test_no_term_can_be_wider_or_left_out(seed):
         for term in found:
             assert covered([one for one in found if one != term]) != own
             for at, d in enumerate(dimensions):
-                assert all(not covered([(*term[:at], term[at] | bits, *term[at + 1 :])]) <= own for bits in d.wider(term[at]) if bits)
+                assert all(
+                    not covered([(*term[:at], term[at] | bits, *term[at + 1 :])]) <= own
+                    for bits in d.wider(term[at])
+                    if bits
+                )
 
 
 def test_literals_read_as_the_tree_spells_its_tests():
     number = Dimension("x", (1.0, 2.5, 3.0), (1.0, 2.5), digits={1.0: 6, 2.5: 6})
-    assert [number.literal(held) for held in (1, 2, 4, 3, 6, 5)] == ["x ≤ 1", "1 < x ≤ 2.5", "x > 2.5", "x ≤ 2.5", "x > 1", "(x ≤ 1 or x > 2.5)"]
+    assert [number.literal(held) for held in (1, 2, 4, 3, 6, 5)] == [
+        "x ≤ 1",
+        "1 < x ≤ 2.5",
+        "x > 2.5",
+        "x ≤ 2.5",
+        "x > 1",
+        "(x ≤ 1 or x > 2.5)",
+    ]
     word = Dimension("c", ("red", "blue", "green", None))
-    told = ["c = red", "(c = red or c is missing)", "c ≠ red", "c is missing", "c in {red, blue, green}"]
+    told = [
+        "c = red",
+        "(c = red or c is missing)",
+        "c ≠ red",
+        "c is missing",
+        "c in {red, blue, green}",
+    ]
     assert [word.literal(held) for held in (1, 9, 6, 8, 7)] == told
     size = Dimension("s", ("small", "middle", "large", None), ordered=True)
-    assert [size.literal(held) for held in (1, 3, 6, 4, 5, 12)] == ["s ≤ small", "s ≤ middle", "s > small", "s > middle", "s ≠ middle", "(s > middle or s is missing)"]
+    assert [size.literal(held) for held in (1, 3, 6, 4, 5, 12)] == [
+        "s ≤ small",
+        "s ≤ middle",
+        "s > small",
+        "s > middle",
+        "s ≠ middle",
+        "(s > middle or s is missing)",
+    ]
     assert Dimension("x", (0.0, None), ()).literal(1) == "x is known"
 
 
 def test_a_class_without_a_leaf_a_leaf_alone_and_trees_that_have_no_rules():
-    table = Table("t", (Column("x", ColumnKind.continuous, np.arange(6.0)),), Target("y", Task.classification, np.array([0, 0, 0, 2, 2, 2], np.int32), ("a", "b", "c")))
+    table = Table(
+        "t",
+        (Column("x", ColumnKind.continuous, np.arange(6.0)),),
+        Target("y", Task.classification, np.array([0, 0, 0, 2, 2, 2], np.int32), ("a", "b", "c")),
+    )
     tree = slow_tree(toy_objects(table))
     assert Rules().write(tree) == "a if\n     x ≤ 2.5\nb never\nc if\n     x > 2.5\n"
     assert Rules().write(tree.cut([0])).startswith("a if\n     always\n")
@@ -112,13 +157,33 @@ class Even(TestRule):
 
 
 def test_a_test_without_cuts_is_a_literal_of_its_own_beside_thresholds_of_its_column():
-    table = Table("t", (Column("x", ColumnKind.continuous, np.arange(6.0)),), Target("y", Task.classification, np.array([0, 0, 0, 1, 0, 1], np.int32), ("a", "b")))
+    table = Table(
+        "t",
+        (Column("x", ColumnKind.continuous, np.arange(6.0)),),
+        Target("y", Task.classification, np.array([0, 0, 0, 1, 0, 1], np.int32), ("a", "b")),
+    )
     objects = toy_objects(table)
 
     def node(rule, below, rows):
-        return Grown(np.bincount(table.target.codes[rows], minlength=2).astype(float), len(rows), np.nan, np.nan, rule, below, -1, 1.0)
+        return Grown(
+            np.bincount(table.target.codes[rows], minlength=2).astype(float),
+            len(rows),
+            np.nan,
+            np.nan,
+            rule,
+            below,
+            -1,
+            1.0,
+        )
 
     low, high = np.arange(3), np.arange(3, 6)
     right = node(Even("x"), [node(None, [], high[1:2]), node(None, [], high[::2])], high)
-    tree = to_tree(node(Threshold("x", 2.5), [node(None, [], low), right], np.arange(6)), objects, Statistics.of(objects))
-    assert Rules().write(tree) == "a if\n     x is even\n  or x ≤ 2.5\nb if\n     x > 2.5 and x is odd\n"
+    tree = to_tree(
+        node(Threshold("x", 2.5), [node(None, [], low), right], np.arange(6)),
+        objects,
+        Statistics.of(objects),
+    )
+    assert (
+        Rules().write(tree)
+        == "a if\n     x is even\n  or x ≤ 2.5\nb if\n     x > 2.5 and x is odd\n"
+    )

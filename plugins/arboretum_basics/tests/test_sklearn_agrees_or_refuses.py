@@ -1,4 +1,6 @@
-"""scikit-learn reads numbers as float32: its tree says what ours says, or the export names the column that float32 cannot hold."""
+"""scikit-learn reads numbers as float32: its tree says what ours says, or the export names the
+column that float32 cannot hold.
+"""
 
 import numpy as np
 import pytest
@@ -34,25 +36,55 @@ def chain(cuts: list[float]) -> Tree:
     nodes, offset = 2 * n + 1, np.repeat(np.arange(0, 2 * n + 1, 2), 2)[1:]
     weights = np.array([*rows, weights[n]])
     return Tree(
-        Task.classification, (ColumnSpec("x", ColumnKind.continuous),), ("a", "b"), tuple(Threshold("x", cut) for cut in cuts),
-        [*test, -1], [*offset, 2 * n], child, [0, -1] * n + [-1], weights, weights.sum(axis=1), weights.argmax(axis=1),
-        np.full(nodes, np.nan), [1.0, 0.0] * n + [0.0], np.full(nodes, np.nan), np.full(nodes, np.nan),
-    )  # fmt: skip
+        Task.classification,
+        (ColumnSpec("x", ColumnKind.continuous),),
+        ("a", "b"),
+        tuple(Threshold("x", cut) for cut in cuts),
+        [*test, -1],
+        [*offset, 2 * n],
+        child,
+        [0, -1] * n + [-1],
+        weights,
+        weights.sum(axis=1),
+        weights.argmax(axis=1),
+        np.full(nodes, np.nan),
+        [1.0, 0.0] * n + [0.0],
+        np.full(nodes, np.nan),
+        np.full(nodes, np.nan),
+    )
 
 
 def said_by_both(tree: Tree, values: np.ndarray) -> tuple[list[str], list[str]]:
-    table = Table("t", (Column("x", ColumnKind.continuous, values),), Target("y", Task.classification, codes=np.zeros(len(values), np.int32), classes=("a", "b")))
-    return [tree.classes[k] for k in tree.predict(table)], tree.to_sklearn().predict(sklearn_matrix(tree, table)).tolist()
+    table = Table(
+        "t",
+        (Column("x", ColumnKind.continuous, values),),
+        Target("y", Task.classification, codes=np.zeros(len(values), np.int32), classes=("a", "b")),
+    )
+    return [tree.classes[k] for k in tree.predict(table)], tree.to_sklearn().predict(
+        sklearn_matrix(tree, table)
+    ).tolist()
 
 
 @settings(deadline=None)
-@given(kind=st.sampled_from(sorted(COLUMNS)), steps=st.sets(st.integers(-60, 60), min_size=2, max_size=9), halves=st.booleans())
+@given(
+    kind=st.sampled_from(sorted(COLUMNS)),
+    steps=st.sets(st.integers(-60, 60), min_size=2, max_size=9),
+    halves=st.booleans(),
+)
 def test_every_tree_agrees_on_every_value_or_is_refused_by_its_column(kind, steps, halves):
     start, step = COLUMNS[kind]
     values = start + step * np.array(sorted(steps))
     assume(len(np.unique(values)) == len(values))
     cuts = np.unique(values[:-1] / 2 + values[1:] / 2 if halves else values[:-1])
-    near = np.concatenate([values, cuts, np.nextafter(cuts, np.inf), np.nextafter(cuts, -np.inf), [np.finfo(float).max, -np.finfo(float).max, 0.0]])
+    near = np.concatenate(
+        [
+            values,
+            cuts,
+            np.nextafter(cuts, np.inf),
+            np.nextafter(cuts, -np.inf),
+            [np.finfo(float).max, -np.finfo(float).max, 0.0],
+        ]
+    )
     tree = chain(cuts.tolist())
     try:
         ours, theirs = said_by_both(tree, near)
@@ -68,9 +100,13 @@ def test_estimators_on_unix_seconds_are_refused_and_on_seconds_of_the_day_agree(
     rng = np.random.default_rng(0)
     seconds, y = rng.integers(0, 86400, (400, 1)).astype(float), rng.integers(0, 2, 400)
     model = TreeClassifier(random_state=0).fit(1.7e9 + seconds, y)
-    with pytest.raises(CapabilityError, match="column 'x0' as float32, which has no number between 1700"):
+    with pytest.raises(
+        CapabilityError, match="column 'x0' as float32, which has no number between 1700"
+    ):
         model.to_sklearn()
     with pytest.raises(CapabilityError, match="column 'x0'"):
         sklearn_matrix(model.tree_, 1.7e9 + seconds)
     model.fit(seconds, y)
-    assert (model.to_sklearn().predict(sklearn_matrix(model.tree_, seconds)) == model.predict(seconds)).all()
+    assert (
+        model.to_sklearn().predict(sklearn_matrix(model.tree_, seconds)) == model.predict(seconds)
+    ).all()

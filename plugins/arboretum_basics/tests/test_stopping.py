@@ -11,7 +11,9 @@ from arboretum.testing.suites.base import grow_and_verify
 from arboretum.testing.tables import ToyGini, ToyReduction, toy_table
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 
-NODE = Node(np.array([3.0, 1.0]), np.array([3, 1]), mass=4.0, total_mass=16.0, impurity=0.375, depth=2)
+NODE = Node(
+    np.array([3.0, 1.0]), np.array([3, 1]), mass=4.0, total_mass=16.0, impurity=0.375, depth=2
+)
 
 
 def grown(*rules, **options):
@@ -81,8 +83,14 @@ def test_impurity_at_most_delta_is_a_leaf():
 
 
 def test_several_rules_combine_to_the_tightest():
-    rules = (Standard(max_depth=5, min_leaf=2), Standard(max_depth=3), Standard(min_leaf=4, max_leaves=9))
-    assert Parts(method=None, stopping=rules).limits() == Limits(max_depth=3, max_leaves=9, min_leaf=4)
+    rules = (
+        Standard(max_depth=5, min_leaf=2),
+        Standard(max_depth=3),
+        Standard(min_leaf=4, max_leaves=9),
+    )
+    assert Parts(method=None, stopping=rules).limits() == Limits(
+        max_depth=3, max_leaves=9, min_leaf=4
+    )
 
 
 @pytest.mark.parametrize(

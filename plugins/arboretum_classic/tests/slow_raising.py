@@ -1,4 +1,6 @@
-"""The slow, obvious twins of ``kernels_pruning.py``: any test, asked of the table itself; and the same estimates for whole arrays."""
+"""The slow, obvious twins of ``kernels_pruning.py``: any test, asked of the table itself; and
+the same estimates for whole arrays.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +14,27 @@ from arboretum_classic.kernels_pruning import SMALL, Limit
 
 
 def extra_errors(n: np.ndarray, e: np.ndarray, limit: Limit) -> np.ndarray:
-    """How many errors more than e among n rows are to be expected of later ones: float64, of the shape of both."""
+    """How many errors more than e among n rows are to be expected of later ones: float64, of the
+    shape of both.
+    """
     n, e = np.broadcast_arrays(np.asarray(n, np.float64), np.asarray(e, np.float64))
     rows = np.maximum(n, SMALL)
     if limit.exact:
         from scipy.special import betaincinv
 
         inside = e < n
-        rate = betaincinv(np.where(inside, e, 0.0) + 1.0, np.where(inside, rows - e, 1.0), 1.0 - limit.confidence)
+        rate = betaincinv(
+            np.where(inside, e, 0.0) + 1.0, np.where(inside, rows - e, 1.0), 1.0 - limit.confidence
+        )
         return np.where(inside & (n > SMALL), rows * rate - e, 0.0)
 
     def by_normal(e: np.ndarray) -> np.ndarray:
         square, seen = limit.z**2, e + 0.5
         root = np.sqrt(np.maximum(seen * (1.0 - seen / rows) + square / 4.0, 0.0))
         high = limit.tail * np.maximum(rows - e, 0.0)
-        return np.where(seen >= rows, high, (seen + square / 2.0 + limit.z * root) / (1.0 + square / rows) - e)
+        return np.where(
+            seen >= rows, high, (seen + square / 2.0 + limit.z * root) / (1.0 + square / rows) - e
+        )
 
     none = rows * (1.0 - limit.confidence ** (1.0 / rows))
     few = none + e * (by_normal(np.ones_like(e)) - none)
@@ -35,7 +43,11 @@ def extra_errors(n: np.ndarray, e: np.ndarray, limit: Limit) -> np.ndarray:
 
 @attrs.define(eq=False)
 class Node:
-    """A node while it is pruned.   origin : the node of the tree whose test it asks, −1: a leaf.   below : by outcome."""
+    """A node while it is pruned.
+
+    origin : the node of the tree whose test it asks, −1: a leaf.
+    below : by outcome.
+    """
 
     origin: int
     who: np.ndarray
@@ -65,13 +77,22 @@ class Raising:
         node = Node(v if self.tree.test[v] >= 0 else -1, who, share, self.weights(who, share))
         if node.origin >= 0:
             parts, _ = self.divided(node)
-            node.below = [None if child < 0 else self.grown(child, *part) for child, part in zip(self.tree.children(v).tolist(), parts)]
+            node.below = [
+                None if child < 0 else self.grown(child, *part)
+                for child, part in zip(self.tree.children(v).tolist(), parts)
+            ]
         return node
 
     def weights(self, who: np.ndarray, share: np.ndarray) -> np.ndarray:
-        return np.bincount(self.table.target.codes[who], share * self.table.row_weights()[who], len(self.tree.classes))
+        return np.bincount(
+            self.table.target.codes[who],
+            share * self.table.row_weights()[who],
+            len(self.tree.classes),
+        )
 
-    def divided(self, node: Node) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[np.ndarray, np.ndarray]]:
+    def divided(
+        self, node: Node
+    ) -> tuple[list[tuple[np.ndarray, np.ndarray]], tuple[np.ndarray, np.ndarray]]:
         """Rows and shares of each outcome, and those that stop at the node."""
         tree, v = self.tree, node.origin
         outcome = tree.rule(v).outcomes(self.table, node.who).astype(np.int64)
@@ -79,16 +100,28 @@ class Raising:
             stands = np.array([*one.to, -1])[tree.rules[one.rule].outcomes(self.table, node.who)]
             outcome = np.where(outcome < 0, stands, outcome)
         outcome = np.where(outcome < 0, tree.missing_child[v], outcome)
-        mass = np.array([self.weights(node.who[outcome == k], node.share[outcome == k]).sum() for k in range(tree.rule(v).arity)])
+        mass = np.array(
+            [
+                self.weights(node.who[outcome == k], node.share[outcome == k]).sum()
+                for k in range(tree.rule(v).arity)
+            ]
+        )
         parts = []
         for k, known in enumerate(mass):
-            share = np.where(outcome == k, 1.0, np.where(outcome == MISSING_SPLITS, known / max(mass.sum(), SMALL), 0.0))
+            share = np.where(
+                outcome == k,
+                1.0,
+                np.where(outcome == MISSING_SPLITS, known / max(mass.sum(), SMALL), 0.0),
+            )
             parts.append((node.who[share > 0], (node.share * share)[share > 0]))
         stops = (outcome == MISSING_STOPS) | ((outcome == MISSING_SPLITS) & (mass.sum() == 0.0))
         return parts, (node.who[stops], node.share[stops])
 
     def errors(self, node: Node, raised: bool) -> float:
-        """Errors to be expected of its subtree.   raised : outcomes without a branch that have rows are leaves."""
+        """Errors to be expected of its subtree.
+
+        raised : outcomes without a branch that have rows are leaves.
+        """
         if node.origin < 0:
             return self.estimated(node.weights, int(node.weights.argmax()))
         parts, stops = self.divided(node)
@@ -107,7 +140,10 @@ class Raising:
         return float(errors + extra_errors(total, errors, self.limit)) if total > SMALL else 0.0
 
     def sent(self, node: Node, who: np.ndarray, share: np.ndarray, leaves: bool = True) -> Node:
-        """A copy of a node and all below with other rows.   leaves : outcomes without a branch that have rows become leaves."""
+        """A copy of a node and all below with other rows.
+
+        leaves : outcomes without a branch that have rows become leaves.
+        """
         copy = Node(node.origin, who, share, self.weights(who, share))
         if node.origin >= 0:
             for child, part in zip(node.below, self.divided(copy)[0], strict=True):
@@ -126,7 +162,11 @@ class Raising:
             if child.weights.sum() > heaviest.weights.sum() - SMALL:
                 heaviest = largest = child
         branch = self.sent(largest, node.who, node.share)
-        tree, leaf, best = (self.errors(node, raised), self.estimated(node.weights, int(node.weights.argmax())), self.errors(branch, True))
+        tree, leaf, best = (
+            self.errors(node, raised),
+            self.estimated(node.weights, int(node.weights.argmax())),
+            self.errors(branch, True),
+        )
         if leaf <= tree + bound and leaf <= best + bound:
             node.origin, node.below = -1, []
         elif best <= tree + bound:

@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from arboretum.api import Column, ColumnKind, Context, Limits, Parts, Problem, Prices, Table, Target, Task, grow
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Limits,
+    Parts,
+    Problem,
+    Prices,
+    Table,
+    Target,
+    Task,
+    grow,
+)
 from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Cut, Quinlan, _grown, _no_kernel
 from arboretum_classic.impurities import Entropy
@@ -19,29 +31,56 @@ from arboretum_data.generated import play_tennis
 def problem_of(table, criterion=C45(), encoder=DeclaredEncoder(), **more):
     objects = encoder.encode(table, table, raw_thresholds=True, seed=0)
     prices = Prices(np.ones(int(objects.test_offset[-1])), np.ones(len(objects.raw_features)))
-    parts = Parts(method=Quinlan(**more), criterion=criterion, impurity=Entropy(), missing=Fractional(), encoder=encoder)
+    parts = Parts(
+        method=Quinlan(**more),
+        criterion=criterion,
+        impurity=Entropy(),
+        missing=Fractional(),
+        encoder=encoder,
+    )
     return Problem(objects, prices, parts)
 
 
 @st.composite
 def tables(draw):
-    """Two numbers and two nominal columns, of eighths and of three declared values, some cells empty, some rows with a weight."""
+    """Two numbers and two nominal columns, of eighths and of three declared values, some cells
+    empty, some rows with a weight.
+    """
     n, seed = draw(st.integers(12, 60)), draw(st.integers(0, 2**32 - 1))
     random = np.random.default_rng(seed)
     gaps = draw(st.sampled_from([0.0, 0.2, 0.6]))
-    numbers = [np.where(random.random(n) < gaps, np.nan, random.integers(0, 20, n) / 8) for _ in range(2)]
+    numbers = [
+        np.where(random.random(n) < gaps, np.nan, random.integers(0, 20, n) / 8) for _ in range(2)
+    ]
     names = [np.where(random.random(n) < gaps, -1, random.integers(0, 2 + k, n)) for k in range(2)]
     columns = [Column(f"x{k}", ColumnKind.continuous, values) for k, values in enumerate(numbers)]
-    columns += [Column(f"c{k}", ColumnKind.categorical, codes, ("a", "b", "c")) for k, codes in enumerate(names)]
-    label = (np.nan_to_num(numbers[0]) + names[1] + random.normal(0, draw(st.sampled_from([0.1, 1.0])), n) > 1.5) + (names[0] > 1)
+    columns += [
+        Column(f"c{k}", ColumnKind.categorical, codes, ("a", "b", "c"))
+        for k, codes in enumerate(names)
+    ]
+    label = (
+        np.nan_to_num(numbers[0])
+        + names[1]
+        + random.normal(0, draw(st.sampled_from([0.1, 1.0])), n)
+        > 1.5
+    ) + (names[0] > 1)
     label[:2] = 0, 1
     weights = random.integers(1, 4, n) / 2.0 if draw(st.booleans()) else None
     order = random.permutation(4)
-    return Table("drawn", tuple(columns[i] for i in order), Target("y", Task.classification, label.astype(np.int32), ("u", "v", "w")), weights)
+    return Table(
+        "drawn",
+        tuple(columns[i] for i in order),
+        Target("y", Task.classification, label.astype(np.int32), ("u", "v", "w")),
+        weights,
+    )
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables(), st.sampled_from([C45(), C45(min_objects=1.0), C45Release8(), C45Textbook()]), st.booleans())
+@given(
+    tables(),
+    st.sampled_from([C45(), C45(min_objects=1.0), C45Release8(), C45Textbook()]),
+    st.booleans(),
+)
 def test_the_kernel_grows_the_tree_of_the_loop(table, criterion, binary):
     encoder = DeclaredEncoder(categorical=Categorical.onehot) if binary else DeclaredEncoder()
     problem = problem_of(table, criterion, encoder)
@@ -63,16 +102,25 @@ def test_play_tennis_is_the_tree_of_the_book():
 
 
 def fitted(columns, label, criterion=C45Release8(), **more):
-    """The tree of a small table.   columns : name → numbers, or words of one letter, “?” without a value."""
+    """The tree of a small table.
+
+    columns : name → numbers, or words of one letter, “?” without a value.
+    """
     made = []
     for name, values in columns.items():
         if isinstance(values, str):
             codes = np.array(["abcdef".find(letter) for letter in values], np.int32)
-            made.append(Column(name, ColumnKind.categorical, codes, tuple("abcdef"[: codes.max() + 1])))
+            made.append(
+                Column(name, ColumnKind.categorical, codes, tuple("abcdef"[: codes.max() + 1]))
+            )
         else:
             made.append(Column(name, ColumnKind.continuous, np.array(values, float)))
     codes = np.array(label, np.int32)
-    table = Table("by_hand", tuple(made), Target("y", Task.classification, codes, ("u", "v", "w")[: codes.max() + 1]))
+    table = Table(
+        "by_hand",
+        tuple(made),
+        Target("y", Task.classification, codes, ("u", "v", "w")[: codes.max() + 1]),
+    )
     return Quinlan(**more).fit(problem_of(table, criterion), Context()).tree
 
 
@@ -82,31 +130,56 @@ def bits(*weights):
 
 
 def test_thresholds_are_values_of_the_whole_training_set():
-    """Below word a the cut lies between 2 and 8; a row of word b has 4.5, the largest value that is not above the midpoint of 5."""
+    """Below word a the cut lies between 2 and 8; a row of word b has 4.5, the largest value that
+    is not above the midpoint of 5.
+    """
     columns = {"word": "aaaaaaaabbbbbb", "x": [1, 1, 2, 2, 8, 8, 9, 9, 4.5, 4.5, 6, 6, 6, 4.5]}
     label = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]
     for way, expected in ((Cut.data, 4.5), (Cut.midpoint, 5.0)):
         tree = fitted(columns, label, threshold=way)
-        assert tree.rule(0).describe() == "word" and [r.threshold for r in tree.rules if hasattr(r, "threshold")] == [expected]
+        assert tree.rule(0).describe() == "word" and [
+            r.threshold for r in tree.rules if hasattr(r, "threshold")
+        ] == [expected]
 
 
 def test_the_choice_of_a_cut_is_charged_by_all_that_were_admissible():
-    """16 rows of 16 values, 2 rows asked for on either side: 13 cuts; that after the 7th row gains most, as does that after the 9th."""
+    """16 rows of 16 values, 2 rows asked for on either side: 13 cuts; that after the 7th row
+    gains most, as does that after the 9th.
+    """
     label = [0] * 7 + [1, 0] + [1] * 7
     gain = 1.0 - 9 / 16 * bits(1, 8)
-    assert fitted({"x": np.arange(16.0)}, label).score[0] == pytest.approx((gain - np.log2(13) / 16) / bits(7, 9), rel=1e-12)
-    assert fitted({"x": np.arange(16.0)}, label, C45(mdl=False)).score[0] == pytest.approx(gain / bits(7, 9), rel=1e-12)
+    assert fitted({"x": np.arange(16.0)}, label).score[0] == pytest.approx(
+        (gain - np.log2(13) / 16) / bits(7, 9), rel=1e-12
+    )
+    assert fitted({"x": np.arange(16.0)}, label, C45(mdl=False)).score[0] == pytest.approx(
+        gain / bits(7, 9), rel=1e-12
+    )
     mixed = [0, 1] * 8  # the best cut gains less than log2(13)/16
-    assert fitted({"x": np.arange(16.0)}, mixed, collapse=False).n_nodes == 1 < fitted({"x": np.arange(16.0)}, mixed, C45(mdl=False), collapse=False).n_nodes
+    assert (
+        fitted({"x": np.arange(16.0)}, mixed, collapse=False).n_nodes
+        == 1
+        < fitted({"x": np.arange(16.0)}, mixed, C45(mdl=False), collapse=False).n_nodes
+    )
 
 
 def test_a_test_below_the_average_gain_does_not_compete_whatever_its_ratio():
     """Two pure rows of 24 have the better ratio, and less gain than the mean of the two."""
     columns = {"few": "aa" + "b" * 22, "even": "abcdef" * 4}
     label = [0, 0, 1, 0, 1, 1] + [1, 1, 0, 1, 0, 0] * 3
-    few, even = (fitted({name: column}, label, collapse=False).score[0] for name, column in columns.items())
-    assert few == pytest.approx((1 - 22 / 24 * bits(10, 12)) / bits(2, 22)) and even == pytest.approx((1 - bits(1, 3)) / np.log2(6)) and few > even
-    asked = {rule: fitted(columns, label, C45Release8(average_gain=rule), collapse=False).rule(0).describe() for rule in (True, False)}
+    few, even = (
+        fitted({name: column}, label, collapse=False).score[0] for name, column in columns.items()
+    )
+    assert (
+        few == pytest.approx((1 - 22 / 24 * bits(10, 12)) / bits(2, 22))
+        and even == pytest.approx((1 - bits(1, 3)) / np.log2(6))
+        and few > even
+    )
+    asked = {
+        rule: fitted(columns, label, C45Release8(average_gain=rule), collapse=False)
+        .rule(0)
+        .describe()
+        for rule in (True, False)
+    }
     assert asked == {True: "even", False: "few"}
 
 

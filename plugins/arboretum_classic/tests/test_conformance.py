@@ -1,4 +1,6 @@
-"""What passes the suite of its kind in another form, too, than the one that tests/conformance makes of every component."""
+"""What passes the suite of its kind in another form, too, than the one that tests/conformance
+makes of every component.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What ``bounded_by_corners`` promises: no cut inside a bin scores higher than the best corner of its class weights."""
+"""What ``bounded_by_corners`` promises: no cut inside a bin scores higher than the best corner
+of its class weights.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,20 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 
 PAIRS = [
-    (Reduction(), Gini()), (Reduction(), Entropy()), (Reduction(), Misclassification()), (GainRatio(), Entropy()),
-]  # fmt: skip
+    (Reduction(), Gini()),
+    (Reduction(), Entropy()),
+    (Reduction(), Misclassification()),
+    (GainRatio(), Entropy()),
+]
 COUNTS = st.lists(st.integers(0, 12), min_size=3, max_size=3)
 
 
 @pytest.mark.parametrize(("criterion", "impurity"), PAIRS, ids=lambda part: part.name)
 @settings(deadline=None, max_examples=9 * settings().max_examples)
 @given(before=COUNTS, inside=COUNTS, after=COUNTS, data=st.data())
-def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(criterion, impurity, before, inside, after, data):
+def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(
+    criterion, impurity, before, inside, after, data
+):
     assert criterion.bounded_by_corners(impurity)
     kernel = criterion.kernel(impurity)
     before, inside, after = (np.array(part, float) for part in (before, inside, after))
@@ -31,7 +38,13 @@ def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(criterion, impurity, 
     if np.count_nonzero(whole) < 2:
         return
     node = KernelNode(
-        whole.sum(), whole.sum(), getattr(reference, impurity.name)(whole), 0, 0.0, np.zeros(0), reference.gini
+        whole.sum(),
+        whole.sum(),
+        getattr(reference, impurity.name)(whole),
+        0,
+        0.0,
+        np.zeros(0),
+        reference.gini,
     )
 
     def score(taken: np.ndarray) -> float:
@@ -42,7 +55,9 @@ def test_a_cut_inside_a_bin_scores_no_higher_than_a_corner(criterion, impurity, 
         return kernel(table, table.astype(np.int64), 1.0, np.zeros((2, 0)), node)
 
     cut = np.array([data.draw(st.integers(0, int(n))) for n in inside], float)
-    corners = max(score(inside * np.array(corner)) for corner in itertools.product((0, 1), repeat=3))
+    corners = max(
+        score(inside * np.array(corner)) for corner in itertools.product((0, 1), repeat=3)
+    )
     assert score(cut) <= max(corners, 0.0) + 1e-12
 
 
@@ -64,16 +79,28 @@ def test_kernels_of_the_pairs_are_those_of_the_impurity():
 
 @pytest.mark.parametrize("lost", [0, 3])
 def test_no_division_of_a_bin_reduces_the_variance_by_more_than_its_octagon(lost):
-    """All subsets of up to seven rows, with weights, some rows without a value going both ways in proportion; few or no rows beside the bin."""
+    """All subsets of up to seven rows, with weights, some rows without a value going both ways
+    in proportion; few or no rows beside the bin.
+    """
     generator, near = np.random.default_rng(lost), 0
     for _ in range(150):
         sizes = generator.integers(0, 6), generator.integers(1, 8), generator.integers(0, 6), lost
-        parts = [(generator.choice([0.5, 1.0, 2.0], n), generator.normal(0.0, generator.choice([0.1, 3.0]), n) + generator.integers(-1, 2)) for n in sizes]
+        parts = [
+            (
+                generator.choice([0.5, 1.0, 2.0], n),
+                generator.normal(0.0, generator.choice([0.1, 3.0]), n) + generator.integers(-1, 2),
+            )
+            for n in sizes
+        ]
         before, inside, after, gone = ([(w * y**p).sum() for p in range(3)] for w, y in parts)
         before, inside, after, gone = (np.array(part) for part in (before, inside, after, gone))
         whole = before + inside + after + gone
-        level = kernels_levels.Level(None, None, None, whole[None], None, whole[:1], None, np.ones(1), None, 0, whole[0])
-        bound = kernels_levels.most_inside(0, before[None], inside, gone if lost else gone[:0], level)
+        level = kernels_levels.Level(
+            None, None, None, whole[None], None, whole[:1], None, np.ones(1), None, 0, whole[0]
+        )
+        bound = kernels_levels.most_inside(
+            0, before[None], inside, gone if lost else gone[:0], level
+        )
         w, y = parts[1]
         highest = 0.0
         for some in itertools.product((False, True), repeat=len(w)):
@@ -81,8 +108,21 @@ def test_no_division_of_a_bin_reduces_the_variance_by_more_than_its_octagon(lost
             left = left + gone * left[0] / (whole - gone)[0]
             table = np.array([left, whole - left])
             if 0.0 < left[0] < whole[0] - 1e-9:
-                node = KernelNode(whole[0], whole[0], reference.variance(whole), 0, 0.0, np.zeros(0), reference.variance)
-                highest = max(highest, kernels.reduction_variance(table, np.ones((2, 1), np.int64), 1.0, np.zeros((2, 0)), node))
+                node = KernelNode(
+                    whole[0],
+                    whole[0],
+                    reference.variance(whole),
+                    0,
+                    0.0,
+                    np.zeros(0),
+                    reference.variance,
+                )
+                highest = max(
+                    highest,
+                    kernels.reduction_variance(
+                        table, np.ones((2, 1), np.int64), 1.0, np.zeros((2, 0)), node
+                    ),
+                )
         assert highest <= bound
         near += bound < 1.5 * highest
     assert near > 30, "the bound is not only high"

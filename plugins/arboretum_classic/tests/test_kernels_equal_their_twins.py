@@ -14,8 +14,16 @@ from arboretum.kernels import KernelNode, mark_of
 from arboretum_classic import kernels, reference
 from arboretum_classic.criteria import _mix, _mix_one
 
-KERNELS = {name: f for name, f in inspect.getmembers(kernels, inspect.isfunction) if mark_of(f) not in (None, "part")}
-IMPURITIES = [name for name, f in KERNELS.items() if mark_of(f) == "impurity" and name not in ("variance", "squared_pairs")]
+KERNELS = {
+    name: f
+    for name, f in inspect.getmembers(kernels, inspect.isfunction)
+    if mark_of(f) not in (None, "part")
+}
+IMPURITIES = [
+    name
+    for name, f in KERNELS.items()
+    if mark_of(f) == "impurity" and name not in ("variance", "squared_pairs")
+]
 CRITERIA = [name for name, f in KERNELS.items() if mark_of(f) == "criterion"]
 WEIGHTS = st.sampled_from([0.0, 0.0, 0.1, 1.0, 2.5, 40.0])
 CLOSE = 1e-12
@@ -45,7 +53,8 @@ def test_the_variance_kernel_equals_its_twin(y):
 def test_a_criterion_kernel_equals_its_twin(name, data, outcomes):
     row = st.lists(WEIGHTS, min_size=3, max_size=3)
     weights = np.array(data.draw(st.lists(row, min_size=outcomes, max_size=outcomes)))
-    if name == "reduction_variance":  # Σw, Σwy, Σwy² of an outcome whose objects all have y = 1 or −1
+    # Σw, Σwy, Σwy² of an outcome whose objects all have y = 1 or −1
+    if name == "reduction_variance":
         weights = np.abs(weights)
         weights[:, 2] = weights[:, 0]
         weights[:, 1] = np.minimum(weights[:, 1], weights[:, 0])
@@ -61,10 +70,14 @@ def test_a_criterion_kernel_equals_its_twin(name, data, outcomes):
 @settings(deadline=None)
 @given(
     objects=st.lists(
-        st.tuples(st.sampled_from([-3.0, 0.0, 0.1, 0.1, 2.0, 50.0]), st.sampled_from([0.25, 1.0, 1.0, 3.0])), min_size=1,
+        st.tuples(
+            st.sampled_from([-3.0, 0.0, 0.1, 0.1, 2.0, 50.0]),
+            st.sampled_from([0.25, 1.0, 1.0, 3.0]),
+        ),
+        min_size=1,
         max_size=20,
     )
-)  # fmt: skip
+)
 def test_the_deviations_of_every_prefix_equal_those_from_sorting_it(objects):
     y, weight = np.array(objects).T.copy()
     fast, slow = np.empty(len(y)), np.empty(len(y))
@@ -74,7 +87,9 @@ def test_the_deviations_of_every_prefix_equal_those_from_sorting_it(objects):
 
 
 def test_the_gain_ratio_of_play_tennis_outlook_is_that_of_the_textbook():
-    """Outlook on 14 days: gain 0.2467 bits, split information 1.5774 bits (Quinlan 1993, section 2.2: .246 / 1.577 = .156)."""
+    """Outlook on 14 days: gain 0.2467 bits, split information 1.5774 bits (Quinlan 1993, section
+    2.2: .246 / 1.577 = .156).
+    """
     weights = np.array([[2.0, 3.0], [4.0, 0.0], [3.0, 2.0]])
     node = KernelNode(14.0, 14.0, math.nan, 0, 0.0, np.zeros(0), reference.entropy)
     found = kernels.gain_ratio(weights, weights.astype(np.int64), 1.0, np.zeros((3, 0)), node)

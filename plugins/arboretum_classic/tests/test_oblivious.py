@@ -1,4 +1,6 @@
-"""Oblivious trees: the test of every level is the best there is by brute force, whatever the columns; the shape is what the name says."""
+"""Oblivious trees: the test of every level is the best there is by brute force, whatever the
+columns; the shape is what the name says.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,24 @@ def problem_of(table, criterion, impurity, *, raw=True, multiway=True, **limits)
     """Continuous columns raw or coded, categories coded."""
     objects = toy_objects(table, multiway=multiway)
     if raw:
-        kept = [f for f, feature in enumerate(objects.features) if feature.column in ("shade", "lit")]
+        kept = [
+            f for f, feature in enumerate(objects.features) if feature.column in ("shade", "lit")
+        ]
         values = np.array([table.column(name).values for name in ("width", "height")]).T.copy()
         features = tuple(objects.features[f] for f in kept)
         raw_features = (RawFeature("width", 0), RawFeature("height", 2))
-        objects = attrs.evolve(objects, features=features, codes=objects.codes[:, kept].copy(), raw=values, raw_features=raw_features)
-    return Problem(objects, prices_of(objects), Parts(Oblivious(), criterion=criterion, impurity=impurity, stopping=(Standard(**limits),)))
+        objects = attrs.evolve(
+            objects,
+            features=features,
+            codes=objects.codes[:, kept].copy(),
+            raw=values,
+            raw_features=raw_features,
+        )
+    return Problem(
+        objects,
+        prices_of(objects),
+        Parts(Oblivious(), criterion=criterion, impurity=impurity, stopping=(Standard(**limits),)),
+    )
 
 
 def entropy(w):
@@ -73,7 +87,9 @@ def impurity(table, weight, rows, kind):
 
 
 def level_score(problem, nodes, outcome, kind, ratio, min_leaf):
-    """The sum over nodes of several classes (or values) that the outcomes divide; −inf where it may not compete."""
+    """The sum over nodes of several classes (or values) that the outcomes divide; −inf where it
+    may not compete.
+    """
     table, total, divided = problem.objects.table, 0.0, 0
     weight = table.row_weights()
     target = table.target.values if table.task is Task.regression else table.target.codes
@@ -86,25 +102,35 @@ def level_score(problem, nodes, outcome, kind, ratio, min_leaf):
             continue
         divided += 1
         share = np.array([weight[part].sum() for part in parts]) / weight[rows].sum()
-        gain = impurity(table, weight, rows, kind) - sum(s * impurity(table, weight, part, kind) for s, part in zip(share, parts, strict=True))
+        gain = impurity(table, weight, rows, kind) - sum(
+            s * impurity(table, weight, part, kind) for s, part in zip(share, parts, strict=True)
+        )
         total += weight[rows].sum() / weight.sum() * (gain / entropy(share) if ratio else gain)
     return total if divided else -np.inf
 
 
 def best_by_brute_force(problem, nodes, kind, ratio, min_leaf):
-    """The highest score of all tests, with rows without a value in either outcome (multiway: the heaviest)."""
+    """The highest score of all tests, with rows without a value in either outcome (multiway: the
+    heaviest).
+    """
     objects, table = problem.objects, problem.objects.table
     every, weight, best = np.arange(table.n_rows), table.row_weights(), -np.inf
     rules = [objects.rule(k) for k in range(int(objects.test_offset[-1]))]
     for f, feature in enumerate(objects.raw_features):
         seen = np.unique(objects.raw[~np.isnan(objects.raw[:, f]), f])
-        rules += [feature.rule(t) for t in (seen[:-1] + seen[1:]) / 2] + [feature.rule(np.inf)]  # the last: is it known?
+        # the last: is it known?
+        rules += [feature.rule(t) for t in (seen[:-1] + seen[1:]) / 2] + [feature.rule(np.inf)]
     for rule in rules:
         outcome = rule.outcomes(table, every)
         known = outcome >= 0
         heaviest = int(np.bincount(outcome[known], weight[known], rule.arity).argmax())
-        for side in (0, 1) if rule.arity == 2 and not type(rule).__name__ == "Values" else (heaviest,):
-            best = max(best, level_score(problem, nodes, np.where(known, outcome, side), kind, ratio, min_leaf))
+        for side in (
+            (0, 1) if rule.arity == 2 and not type(rule).__name__ == "Values" else (heaviest,)
+        ):
+            best = max(
+                best,
+                level_score(problem, nodes, np.where(known, outcome, side), kind, ratio, min_leaf),
+            )
     return best
 
 
@@ -116,27 +142,42 @@ def nodes_by_level(tree, table):
         for node, rows in levels[depth]:
             outcome = tree.rule(node).outcomes(table, rows)
             outcome = np.where(outcome < 0, tree.missing_child[node], outcome)
-            levels[depth + 1] += [(int(c), rows[outcome == o]) for o, c in enumerate(tree.children(node)) if c >= 0]
+            levels[depth + 1] += [
+                (int(c), rows[outcome == o]) for o, c in enumerate(tree.children(node)) if c >= 0
+            ]
     return levels
 
 
-CASES = [(Reduction(), Gini(), gini, False), (GainRatio(), Entropy(), entropy, True), (Plain(), Gini(), gini, False)]
+CASES = [
+    (Reduction(), Gini(), gini, False),
+    (GainRatio(), Entropy(), entropy, True),
+    (Plain(), Gini(), gini, False),
+]
 
 
 @pytest.mark.slow
 @examples(38)
 @given(
-    seed=st.integers(0, 10_000), n=st.integers(8, 30), case=st.sampled_from(CASES), raw=st.booleans(), multiway=st.booleans(),
+    seed=st.integers(0, 10_000),
+    n=st.integers(8, 30),
+    case=st.sampled_from(CASES),
+    raw=st.booleans(),
+    multiway=st.booleans(),
     kind=st.builds(TreeParts, missing=st.booleans(), task=st.sampled_from(Task)),
     min_leaf=st.sampled_from([1, 1, 3]),
-)  # fmt: skip
-def test_the_test_of_every_level_is_the_best_by_brute_force(seed, n, case, raw, multiway, kind, min_leaf):
+)
+def test_the_test_of_every_level_is_the_best_by_brute_force(
+    seed, n, case, raw, multiway, kind, min_leaf
+):
     criterion, measure, plain, ratio = case
-    kind = attrs.evolve(kind, weighted=not ratio)  # a criterion is compiled anew without weights, which the tests below have
+    # a criterion is compiled anew without weights, which the tests below have
+    kind = attrs.evolve(kind, weighted=not ratio)
     if kind.task is Task.regression:
         criterion, measure, ratio = criterion if not ratio else Reduction(), Variance(), False
     table = toy_table(seed, n, kind)
-    problem = problem_of(table, criterion, measure, raw=raw, multiway=multiway, max_depth=3, min_leaf=min_leaf)
+    problem = problem_of(
+        table, criterion, measure, raw=raw, multiway=multiway, max_depth=3, min_leaf=min_leaf
+    )
     solution = problem.parts.method.fit(problem, Context())
     tree, told = solution.tree, solution.details["levels"]
     verify_solution(solution, problem)
@@ -150,31 +191,49 @@ def test_the_test_of_every_level_is_the_best_by_brute_force(seed, n, case, raw, 
         assert len({int(tree.missing_child[node]) for node, _ in here}) == 1
         assert told[depth]["score"] == pytest.approx(best, abs=1e-9)
     assert all(rows.size >= min_leaf for _, rows in levels[len(told)])
-    assert set(tree.depth_of[tree.is_leaf].tolist()) == {len(told)}, "every leaf lies below all levels"
+    assert set(tree.depth_of[tree.is_leaf].tolist()) == {len(told)}, (
+        "every leaf lies below all levels"
+    )
 
 
 @pytest.mark.slow
 def test_bins_rule_nothing_out_that_is_best():
-    """1,100 rows: cuts are bounded by bins; the twin in NumPy looks at every cut.  Ties of values, three classes, weights, missing."""
+    """1,100 rows: cuts are bounded by bins; the twin in NumPy looks at every cut.  Ties of
+    values, three classes, weights, missing.
+    """
     generator = np.random.default_rng(3)
     n = 1100
     x = generator.normal(size=(n, 3))
     x[:, 1] = np.round(x[:, 1], 1)
     x[generator.random(n) < 0.05, 2] = np.nan
-    y = ((x[:, 0] > 0.3).astype(int) + (np.nan_to_num(x[:, 2]) * x[:, 1] > 0.2) + (generator.random(n) < 0.1)).astype(np.int32) % 3
+    y = (
+        (x[:, 0] > 0.3).astype(int)
+        + (np.nan_to_num(x[:, 2]) * x[:, 1] > 0.2)
+        + (generator.random(n) < 0.1)
+    ).astype(np.int32) % 3
     from arboretum.api import Column, ColumnKind, Table, Target
     from arboretum.testing.tables import bare_objects
 
     for weights in (None, generator.choice([0.5, 1.0, 3.0], n)):
         columns = tuple(Column(f"x{f}", ColumnKind.continuous, x[:, f]) for f in range(3))
-        table = Table("bins", columns, Target("y", Task.classification, y, ("a", "b", "c")), weights)
-        objects = bare_objects(table, raw=x, raw_features=tuple(RawFeature(f"x{f}", f) for f in range(3)))
+        table = Table(
+            "bins", columns, Target("y", Task.classification, y, ("a", "b", "c")), weights
+        )
+        objects = bare_objects(
+            table, raw=x, raw_features=tuple(RawFeature(f"x{f}", f) for f in range(3))
+        )
         found = {}
         for criterion in (Reduction(), Plain()):
-            problem = Problem(objects, prices_of(objects), Parts(Oblivious(levels=2), criterion=criterion, impurity=Gini()))
+            problem = Problem(
+                objects,
+                prices_of(objects),
+                Parts(Oblivious(levels=2), criterion=criterion, impurity=Gini()),
+            )
             found[type(criterion)] = solution = problem.parts.method.fit(problem, Context())
             verify_solution(solution, problem)
-        fast, slow = ([one["score"] for one in found[kind].details["levels"]] for kind in (Reduction, Plain))
+        fast, slow = (
+            [one["score"] for one in found[kind].details["levels"]] for kind in (Reduction, Plain)
+        )
         assert fast == pytest.approx(slow, abs=1e-12) and len(fast) == 2
         assert found[Reduction].tree.test.tolist() == found[Plain].tree.test.tolist()
 
@@ -190,30 +249,59 @@ def test_a_stump_is_the_stump_of_cart():
 
 def test_levels_and_leaves_are_limited():
     table = toy_table(2, 80)
-    for limits, most in (({"max_leaves": 5}, 5), ({"max_depth": 0}, 1), ({"min_decrease": 10.0}, 1)):
-        assert Oblivious().fit(problem_of(table, Reduction(), Gini(), **limits), Context()).tree.n_leaves <= most
-    assert Oblivious(levels=2).fit(problem_of(table, Reduction(), Gini()), Context()).tree.depth_of.max() == 2
+    for limits, most in (
+        ({"max_leaves": 5}, 5),
+        ({"max_depth": 0}, 1),
+        ({"min_decrease": 10.0}, 1),
+    ):
+        assert (
+            Oblivious()
+            .fit(problem_of(table, Reduction(), Gini(), **limits), Context())
+            .tree.n_leaves
+            <= most
+        )
+    assert (
+        Oblivious(levels=2)
+        .fit(problem_of(table, Reduction(), Gini()), Context())
+        .tree.depth_of.max()
+        == 2
+    )
 
 
 def test_exclusive_or_is_learnt_though_no_single_test_gains():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, (96, 3))
     y = np.where(x[:, 2] == 1, 2, x[:, 0] ^ x[:, 1])
-    model = TreeClassifier(method="oblivious", overrides=["method.levels=3"]).fit(x.astype(float), y)
+    model = TreeClassifier(method="oblivious", overrides=["method.levels=3"]).fit(
+        x.astype(float), y
+    )
     assert (model.predict(x.astype(float)) == y).all()
 
 
 def test_the_preset_runs_and_every_level_has_its_importance():
     record = arboretum.run(["dataset=iris", "method=oblivious", "split=none", "method.levels=3"])
-    by_level = np.bincount(record.tree.depth_of[~record.tree.is_leaf], record.tree.score[~record.tree.is_leaf])
+    by_level = np.bincount(
+        record.tree.depth_of[~record.tree.is_leaf], record.tree.score[~record.tree.is_leaf]
+    )
     assert by_level == pytest.approx([1 / 3, 0.2598, 0.0316], abs=1e-4)
-    assert [note for note in record.notes if note.startswith("level 1: petal_length ≤ 2.45, score 0.3333")]
+    assert [
+        note
+        for note in record.notes
+        if note.startswith("level 1: petal_length ≤ 2.45, score 0.3333")
+    ]
     assert importances(record.tree) == pytest.approx(by_level, abs=1e-12)
-    rest = (record.tree.mass * record.tree.impurity)[record.tree.is_leaf].sum() / record.tree.mass[0]
-    assert by_level.sum() == pytest.approx(record.tree.impurity[0] - rest, abs=1e-12), "levels share what the tree gains"
+    rest = (record.tree.mass * record.tree.impurity)[record.tree.is_leaf].sum() / record.tree.mass[
+        0
+    ]
+    assert by_level.sum() == pytest.approx(record.tree.impurity[0] - rest, abs=1e-12), (
+        "levels share what the tree gains"
+    )
 
 
-@pytest.mark.parametrize(("override", "why"), [("criterion=random", "which draws"), ("impurity=absolute_error", "no function of sums")])
+@pytest.mark.parametrize(
+    ("override", "why"),
+    [("criterion=random", "which draws"), ("impurity=absolute_error", "no function of sums")],
+)
 def test_what_cannot_be_added_up_is_refused(override, why):
     data = "dataset=iris" if "random" in override else "dataset=diabetes"
     with pytest.raises(CapabilityError, match=why):

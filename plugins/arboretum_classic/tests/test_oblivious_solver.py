@@ -56,7 +56,9 @@ class Loss:
     def value(self, tree, problem):
         rest = tree.weights[tree.is_leaf]
         wrong = self.label_costs(rest, problem).min(axis=1).sum()
-        return float(wrong + self.lam * tree.n_leaves + self.mu * (tree.price_to[tree.is_leaf].max()))
+        return float(
+            wrong + self.lam * tree.n_leaves + self.mu * (tree.price_to[tree.is_leaf].max())
+        )
 
 
 def enumerated(problem, depth, objective):
@@ -73,41 +75,75 @@ def enumerated(problem, depth, objective):
             weights = np.zeros((cell.max() + 1, objects.n_classes))
             np.add.at(weights, (cell, objects.label), objects.weight)
             loss = (weights.sum() - weights.max(axis=1).sum()) / weights.sum()
-            best = min(best, loss + objective.lam * len(weights) + objective.mu * sum(problem.prices.tests[test] for test in chosen))
+            best = min(
+                best,
+                loss
+                + objective.lam * len(weights)
+                + objective.mu * sum(problem.prices.tests[test] for test in chosen),
+            )
     return best
 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    seed=st.integers(0, 10_000), n=st.integers(3, 30), depth=st.integers(0, 3), weighted=st.booleans(), multiway=st.booleans(),
-    objective=st.builds(Loss, lam=st.sampled_from([0.0, 0.01, 0.1]), mu=st.sampled_from([0.0, 0.02])),
-)  # fmt: skip
+    seed=st.integers(0, 10_000),
+    n=st.integers(3, 30),
+    depth=st.integers(0, 3),
+    weighted=st.booleans(),
+    multiway=st.booleans(),
+    objective=st.builds(
+        Loss, lam=st.sampled_from([0.0, 0.01, 0.1]), mu=st.sampled_from([0.0, 0.02])
+    ),
+)
 def test_the_optimum_equals_enumeration(seed, n, depth, weighted, multiway, objective):
     objects = toy_objects(toy_table(seed, n, TreeParts(weighted=weighted)), multiway=multiway)
-    parts = Parts(None, solver=ObliviousSolver(), objective=objective, impurity=Gini(), stopping=(Deep(depth),))
+    parts = Parts(
+        None,
+        solver=ObliviousSolver(),
+        objective=objective,
+        impurity=Gini(),
+        stopping=(Deep(depth),),
+    )
     problem = Problem(objects, prices_of(objects, seed), parts)
     solution = parts.solver.solve(problem, Context())
     verify_solution(solution, problem)
     assert solution.status is Status.optimal and solution.lower_bound == solution.value
     assert solution.value == pytest.approx(enumerated(problem, depth, objective), abs=1e-9)
     tree = solution.tree
-    assert tree.depth_of.max() <= depth and set(tree.depth_of[tree.is_leaf].tolist()) == {int(tree.depth_of.max())}
+    assert tree.depth_of.max() <= depth and set(tree.depth_of[tree.is_leaf].tolist()) == {
+        int(tree.depth_of.max())
+    }
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.02, 0.1, 0.3, 1.0])
 def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
-    """No set that is not looked at yet is below what is told, whatever a leaf costs; at 1 nothing beats the root."""
+    """No set that is not looked at yet is below what is told, whatever a leaf costs; at 1
+    nothing beats the root.
+    """
     monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
     objective, least, roots = Loss(lam), 0, 0
     for seed in range(12):
-        objects = toy_objects(toy_table(seed, 4 + 2 * seed, TreeParts(weighted=seed % 2 == 1)), multiway=seed % 3 == 0)
-        parts = Parts(None, solver=ObliviousSolver(), objective=objective, impurity=Gini(), stopping=(Deep(2),))
+        objects = toy_objects(
+            toy_table(seed, 4 + 2 * seed, TreeParts(weighted=seed % 2 == 1)), multiway=seed % 3 == 0
+        )
+        parts = Parts(
+            None,
+            solver=ObliviousSolver(),
+            objective=objective,
+            impurity=Gini(),
+            stopping=(Deep(2),),
+        )
         problem, told = Problem(objects, prices_of(objects, seed), parts), []
-        solution = parts.solver.solve(problem, Context(proven=lambda low, value, told=told: told.append((low, value))))
+        solution = parts.solver.solve(
+            problem, Context(proven=lambda low, value, told=told: told.append((low, value)))
+        )
         best = enumerated(problem, 2, objective)
         assert all(low <= best + 1e-9 and best <= value + 1e-9 for low, value in told)
         assert solution.value == pytest.approx(best, abs=1e-9) and solution.status is Status.optimal
-        least, roots = least + sum(low < value for low, value in told), roots + (solution.tree.n_leaves == 1)
+        least, roots = (
+            least + sum(low < value for low, value in told),
+            roots + (solution.tree.n_leaves == 1),
+        )
     assert roots == 12 if lam == 1.0 else roots < 12
     assert least > 0 or lam == 1.0, "some bounds were told before the end"
 
@@ -127,53 +163,104 @@ def test_out_of_time_it_says_what_it_knows():
 def test_interrupted_it_keeps_the_best_tree_and_what_it_knows(monkeypatch):
     table = toy_table(3, 60)
     objects = toy_objects(table)
-    parts = Parts(None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(3),))
+    parts = Parts(
+        None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(3),)
+    )
     problem = Problem(objects, prices_of(objects), parts)
     monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
 
     def interrupt(bound, value):
         raise KeyboardInterrupt(15)
 
-    solution, proven = parts.solver.solve(problem, Context(proven=interrupt)), parts.solver.solve(problem, Context())
-    assert solution.interrupted.args == (15,) and not solution.finished and "the search was interrupted after" in solution.notes[0]
+    solution, proven = (
+        parts.solver.solve(problem, Context(proven=interrupt)),
+        parts.solver.solve(problem, Context()),
+    )
+    assert (
+        solution.interrupted.args == (15,)
+        and not solution.finished
+        and "the search was interrupted after" in solution.notes[0]
+    )
     assert solution.lower_bound <= proven.value <= solution.value and solution.tree is not None
     verify_solution(solution, problem)
 
 
 def test_greedy_is_never_better_and_monk1_needs_three_tests():
-    levels = ["stopping=[standard]", "stopping.standard.max_depth=3", "split=none", "dataset=monk1-full"]
-    exact = arboretum.run(["method=exact", "solver=oblivious", "objective=accuracy", "objective.lam=0", *levels])
+    levels = [
+        "stopping=[standard]",
+        "stopping.standard.max_depth=3",
+        "split=none",
+        "dataset=monk1-full",
+    ]
+    exact = arboretum.run(
+        ["method=exact", "solver=oblivious", "objective=accuracy", "objective.lam=0", *levels]
+    )
     greedy = arboretum.run(["method=oblivious", "encoder=onehot", *levels])
     assert exact.solution.status is Status.optimal
-    assert exact.solution.value == pytest.approx(1 / 6, abs=1e-12) and greedy.metrics["train_error"] >= exact.solution.value
-    multiway = arboretum.run(["method=exact", "solver=oblivious", "objective=accuracy", "objective.lam=0", "encoder=multiway", *levels])
+    assert (
+        exact.solution.value == pytest.approx(1 / 6, abs=1e-12)
+        and greedy.metrics["train_error"] >= exact.solution.value
+    )
+    multiway = arboretum.run(
+        [
+            "method=exact",
+            "solver=oblivious",
+            "objective=accuracy",
+            "objective.lam=0",
+            "encoder=multiway",
+            *levels,
+        ]
+    )
     assert multiway.solution.value == 0.0 and len(multiway.tree.rules) == 3, "(a1 = a2) or a5 = 1"
 
 
 @pytest.mark.parametrize(
     ("more", "why"),
-    [(["stopping=[pure]"], "needs a number of levels"), (["stopping.standard.max_depth=2", "stopping.standard.min_leaf=3"], "min_leaf"),
-     (["stopping.standard.max_depth=2", "stopping.standard.min_split=5"], "divides all nodes")],
-)  # fmt: skip
+    [
+        (["stopping=[pure]"], "needs a number of levels"),
+        (["stopping.standard.max_depth=2", "stopping.standard.min_leaf=3"], "min_leaf"),
+        (["stopping.standard.max_depth=2", "stopping.standard.min_split=5"], "divides all nodes"),
+    ],
+)
 def test_what_the_solver_cannot_hold_is_refused(more, why):
     stopping = [] if more[0].startswith("stopping=") else ["stopping=[standard]"]
     with pytest.raises(CapabilityError, match=why):
-        arboretum.run(["dataset=monk1-full", "method=exact", "solver=oblivious", "objective=accuracy", *stopping, *more])
+        arboretum.run(
+            [
+                "dataset=monk1-full",
+                "method=exact",
+                "solver=oblivious",
+                "objective=accuracy",
+                *stopping,
+                *more,
+            ]
+        )
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 1000), n=st.integers(4, 40), depth=st.integers(0, 3))
 def test_the_table_has_a_row_per_combination_and_predicts_as_the_tree(seed, n, depth):
     objects = toy_objects(toy_table(seed, n))
-    parts = Parts(None, solver=ObliviousSolver(), objective=Loss(), impurity=Gini(), stopping=(Deep(depth),))
+    parts = Parts(
+        None, solver=ObliviousSolver(), objective=Loss(), impurity=Gini(), stopping=(Deep(depth),)
+    )
     tree = parts.solver.solve(Problem(objects, prices_of(objects), parts), Context()).tree
     lines = DecisionTable(form="csv").write(tree).strip().splitlines()
     levels = [tree.rule(node) for node, _ in tree.path(int(np.argmax(tree.depth_of)))]
     assert len(lines) - 1 == int(np.prod([rule.arity for rule in levels], dtype=int))
-    shown = {tuple(word.removeprefix("'") for word in line.split(",")[: len(levels)]): line.split(",")[len(levels) : len(levels) + 2] for line in lines[1:]}
+    shown = {
+        tuple(word.removeprefix("'") for word in line.split(",")[: len(levels)]): line.split(",")[
+            len(levels) : len(levels) + 2
+        ]
+        for line in lines[1:]
+    }
     table = objects.table
-    answers = [[rule.outcome_label(o) for o in rule.outcomes(table, np.arange(n))] for rule in levels]
-    predicted = [tree.classes[k] for k in tree.predict(table)] if tree.task is Task.classification else []
+    answers = [
+        [rule.outcome_label(o) for o in rule.outcomes(table, np.arange(n))] for rule in levels
+    ]
+    predicted = (
+        [tree.classes[k] for k in tree.predict(table)] if tree.task is Task.classification else []
+    )
     for row in range(n):
         assert shown[tuple(answer[row] for answer in answers)][0] == predicted[row]
     assert sum(float(rows) for _, rows in shown.values()) == n
@@ -182,8 +269,15 @@ def test_the_table_has_a_row_per_combination_and_predicts_as_the_tree(seed, n, d
 def test_the_table_in_its_three_forms_and_its_refusals():
     tree = arboretum.run(["dataset=iris", "method=oblivious", "split=none", "method.levels=2"]).tree
     text = DecisionTable().write(tree)
-    assert "Importance of the levels: 1: petal_length 0.333, 2: petal_width 0.26" in text and text.count("setosa") == 3
-    assert DecisionTable(form="markdown").write(tree).startswith("| 1: petal_length | 2: petal_width | prediction |")
+    assert (
+        "Importance of the levels: 1: petal_length 0.333, 2: petal_width 0.26" in text
+        and text.count("setosa") == 3
+    )
+    assert (
+        DecisionTable(form="markdown")
+        .write(tree)
+        .startswith("| 1: petal_length | 2: petal_width | prediction |")
+    )
     with pytest.raises(CapabilityError, match="more than most=3"):
         DecisionTable(most=3).write(tree)
     bushy = arboretum.run(["dataset=wine", "method=cart", "split=none"]).tree

@@ -47,7 +47,12 @@ def every_subtree(tree: Tree, rows, train, price: str) -> np.ndarray:
         kept = tree.nearest_kept(nodes) == np.arange(tree.n_nodes)
         ends = kept & (tree.is_leaf | np.isin(np.arange(tree.n_nodes), nodes))
         inner = kept & ~ends
-        found.append((of_leaf[ends].sum() + of_test[inner].sum(), (leaf[ends].sum() + rest[inner].sum()) / mass))
+        found.append(
+            (
+                of_leaf[ends].sum() + of_test[inner].sum(),
+                (leaf[ends].sum() + rest[inner].sum()) / mass,
+            )
+        )
     return np.array(found)
 
 
@@ -55,7 +60,9 @@ def told(tree: Tree, pruned: Tree, rows, train, price: str) -> tuple[float, floa
     leaf, rest, mass = validation_costs(pruned, rows)
     of_leaf, of_test = prices(pruned, train, price)
     at, ends = pruned.is_leaf, ~pruned.is_leaf
-    return float(of_leaf[at].sum() + of_test[ends].sum()), float((leaf[at].sum() + rest[ends].sum()) / mass)
+    return float(of_leaf[at].sum() + of_test[ends].sum()), float(
+        (leaf[at].sum() + rest[ends].sum()) / mass
+    )
 
 
 @settings(deadline=None, max_examples=80)
@@ -75,7 +82,9 @@ def test_no_pruned_subtree_is_better(data):
     best = fits[:, 0].min() if bits else (fits[:, 1] + alpha * fits[:, 0]).min()
     assert (paid if bits else error + alpha * paid) == pytest.approx(best, abs=1e-9)
     if alpha == 0.0 and not bits:
-        assert paid == pytest.approx(fits[fits[:, 1] <= best + 1e-9, 0].min(), abs=1e-9), "of equally good ones the cheapest"
+        assert paid == pytest.approx(fits[fits[:, 1] <= best + 1e-9, 0].min(), abs=1e-9), (
+            "of equally good ones the cheapest"
+        )
 
 
 @settings(deadline=None, max_examples=60)
@@ -86,19 +95,32 @@ def test_no_pruned_subtree_within_the_error_is_cheaper(data):
     price = data.draw(st.sampled_from(PRICES[:3]))
     every = every_subtree(tree, table, table, price)
     allowed = data.draw(st.sampled_from(every[:, 1].tolist()))
-    paid, error = told(tree, OptimalSubtree(price=price, max_error=allowed).prune(tree, table, None), table, table, price)
+    paid, error = told(
+        tree,
+        OptimalSubtree(price=price, max_error=allowed).prune(tree, table, None),
+        table,
+        table,
+        price,
+    )
     assert error <= allowed + 1e-9
     assert paid == pytest.approx(every[every[:, 1] <= allowed + 1e-9, 0].min(), abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_least_error_of_every_number_of_leaves(seed):
-    """A multiway tree of some twenty leaves: no k leaves err less than those of k + 1, and k leaves are at most k."""
+    """A multiway tree of some twenty leaves: no k leaves err less than those of k + 1, and k
+    leaves are at most k.
+    """
     table = toy_table(seed, 60, TreeParts(weighted=False))
     tree = slow_tree(toy_objects(table))
-    found = [OptimalSubtree(max_price=float(k)).prune(tree, table, None) for k in range(1, tree.n_leaves + 1)]
+    found = [
+        OptimalSubtree(max_price=float(k)).prune(tree, table, None)
+        for k in range(1, tree.n_leaves + 1)
+    ]
     wrong = [(one.predict(table) != table.target.codes).sum() for one in found]
-    assert all(one.n_leaves <= k for k, one in enumerate(found, 1)) and wrong == sorted(wrong, reverse=True)
+    assert all(one.n_leaves <= k for k, one in enumerate(found, 1)) and wrong == sorted(
+        wrong, reverse=True
+    )
     assert wrong[-1] == (tree.predict(table) != table.target.codes).sum()
 
 
@@ -113,15 +135,28 @@ def test_validation_rows_may_judge():
 
 
 def test_bits_are_those_of_the_code():
-    """Three rows of one class and one of the other: C(5, 1) · C(4, 1) = 20 ways; a threshold is one of three on one column."""
+    """Three rows of one class and one of the other: C(5, 1) · C(4, 1) = 20 ways; a threshold is
+    one of three on one column.
+    """
     table = toy_table(0, kind=TreeParts(weighted=False, multiclass=False))
     column = attrs.evolve(table.columns[0], values=np.array([0.0, 1.0, 2.0, 3.0]))
     table = attrs.evolve(table.take(np.arange(4)), columns=(column,))
-    tree = slow_tree(toy_objects(attrs.evolve(table, target=attrs.evolve(table.target, codes=np.array([0, 0, 0, 1], np.int32)))))
+    tree = slow_tree(
+        toy_objects(
+            attrs.evolve(
+                table, target=attrs.evolve(table.target, codes=np.array([0, 0, 0, 1], np.int32))
+            )
+        )
+    )
     leaf, test = prices(tree, table, "mdl")
     assert leaf[0] == pytest.approx(1 + np.log2(20)) and test[0] == pytest.approx(1 + np.log2(3))
 
 
 def test_a_run_verifies_the_shortest_description():
-    record = arboretum.run(["dataset=wdbc", "method=cart", "pruner=optimal_subtree", "pruner.price=mdl"])
-    assert record.checked["weights, counts, labels, prices"] == "every node" and 1 < record.tree.n_leaves < 15
+    record = arboretum.run(
+        ["dataset=wdbc", "method=cart", "pruner=optimal_subtree", "pruner.price=mdl"]
+    )
+    assert (
+        record.checked["weights, counts, labels, prices"] == "every node"
+        and 1 < record.tree.n_leaves < 15
+    )

@@ -1,1 +1,3 @@
-"""How do raw columns become tests?  Cut points → coded columns → objects, each test able to read itself aloud."""
+"""How do raw columns become tests?  Cut points → coded columns → objects, each test able to read
+itself aloud.
+"""

@@ -1,7 +1,9 @@
-"""One raw column → coded columns, and their features, which say how each test reads on the raw column.
+"""One raw column → coded columns, and their features, which say how each test reads on the raw
+column.
 
-Bins are numbered from low to high, or in the order of the categories.  Where "missing" is a category of its own it is
-the last bin; otherwise a missing value has the code ``n_bins`` and no outcome (``has_missing``).
+Bins are numbered from low to high, or in the order of the categories.  Where "missing" is a
+category of its own it is the last bin; otherwise a missing value has the code ``n_bins`` and no
+outcome (``has_missing``).
 """
 
 from __future__ import annotations
@@ -13,9 +15,21 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    Bins, CapabilityError, Column, Equals, Family, Feature, Interval, OrdinalThreshold, RawFeature, Table, Task, TestRule, Threshold,
+    Bins,
+    CapabilityError,
+    Column,
+    Equals,
+    Family,
+    Feature,
+    Interval,
+    OrdinalThreshold,
+    RawFeature,
+    Table,
+    Task,
+    TestRule,
+    Threshold,
     Values,
-)  # fmt: skip
+)
 from arboretum_data.encoding import cuts
 
 
@@ -29,7 +43,9 @@ class Numeric(enum.Enum):
     bucketised = "bucketised"
     kmeans = "kmeans"
     kmeans_elkan = "kmeans_elkan"
-    """Values half-way between two first centres go where scikit-learn's default before 1.1 put them."""
+    """Values half-way between two first centres go where scikit-learn's default before 1.1 put
+    them.
+    """
     quantile = "quantile"
     equal_width_floor = "equal_width_floor"
     equal_width_round = "equal_width_round"
@@ -69,8 +85,9 @@ class BinTests(enum.Enum):
 
 
 Coded = tuple[Feature, np.ndarray]
-"""A feature with its codes: uint8, uint16 or uint32[n_rows], as narrow as its bins allow, for all columns wait side by side until the
-matrix is put together."""
+"""A feature with its codes: uint8, uint16 or uint32[n_rows], as narrow as its bins allow, for all
+columns wait side by side until the matrix is put together.
+"""
 
 
 def code_type(*features: Feature) -> type:
@@ -89,10 +106,15 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
     values, counts = np.unique(rows, return_counts=True)
     if rule in (Numeric.bucketised, Numeric.mdl):
         if table.task is not Task.classification:
-            msg = f"encoder.numeric={rule.value} looks at classes, but the target {table.target.name!r} holds numbers"
+            msg = (
+                f"encoder.numeric={rule.value} looks at classes, but the target "
+                f"{table.target.name!r} holds numbers"
+            )
             raise CapabilityError(msg)
         cell = np.searchsorted(values, rows) * table.n_classes + table.target.codes[known]
-        counts = np.bincount(cell, minlength=len(values) * table.n_classes).reshape(len(values), table.n_classes)
+        counts = np.bincount(cell, minlength=len(values) * table.n_classes).reshape(
+            len(values), table.n_classes
+        )
     if len(values) < 2:
         return np.empty(0)
     if rule in (Numeric.kmeans, Numeric.kmeans_elkan):
@@ -101,55 +123,129 @@ def cut_points(table: Table, column: Column, rule: Numeric, n_bins: int) -> np.n
         return cuts.quantile(values, counts, n_bins)
     if rule in (Numeric.equal_width_floor, Numeric.equal_width_round):
         floor = rule is Numeric.equal_width_floor
-        return cuts.equal_width_floor(values, n_bins) if floor else cuts.equal_width_round(values, n_bins)
+        return (
+            cuts.equal_width_floor(values, n_bins)
+            if floor
+            else cuts.equal_width_round(values, n_bins)
+        )
     if rule is Numeric.midpoints:
         return cuts.all_midpoints(values)
     return cuts.mdl(values, counts) if rule is Numeric.mdl else cuts.bucketised(values, counts)
 
 
-def code_numeric(column: Column, position: int, edges: np.ndarray, tests: BinTests, missing_bin: bool) -> list[Coded]:
+def code_numeric(
+    column: Column, position: int, edges: np.ndarray, tests: BinTests, missing_bin: bool
+) -> list[Coded]:
     """Codes of a continuous column cut at ``edges``."""
     codes = np.searchsorted(edges, column.values, side="left")
     codes[column.missing] = len(edges) + 1
-    two = len(edges) == 1 and not missing_bin and tests is BinTests.onehot  # one test tells two bins apart
-    family = {"onehot": Family.equals, "multiway": Family.multiway, "thresholds": Family.thresholds}["thresholds" if two else tests.value]
+    # one test tells two bins apart
+    two = len(edges) == 1 and not missing_bin and tests is BinTests.onehot
+    family = {
+        "onehot": Family.equals,
+        "multiway": Family.multiway,
+        "thresholds": Family.thresholds,
+    }["thresholds" if two else tests.value]
     more = {"edges": tuple(edges.astype(np.float64).tolist()), "unit": column.unit}
-    return [_coded(BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more)]
+    return [
+        _coded(BinnedFeature, column, position, family, codes, len(edges) + 1, missing_bin, **more)
+    ]
 
 
-def code_categories(column: Column, position: int, present: np.ndarray, tests: Categorical, missing_bin: bool) -> list[Coded]:
-    """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values that get a bin."""
-    codes, categories = _bins_of_values(column, present), tuple(column.categories[i] for i in present)
+def code_categories(
+    column: Column, position: int, present: np.ndarray, tests: Categorical, missing_bin: bool
+) -> list[Coded]:
+    """Codes of a categorical column (or of an ordinal one taken so); ``present`` are the values
+    that get a bin.
+    """
+    codes, categories = (
+        _bins_of_values(column, present),
+        tuple(column.categories[i] for i in present),
+    )
     n_bins = len(present) + missing_bin
-    if tests is Categorical.drop_last or (tests is Categorical.onehot and n_bins == 2):  # a column for every bin but the last
+    # a column for every bin but the last
+    if tests is Categorical.drop_last or (tests is Categorical.onehot and n_bins == 2):
         gone = codes == n_bins
         outcomes = [np.where(gone, 2, codes != k) for k in range(n_bins - 1)]
         one = [{"categories": (category,)} for category in categories]
         return [
-            (CategoryFeature(column.name, position, Family.thresholds, 2, bool(gone.any()), missing_bin, **own), outcome.astype(np.uint8))
+            (
+                CategoryFeature(
+                    column.name,
+                    position,
+                    Family.thresholds,
+                    2,
+                    bool(gone.any()),
+                    missing_bin,
+                    **own,
+                ),
+                outcome.astype(np.uint8),
+            )
             for own, outcome in zip(one, outcomes, strict=False)
         ]
     family = Family.multiway if tests is Categorical.multiway else Family.equals
-    return [_coded(CategoryFeature, column, position, family, codes, len(present), missing_bin, categories=categories)]
+    return [
+        _coded(
+            CategoryFeature,
+            column,
+            position,
+            family,
+            codes,
+            len(present),
+            missing_bin,
+            categories=categories,
+        )
+    ]
 
 
-def code_ordinal(column: Column, position: int, present: np.ndarray, missing_bin: bool) -> list[Coded]:
+def code_ordinal(
+    column: Column, position: int, present: np.ndarray, missing_bin: bool
+) -> list[Coded]:
     """Codes of an ordinal column whose tests are thresholds on its order."""
-    codes, more = _bins_of_values(column, present), {"categories": column.categories, "positions": tuple(present.tolist())}
-    return [_coded(OrdinalFeature, column, position, Family.thresholds, codes, len(present), missing_bin, **more)]
+    codes, more = (
+        _bins_of_values(column, present),
+        {"categories": column.categories, "positions": tuple(present.tolist())},
+    )
+    return [
+        _coded(
+            OrdinalFeature,
+            column,
+            position,
+            Family.thresholds,
+            codes,
+            len(present),
+            missing_bin,
+            **more,
+        )
+    ]
 
 
 def _bins_of_values(column: Column, present: np.ndarray) -> np.ndarray:
     """Bin of each row; missing: ``len(present)``."""
-    lookup = np.full(len(column.categories) + 2, len(present), np.int64)  # two more for the codes −1 and −2
+    # two more for the codes −1 and −2
+    lookup = np.full(len(column.categories) + 2, len(present), np.int64)
     lookup[present] = np.arange(len(present))
     return lookup[column.values]
 
 
-def _coded(kind: type, column: Column, position: int, family: Family, codes: np.ndarray, known: int, missing_bin: bool, **more) -> Coded:
-    """A column of one feature.   codes : ``known``, the number of known bins, where the value is missing."""
+def _coded(
+    kind: type,
+    column: Column,
+    position: int,
+    family: Family,
+    codes: np.ndarray,
+    known: int,
+    missing_bin: bool,
+    **more,
+) -> Coded:
+    """A column of one feature.
+
+    codes : ``known``, the number of known bins, where the value is missing.
+    """
     has_missing = not missing_bin and bool((codes == known).any())
-    feature = kind(column.name, position, family, known + missing_bin, has_missing, missing_bin, **more)
+    feature = kind(
+        column.name, position, family, known + missing_bin, has_missing, missing_bin, **more
+    )
     return feature, codes.astype(code_type(feature))
 
 
@@ -162,7 +258,10 @@ class CodedFeature(Feature):
 
 @attrs.frozen
 class BinnedFeature(CodedFeature):
-    """A continuous column cut at ``edges``: bin k is ``edges[k−1] < value ≤ edges[k]``.   unit : as in Column."""
+    """A continuous column cut at ``edges``: bin k is ``edges[k−1] < value ≤ edges[k]``.
+
+    unit : as in Column.
+    """
 
     edges: tuple[float, ...] = ()
     unit: str = ""
@@ -186,7 +285,9 @@ class BinnedFeature(CodedFeature):
 
 @attrs.frozen
 class CategoryFeature(CodedFeature):
-    """A categorical or ordinal column; bin k is ``categories[k]``.  In the family ``thresholds`` bin 1 is all the rest."""
+    """A categorical or ordinal column; bin k is ``categories[k]``.  In the family ``thresholds``
+    bin 1 is all the rest.
+    """
 
     categories: tuple[str, ...] = ()
 
@@ -203,7 +304,8 @@ class CategoryFeature(CodedFeature):
 class OrdinalFeature(CodedFeature):
     """An ordinal column whose tests are "at most this value".
 
-    categories : all values of the raw column, low to high.   positions : which of them the bins are, ascending.
+    categories : all values of the raw column, low to high.
+    positions : which of them the bins are, ascending.
     """
 
     categories: tuple[str, ...] = ()
@@ -219,12 +321,16 @@ class OrdinalFeature(CodedFeature):
 
 @attrs.frozen
 class RawOrdinal(RawFeature):
-    """An ordinal column searched raw: its values are the codes 0, 1, …, its tests "at most this value"."""
+    """An ordinal column searched raw: its values are the codes 0, 1, …, its tests "at most this
+    value".
+    """
 
     categories: tuple[str, ...] = ()
 
     def rule(self, threshold: float) -> TestRule:
-        """The test "code ≤ threshold", read as "at most the category with the highest such code"; for ∞ "the value is known"."""
+        """The test "code ≤ threshold", read as "at most the category with the highest such
+        code"; for ∞ "the value is known".
+        """
         if threshold == np.inf:
             return Known(self.column)
         last = len(self.categories) - 1
@@ -233,7 +339,9 @@ class RawOrdinal(RawFeature):
 
 @attrs.frozen
 class Known(TestRule):
-    """Outcome 0 is "the value is known", outcome 1 "it is missing"; no row is without an outcome."""
+    """Outcome 0 is "the value is known", outcome 1 "it is missing"; no row is without an
+    outcome.
+    """
 
     tag: ClassVar[str] = "known"
     column: str
@@ -254,7 +362,9 @@ class Known(TestRule):
 
 @attrs.frozen
 class OrdinalAtMost(TestRule):
-    """Outcome 0 is "at most ``categories[index]``" of an ordinal column; a missing or unseen value takes outcome 1."""
+    """Outcome 0 is "at most ``categories[index]``" of an ordinal column; a missing or unseen
+    value takes outcome 1.
+    """
 
     tag: ClassVar[str] = "ordinal_at_most"
     column: str

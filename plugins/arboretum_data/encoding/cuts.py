@@ -1,8 +1,9 @@
-"""Where is a numeric column cut?  Every rule returns edges; bin k holds ``edges[k−1] < value ≤ edges[k]``.
+"""Where is a numeric column cut?  Every rule returns edges; bin k holds ``edges[k−1] < value ≤
+edges[k]``.
 
-A rule sees the distinct values in ascending order.  Formulas that put a value on an edge into the upper bin are
-translated: an edge always lies in ``[largest value of the lower bin, smallest of the upper bin)``, so codes and raw
-tests agree on every row to the last bit.
+A rule sees the distinct values in ascending order.  Formulas that put a value on an edge into the
+upper bin are translated: an edge always lies in ``[largest value of the lower bin, smallest of the
+upper bin)``, so codes and raw tests agree on every row to the last bit.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ from arboretum.api import midpoints as between
 
 MAX_PASSES = 300
 RELATIVE_TOLERANCE = 1e-4
-"""k-means centres that move less than this share of the variance (sum of squares) are final: scikit-learn's defaults."""
+"""k-means centres that move less than this share of the variance (sum of squares) are final:
+scikit-learn's defaults.
+"""
 NARROWEST_BIN = 1e-8
 """A bin narrower than this is merged with its neighbour, as scikit-learn does."""
 
 
 def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """float64[n]: a number in ``[low, high)`` for each pair: the threshold that greedy search would ask, to the last bit."""
+    """float64[n]: a number in ``[low, high)`` for each pair: the threshold that greedy search
+    would ask, to the last bit.
+    """
     return between(np.stack([low, high], axis=1))
 
 
 def edges_between(distinct: np.ndarray, bins: np.ndarray, nominal: np.ndarray) -> np.ndarray:
-    """Edges that separate ascending ``bins`` of the values; a nominal edge where one fits, else a midpoint."""
+    """Edges that separate ascending ``bins`` of the values; a nominal edge where one fits, else
+    a midpoint.
+    """
     last = np.flatnonzero(np.diff(bins))
     low, high = distinct[last], distinct[last + 1]
     place = np.minimum(np.searchsorted(nominal, low, side="left"), len(nominal) - 1)
@@ -43,8 +50,8 @@ def all_midpoints(distinct: np.ndarray) -> np.ndarray:
 def bucketised(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
     """Only between neighbours whose objects are not all of one and the same class.
 
-    class_counts : int64[n_distinct, n_classes].  A tree limited in size or depth can need another cut: with these edges
-    alone the optimum may be lost (Lin et al. 2020, Theorem 3.1).
+    class_counts : int64[n_distinct, n_classes].  A tree limited in size or depth can need another
+        cut: with these edges alone the optimum may be lost (Lin et al. 2020, Theorem 3.1).
     """
     pure = np.count_nonzero(class_counts, axis=1) == 1
     label = class_counts.argmax(axis=1)
@@ -67,34 +74,51 @@ def equal_width_floor(distinct: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def equal_width_round(distinct: np.ndarray, n_bins: int) -> np.ndarray:
-    """``round((n − 1) · (v − min) / (max − min))``: n levels, the outer two half as wide (Nan et al. 2015, §5)."""
+    """``round((n − 1) · (v − min) / (max − min))``: n levels, the outer two half as wide (Nan et
+    al. 2015, §5).
+    """
     low, width = distinct[0], distinct[-1] - distinct[0]
     bins = np.round((n_bins - 1) * (distinct - low) / width)
     return edges_between(distinct, bins, low + width * (np.arange(1, n_bins) - 0.5) / (n_bins - 1))
 
 
-def kmeans(distinct: np.ndarray, counts: np.ndarray, rows: np.ndarray, n_bins: int, *, elkan: bool = False) -> np.ndarray:
-    """Edges half-way between the centres, started from those of equal-width bins: the bins of scikit-learn's ``KBinsDiscretizer``.
+def kmeans(
+    distinct: np.ndarray, counts: np.ndarray, rows: np.ndarray, n_bins: int, *, elkan: bool = False
+) -> np.ndarray:
+    """Edges half-way between the centres, started from those of equal-width bins: the bins of
+    scikit-learn's ``KBinsDiscretizer``.
 
-    In one dimension a cluster is a stretch of sorted values, so a pass costs one binary search per centre and prefix sums
-    instead of a distance per row and centre, and the result does not depend on the number of threads.
+    In one dimension a cluster is a stretch of sorted values, so a pass costs one binary search per
+    centre and prefix sums instead of a distance per row and centre, and the result does not depend
+    on the number of threads.
 
-    distinct : float[n], ascending.   counts : int64[n], rows per value.   rows : float[n_rows], the known values as
-        they stand: the last bit of their mean decides where a value lies half-way between two of the first centres, and
-        their order which of equally far rows fills an empty cluster.
-    elkan : decide values half-way between two of the first centres (common where a column holds whole numbers) as Elkan's
-        algorithm does, scikit-learn's default before 1.1, else as Lloyd's; where they go decides to which optimum the passes lead.
+    distinct : float[n], ascending.
+    counts : int64[n], rows per value.
+    rows : float[n_rows], the known values as they stand: the last bit of their mean decides where a
+        value lies half-way between two of the first centres, and their order which of equally far
+        rows fills an empty cluster.
+    elkan : decide values half-way between two of the first centres (common where a column holds
+        whole numbers) as Elkan's algorithm does, scikit-learn's default before 1.1, else as
+        Lloyd's; where they go decides to which optimum the passes lead.
     """
     if len(distinct) <= n_bins:
         return all_midpoints(distinct)
-    centres = kmeans_centres(distinct.astype(np.float64), counts.astype(np.float64), rows.astype(np.float64), n_bins, elkan)
+    centres = kmeans_centres(
+        distinct.astype(np.float64),
+        counts.astype(np.float64),
+        rows.astype(np.float64),
+        n_bins,
+        elkan,
+    )
     bounds = np.concatenate([distinct[:1], (centres[1:] + centres[:-1]) / 2, distinct[-1:]])
     inner = bounds[np.ediff1d(bounds, to_begin=np.inf) > NARROWEST_BIN][1:-1]
     bins = np.searchsorted(inner, distinct, side="right")
     return edges_between(distinct, bins, inner)
 
 
-def kmeans_centres(values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_bins: int, elkan: bool) -> np.ndarray:
+def kmeans_centres(
+    values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_bins: int, elkan: bool
+) -> np.ndarray:
     """float64[n_bins], ascending: the centres at which the passes stop."""
     mean = rows.mean()
     x = values - mean
@@ -104,7 +128,8 @@ def kmeans_centres(values: np.ndarray, weight: np.ndarray, rows: np.ndarray, n_b
     mass, moment = np.append(0.0, np.cumsum(weight)), np.append(0.0, np.cumsum(x * weight))
     previous = np.empty(0)
     for _ in range(MAX_PASSES):
-        # loop invariant: cluster order[k] is the stretch [start[k], start[k + 1]) of x; centres[order] ascends
+        # loop invariant: cluster order[k] is the stretch [start[k], start[k + 1]) of x;
+        # centres[order] ascends
         order = np.argsort(centres, kind="stable")
         start = assign(x, centres[order], nearer_by_elkan if elkan else nearer_by_lloyd)
         size, total = np.empty(n_bins), np.empty(n_bins)
@@ -126,16 +151,20 @@ def nearer_by_lloyd(v: float, low: float, high: float) -> bool:
 
 
 def nearer_by_elkan(v: float, low: float, high: float) -> bool:
-    """Is the upper centre nearer?  By distances, and looked at only if the lower one is farther than half-way between them."""
+    """Is the upper centre nearer?  By distances, and looked at only if the lower one is farther
+    than half-way between them.
+    """
     between = math.sqrt(max(-2.0 * (low * high) + low * low + high * high, 0.0))
     return abs(v - low) > between / 2.0 and abs(v - high) < abs(v - low)
 
 
-def assign(x: np.ndarray, centres: np.ndarray, nearer_high: Callable[[float, float, float], bool]) -> np.ndarray:
+def assign(
+    x: np.ndarray, centres: np.ndarray, nearer_high: Callable[[float, float, float], bool]
+) -> np.ndarray:
     """int64[n_bins + 1]: where each cluster's stretch of ``x`` starts; ``centres`` ascend.
 
-    A value half-way between two centres is decided by floating-point numbers (``nearer_high(value, lower, upper)``), so that
-    the choice is scikit-learn's; equal distances go to the lower centre.
+    A value half-way between two centres is decided by floating-point numbers (``nearer_high(value,
+    lower, upper)``), so that the choice is scikit-learn's; equal distances go to the lower centre.
     """
     cut = np.searchsorted(x, (centres[1:] + centres[:-1]) / 2, side="right")
     for k in range(len(cut) - 1, -1, -1):
@@ -151,9 +180,11 @@ def assign(x: np.ndarray, centres: np.ndarray, nearer_high: Callable[[float, flo
 
 
 def fill_empty(x, value_of_row, centres, owner, size, total) -> None:
-    """Move the rows farthest from their centres, one each, into the empty clusters; changes ``size`` and ``total``.
+    """Move the rows farthest from their centres, one each, into the empty clusters; changes
+    ``size`` and ``total``.
 
-    value_of_row : int64[n_rows], index into ``x``.   owner : int64[len(x)], the cluster of each value.
+    value_of_row : int64[n_rows], index into ``x``.
+    owner : int64[len(x)], the cluster of each value.
     """
     empty = np.flatnonzero(size == 0)
     distance = ((x - centres[owner]) ** 2)[value_of_row]
@@ -169,8 +200,9 @@ def fill_empty(x, value_of_row, centres, owner, size, total) -> None:
 def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
     """float64[n_bins]: the new centres.
 
-    A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose loop reaches
-    clusters before the largest when that one's sum is not yet divided; kept so, because published bins came from it.
+    A cluster that is still empty takes the place of the largest one, as in scikit-learn 1.9, whose
+    loop reaches clusters before the largest when that one's sum is not yet divided; kept so,
+    because published bins came from it.
     """
     largest = int(np.argmax(size))
     moved = np.divide(total, size, out=total.copy(), where=size > 0)
@@ -180,9 +212,11 @@ def averages(size: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def mdl(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
-    """Edges of the recursive partition by entropy, stopped by description length (Fayyad & Irani 1993); empty when not even the first cut pays for its description.
+    """Edges of the recursive partition by entropy, stopped by description length (Fayyad & Irani
+    1993); empty when not even the first cut pays for its description.
 
-    distinct : float[n], ascending.   class_counts : int64[n, n_classes], rows per value and class.
+    distinct : float[n], ascending.
+    class_counts : int64[n, n_classes], rows per value and class.
     """
     cumulative = np.vstack([np.zeros(class_counts.shape[1]), np.cumsum(class_counts, axis=0)])
     cuts: list[int] = []
@@ -198,10 +232,12 @@ def mdl(distinct: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
 
 
 def best_cut(cumulative: np.ndarray) -> int | None:
-    """Number of values left of the cut with the lowest class entropy, or None when it is not accepted.
+    """Number of values left of the cut with the lowest class entropy, or None when it is not
+    accepted.
 
-    cumulative : float64[n + 1, n_classes], class counts of the first 0 … n values of the stretch, up to a constant.
-    Accepted (eq. for MDLPC): gain > (log2(N − 1) + log2(3^k − 2) − (k·Ent(S) − k1·Ent(S1) − k2·Ent(S2))) / N.
+    cumulative : float64[n + 1, n_classes], class counts of the first 0 … n values of the stretch,
+        up to a constant. Accepted (eq. for MDLPC): gain > (log2(N − 1) + log2(3^k − 2) − (k·Ent(S)
+        − k1·Ent(S1) − k2·Ent(S2))) / N.
     """
     counts = cumulative - cumulative[0]
     total = counts[-1]

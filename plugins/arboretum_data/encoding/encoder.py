@@ -12,7 +12,14 @@ import numpy as np
 
 from arboretum.api import Column, ColumnKind, DataError, Encoded, RawFeature, Table, Task, param
 from arboretum_data.encoding import columns as coding
-from arboretum_data.encoding.columns import BinTests, Categorical, Coded, Numeric, Ordinal, RawOrdinal
+from arboretum_data.encoding.columns import (
+    BinTests,
+    Categorical,
+    Coded,
+    Numeric,
+    Ordinal,
+    RawOrdinal,
+)
 
 
 IDENTIFIER = 21
@@ -71,19 +78,32 @@ class TestsEncoder:
     paper = ""
     capabilities = ()
 
-    numeric: Numeric = param(Numeric.auto, "how continuous columns are cut; bucketised may lose the optimum")
+    numeric: Numeric = param(
+        Numeric.auto, "how continuous columns are cut; bucketised may lose the optimum"
+    )
     ordinal: Ordinal = param(Ordinal.auto, "which tests ordinal columns offer")
     categorical: Categorical = param(Categorical.onehot, "which tests categorical columns offer")
     n_bins: int = param(5, "bins per cut column (mdl and guessed find their own number)", ge=2)
-    guesses: int = param(40, "stumps of the boosted ensemble whose cuts numeric=guessed takes", ge=1)
-    bin_tests: BinTests = param(BinTests.onehot, "which tests the bins offer (midpoints: always thresholds)")
+    guesses: int = param(
+        40, "stumps of the boosted ensemble whose cuts numeric=guessed takes", ge=1
+    )
+    bin_tests: BinTests = param(
+        BinTests.onehot, "which tests the bins offer (midpoints: always thresholds)"
+    )
     fit_on: FitOn = param(FitOn.train, "rows that place the bins and list the values")
     missing: Missing = param(Missing.keep, "what a missing value is")
-    coalesce: Coalesce = param(Coalesce.none, "what becomes of identical objects; label by weighted majority")
+    coalesce: Coalesce = param(
+        Coalesce.none, "what becomes of identical objects; label by weighted majority"
+    )
     max_levels: int = param(1000, "a categorical column with more values is left out", ge=2)
-    keep_identifiers: bool = param(False, "keep categorical columns that have another value in every row")
+    keep_identifiers: bool = param(
+        False, "keep categorical columns that have another value in every row"
+    )
     gap: Gap = param(Gap.none, "neighbouring values of a raw column that no threshold separates")
-    declared: bool = param(False, "all values that the table declares get a bin, in their order, also those that no row has")
+    declared: bool = param(
+        False,
+        "all values that the table declares get a bin, in their order, also those that no row has",
+    )
 
     def encode(self, table: Table, whole: Table, *, raw_thresholds: bool, seed: int) -> Encoded:
         """Encode the training rows; see :class:`arboretum.interfaces.encoder.Encoder`."""
@@ -101,7 +121,10 @@ class TestsEncoder:
             guessed = guessed_edges(source, self.guesses)
         for position, column in enumerate(table.columns):
             origin = source.columns[position]
-            choice = {ColumnKind.continuous: self.numeric.value, ColumnKind.ordinal: self.ordinal.value}.get(column.kind)
+            choice = {
+                ColumnKind.continuous: self.numeric.value,
+                ColumnKind.ordinal: self.ordinal.value,
+            }.get(column.kind)
             uncoded = choice == "raw" or (choice == "auto" and raw_thresholds)
             if reason := self._reason_to_leave_out(column, origin, uncoded):
                 notes.append(f"column {column.name!r} is left out: {reason}")
@@ -111,14 +134,22 @@ class TestsEncoder:
                 found = self._code(column, origin, position, source, guessed.get(position))
                 coded += found
                 if not found:
-                    notes.append(f"column {column.name!r} is left out: {self.numeric.value} finds no cut")
+                    notes.append(
+                        f"column {column.name!r} is left out: {self.numeric.value} finds no cut"
+                    )
         notes += _merged(raw, CLOSE[self.gap])
         if not coded and not raw:
-            raise DataError(f"{table.name}: no usable column is left ({'; '.join(notes[:3]) or 'the table has none'})")
+            raise DataError(
+                f"{table.name}: no usable column is left "
+                f"({'; '.join(notes[:3]) or 'the table has none'})"
+            )
         return self._assemble(table, coded, raw, notes)
 
     def _reason_to_leave_out(self, column: Column, origin: Column, uncoded: bool) -> str:
-        """Why a column offers no test; "" when it does.   uncoded : of such a column it is a test whether the value is known."""
+        """Why a column offers no test; "" when it does.
+
+        uncoded : of such a column it is a test whether the value is known.
+        """
         missing = bool(column.missing.any() or origin.missing.any())
         if missing and self.missing is Missing.drop_columns:
             return "it has missing values"
@@ -131,13 +162,20 @@ class TestsEncoder:
         if column.kind is ColumnKind.categorical:
             levels = len(np.unique(known))
             if IDENTIFIER <= len(known) == levels and not self.keep_identifiers:
-                return "every row has another value, as an identifier (encoder.keep_identifiers=true keeps it)"
+                return (
+                    "every row has another value, as an identifier "
+                    "(encoder.keep_identifiers=true keeps it)"
+                )
             if levels > self.max_levels:
                 return f"its {levels} values exceed encoder.max_levels={self.max_levels}"
         return ""
 
-    def _code(self, column: Column, origin: Column, position: int, source: Table, edges: np.ndarray | None) -> list[Coded]:
-        missing_bin = self.missing is Missing.category and bool(column.missing.any() or origin.missing.any())
+    def _code(
+        self, column: Column, origin: Column, position: int, source: Table, edges: np.ndarray | None
+    ) -> list[Coded]:
+        missing_bin = self.missing is Missing.category and bool(
+            column.missing.any() or origin.missing.any()
+        )
         if column.kind is ColumnKind.continuous:
             rule = Numeric.midpoints if self.numeric is Numeric.auto else self.numeric
             edges = coding.cut_points(source, origin, rule, self.n_bins) if edges is None else edges
@@ -146,16 +184,25 @@ class TestsEncoder:
             fixed = rule in (Numeric.midpoints, Numeric.bucketised, Numeric.guessed)
             tests = BinTests.thresholds if fixed else self.bin_tests
             return coding.code_numeric(column, position, edges, tests, missing_bin)
-        values = np.concatenate([column.values, origin.values, *[np.arange(len(column.categories))] * self.declared])
+        values = np.concatenate(
+            [column.values, origin.values, *[np.arange(len(column.categories))] * self.declared]
+        )
         present = np.flatnonzero(np.bincount(values + 2)[2:])  # without the codes −1 and −2
         if column.kind is ColumnKind.ordinal and self.ordinal is not Ordinal.categories:
             return coding.code_ordinal(column, position, present, missing_bin)
         return coding.code_categories(column, position, present, self.categorical, missing_bin)
 
-    def _assemble(self, table: Table, coded: list[Coded], raw: list[tuple[RawFeature, np.ndarray]], notes: list[str]) -> Encoded:
+    def _assemble(
+        self,
+        table: Table,
+        coded: list[Coded],
+        raw: list[tuple[RawFeature, np.ndarray]],
+        notes: list[str],
+    ) -> Encoded:
         features, raw_features = (tuple(feature for feature, _ in found) for found in (coded, raw))
         codes = _matrix([column for _, column in coded], table.n_rows, coding.code_type(*features))
-        narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64  # float32 where every column is
+        # float32 where every column is
+        narrowest = np.result_type(*(values.dtype for _, values in raw)) if raw else np.float64
         values = _matrix([values for _, values in raw], table.n_rows, narrowest)
         classes = table.task is Task.classification
         label = table.target.codes if classes else None
@@ -170,7 +217,9 @@ class TestsEncoder:
             total = np.bincount(member, weights=weight, minlength=n)
             count = np.bincount(member, minlength=n)
             if classes:
-                votes = np.bincount(member * table.n_classes + label, weights=weight, minlength=n * table.n_classes)
+                votes = np.bincount(
+                    member * table.n_classes + label, weights=weight, minlength=n * table.n_classes
+                )
                 label = votes.reshape(n, -1).argmax(axis=1).astype(np.int32)  # ties: the smallest
             else:
                 y = np.bincount(member, weights=weight * y, minlength=n) / total
@@ -192,9 +241,11 @@ class TestsEncoder:
 
 
 def identical_rows(codes: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(first, member): the first row of each distinct object, in order of appearance; the object of each row.
+    """(first, member): the first row of each distinct object, in order of appearance; the object of
+    each row.
 
-    codes : integers[n, f].   raw : floats[n, r]; two NaN are equal, and so are 0.0 and −0.0.
+    codes : integers[n, f].
+    raw : floats[n, r]; two NaN are equal, and so are 0.0 and −0.0.
     """
     values = raw + 0.0
     values[np.isnan(values)] = np.nan
@@ -212,14 +263,21 @@ def identical_rows(codes: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.n
 def _as_bytes(matrix: np.ndarray) -> np.ndarray:
     """uint8[n, bytes per row]."""
     rows = np.ascontiguousarray(matrix)
-    return rows.view(np.uint8).reshape(len(rows), -1) if rows.size else np.zeros((len(rows), 0), np.uint8)
+    return (
+        rows.view(np.uint8).reshape(len(rows), -1)
+        if rows.size
+        else np.zeros((len(rows), 0), np.uint8)
+    )
 
 
 def _complete_rows(table: Table, notes: list[str]) -> Table:
     """The table without the rows that miss a value."""
     incomplete = np.any([column.missing for column in table.columns], axis=0)
     if incomplete.all():
-        raise DataError(f"{table.name}: encoder.missing=drop_rows leaves no row; each of the {table.n_rows} misses a value")
+        raise DataError(
+            f"{table.name}: encoder.missing=drop_rows leaves no row; each of the "
+            f"{table.n_rows} misses a value"
+        )
     if not incomplete.any():
         return table
     notes.append(f"{int(incomplete.sum())} rows with missing values are left out")
@@ -231,7 +289,9 @@ def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
     if column.kind is ColumnKind.continuous:
         return RawFeature(column.name, position, column.unit), column.values
     values = np.where(column.values < 0, np.nan, column.values)
-    return RawOrdinal(column.name, position, categories=column.categories), values.astype(np.float32)
+    return RawOrdinal(column.name, position, categories=column.categories), values.astype(
+        np.float32
+    )
 
 
 def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
@@ -240,7 +300,10 @@ def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:
     for feature, values in raw if gap else ():
         distinct = np.unique(values[~np.isnan(values)])
         if close := int((~(distinct[1:] > distinct[:-1] + distinct.dtype.type(gap))).sum()):
-            notes.append(f"column {feature.column!r}: {close} of {len(distinct) - 1} cuts lie between values at most {gap:g} apart and are left out (encoder.gap)")
+            notes.append(
+                f"column {feature.column!r}: {close} of {len(distinct) - 1} cuts lie between "
+                f"values at most {gap:g} apart and are left out (encoder.gap)"
+            )
     return notes
 
 
@@ -252,19 +315,23 @@ def _matrix(columns: list[np.ndarray], n_rows: int, dtype: type) -> np.ndarray:
     return matrix
 
 
-# -- named forms -----------------------------------------------------------------------------------------------------
+# -- named forms -----------------------------------------------------------------------------------
 
 
 @attrs.frozen
 class AutoEncoder(TestsEncoder):
-    """Raw columns where the method searches them; else binary as is, numbers by all midpoints, categories one-hot."""
+    """Raw columns where the method searches them; else binary as is, numbers by all midpoints,
+    categories one-hot.
+    """
 
     name = "auto"
 
 
 @attrs.frozen
 class RawEncoder(TestsEncoder):
-    """Continuous and ordinal columns stay raw, for methods that make thresholds or predicates at the node."""
+    """Continuous and ordinal columns stay raw, for methods that make thresholds or predicates at
+    the node.
+    """
 
     name = "raw"
     numeric: Numeric = param(Numeric.raw, "how continuous columns are cut")
@@ -273,7 +340,9 @@ class RawEncoder(TestsEncoder):
 
 @attrs.frozen
 class MultiwayEncoder(TestsEncoder):
-    """One test per column with an outcome per value; numbers in k-means bins unless ``numeric`` says otherwise."""
+    """One test per column with an outcome per value; numbers in k-means bins unless ``numeric``
+    says otherwise.
+    """
 
     name = "multiway"
     numeric: Numeric = param(Numeric.kmeans, "how continuous columns are cut")
@@ -284,7 +353,9 @@ class MultiwayEncoder(TestsEncoder):
 
 @attrs.frozen
 class MixedEncoder(MultiwayEncoder):
-    """One test per nominal column with an outcome per value; numbers stay raw, for thresholds found at the node."""
+    """One test per nominal column with an outcome per value; numbers stay raw, for thresholds
+    found at the node.
+    """
 
     name = "mixed"
     numeric: Numeric = param(Numeric.raw, "how continuous columns are cut")
@@ -292,12 +363,19 @@ class MixedEncoder(MultiwayEncoder):
 
 @attrs.frozen
 class DeclaredEncoder(MixedEncoder):
-    """``mixed`` with every value that the table declares, however many, as Weka reads an ARFF file."""
+    """``mixed`` with every value that the table declares, however many, as Weka reads an ARFF
+    file.
+    """
 
     name = "declared"
     max_levels: int = param(1_000_000, "a categorical column with more values is left out", ge=2)
-    keep_identifiers: bool = param(True, "keep categorical columns that have another value in every row")
-    declared: bool = param(True, "all values that the table declares get a bin, in their order, also those that no row has")
+    keep_identifiers: bool = param(
+        True, "keep categorical columns that have another value in every row"
+    )
+    declared: bool = param(
+        True,
+        "all values that the table declares get a bin, in their order, also those that no row has",
+    )
 
 
 @attrs.frozen
@@ -305,14 +383,18 @@ class OneHotEncoder(TestsEncoder):
     """One test per value or bin; ordinals as categories, numbers in five k-means bins."""
 
     name = "onehot"
-    paper = "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with complexity guarantees"
+    paper = (
+        "Zhang & Gionis 2023: Regularized impurity reduction: accurate decision trees with "
+        "complexity guarantees"
+    )
     numeric: Numeric = param(Numeric.kmeans, "how continuous columns are cut")
     ordinal: Ordinal = param(Ordinal.categories, "which tests ordinal columns offer")
 
 
 @attrs.frozen
 class OneHotKMeans5Encoder(OneHotEncoder):
-    """``onehot`` as a published protocol has it: bins of all rows, missing as a category, identical rows merged.
+    """``onehot`` as a published protocol has it: bins of all rows, missing as a category, identical
+    rows merged.
 
     A merged object has the sum of the weights and the majority's class, the smallest of equal ones.
     """
@@ -320,12 +402,16 @@ class OneHotKMeans5Encoder(OneHotEncoder):
     name = "onehot_kmeans5"
     fit_on: FitOn = param(FitOn.all, "rows that place the bins and list the values")
     missing: Missing = param(Missing.category, "what a missing value is")
-    coalesce: Coalesce = param(Coalesce.sum, "what becomes of identical objects; label by weighted majority")
+    coalesce: Coalesce = param(
+        Coalesce.sum, "what becomes of identical objects; label by weighted majority"
+    )
 
 
 @attrs.frozen
 class BinsEncoder(TestsEncoder):
-    """Thresholds between ten quantile bins; other rules and tests by ``numeric`` and ``bin_tests``."""
+    """Thresholds between ten quantile bins; other rules and tests by ``numeric`` and
+    ``bin_tests``.
+    """
 
     name = "bins"
     numeric: Numeric = param(Numeric.quantile, "how continuous columns are cut")
@@ -336,7 +422,9 @@ class BinsEncoder(TestsEncoder):
 
 @attrs.frozen
 class MidpointsEncoder(TestsEncoder):
-    """Every threshold between neighbouring values, also for methods that could search raw columns."""
+    """Every threshold between neighbouring values, also for methods that could search raw
+    columns.
+    """
 
     name = "midpoints"
     numeric: Numeric = param(Numeric.midpoints, "how continuous columns are cut")

@@ -1,1 +1,3 @@
-"""How do files become tables?  Bytes → cells (one module per format) → columns of a known kind → a checked table."""
+"""How do files become tables?  Bytes → cells (one module per format) → columns of a known kind →
+a checked table.
+"""

@@ -1,8 +1,10 @@
-"""ARFF as Weka's description has it: nominal values in declared order, dense or sparse rows, weights of rows in braces.
+"""ARFF as Weka's description has it: nominal values in declared order, dense or sparse rows,
+weights of rows in braces.
 
-Outside quotes a "%" starts a comment anywhere in a line, commas or blanks (tabs) stand between values, and ? is missing;
-inside quotes (either kind) everything is the value, blanks and ? too, and a backslash escapes as in Java.  Beyond Weka, a
-value with blanks needs no quotes where commas stand between the values.
+Outside quotes a "%" starts a comment anywhere in a line, commas or blanks (tabs) stand between
+values, and ? is missing; inside quotes (either kind) everything is the value, blanks and ? too, and
+a backslash escapes as in Java.  Beyond Weka, a value with blanks needs no quotes where commas stand
+between the values.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _OPENED = rf"(?<![^\s,{{}}])(?:{_QUOTED})"  # a quote within a word is a part of
 _PLAIN = re.compile(rf"(?:{_OPENED}|[^%])*")
 _ATTRIBUTE = re.compile(rf"@attribute\s+(?:({_QUOTED}|\S+)\s+|([^\s{{]+)(?={{))(.+)", re.IGNORECASE)
 _VALUES = re.compile(rf"\{{((?:{_OPENED}|[^}}])*)\}}")
-_ITEM = re.compile(rf"\s*((?:{_QUOTED})(?=\s*,)|[^,]*?)\s*,")  # quotes that do not end with the item are a part of it
+# quotes that do not end with the item are a part of it
+_ITEM = re.compile(rf"\s*((?:{_QUOTED})(?=\s*,)|[^,]*?)\s*,")
 _WORD = re.compile(rf"{_QUOTED}|[^\s,]+")
 _SPARSE_ITEM = re.compile(rf"\s*(\d+)\s+({_QUOTED}|[^,]*?)\s*(,|$)")
 _WEIGHT = re.compile(r"[\s,]*\{\s*([^\s{}'\"]+)\s*\}\s*$")
@@ -40,16 +43,42 @@ WEIGHTS = "weight of the row, in braces"
 """Name of the column that holds the weights of rows, where a file has them."""
 _FIELD = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 _FIELDS = {
-    "y": "%Y", "yy": "%y", "M": "%m", "MM": "%m", "MMM": "%b", "MMMM": "%B", "d": "%d", "dd": "%d", "H": "%H", "HH": "%H", "h": "%I",
-    "hh": "%I", "m": "%M", "mm": "%M", "s": "%S", "ss": "%S", "SSS": "%f", "a": "%p", "D": "%j", "E": "%a", "EEE": "%a", "EEEE": "%A",
-    "Z": "%z", "X": "%z", "XX": "%z", "XXX": "%z", "yyyy": "%Y",
-}  # fmt: skip
+    "y": "%Y",
+    "yy": "%y",
+    "M": "%m",
+    "MM": "%m",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "d": "%d",
+    "dd": "%d",
+    "H": "%H",
+    "HH": "%H",
+    "h": "%I",
+    "hh": "%I",
+    "m": "%M",
+    "mm": "%M",
+    "s": "%S",
+    "ss": "%S",
+    "SSS": "%f",
+    "a": "%p",
+    "D": "%j",
+    "E": "%a",
+    "EEE": "%a",
+    "EEEE": "%A",
+    "Z": "%z",
+    "X": "%z",
+    "XX": "%z",
+    "XXX": "%z",
+    "yyyy": "%Y",
+}
 """Fields of Java's SimpleDateFormat as those of ``strptime``."""
 
 
 @attrs.frozen
 class Attribute:
-    """One ``@attribute`` line; ``values`` is () unless it is nominal, ``pattern`` is "" unless it is a date."""
+    """One ``@attribute`` line; ``values`` is () unless it is nominal, ``pattern`` is "" unless
+    it is a date.
+    """
 
     name: str
     type: str = "nominal"
@@ -58,16 +87,22 @@ class Attribute:
 
     @property
     def left_out(self) -> str:
-        """What a sparse row means that does not name the attribute: the first value, 0, or, of text, none."""
+        """What a sparse row means that does not name the attribute: the first value, 0, or, of
+        text, none.
+        """
         if self.type == "nominal":
             return _EXACT + self.values[0] if self.values else "?"
         return {"string": "?", "date": "1970-01-01"}.get(self.type, "0")
 
 
-def read_arff(path: Path, *, encoding: str = "utf-8", missing: Sequence[str] = ("?",)) -> list[Cells]:
-    """Read an ARFF file; weights of its rows come as a last column, :data:`WEIGHTS`.  Raises DataError with the line that breaks the format.
+def read_arff(
+    path: Path, *, encoding: str = "utf-8", missing: Sequence[str] = ("?",)
+) -> list[Cells]:
+    """Read an ARFF file; weights of its rows come as a last column, :data:`WEIGHTS`.  Raises
+    DataError with the line that breaks the format.
 
-    missing : spellings, besides ?, of a missing value without quotes; a nominal attribute may declare one of them as a value, and text may hold it.
+    missing : spellings, besides ?, of a missing value without quotes; a nominal attribute may
+        declare one of them as a value, and text may hold it.
     """
     where = str(path)
     lines = _LINE_ENDS.split(decode(read_bytes(path), encoding, where))
@@ -78,33 +113,50 @@ def read_arff(path: Path, *, encoding: str = "utf-8", missing: Sequence[str] = (
     if not rows:
         raise DataError(f"{where}: there are attributes but no row")
     columns = zip(*rows, strict=True)
-    cells = [_column(name, a, column, missing, where) for name, a, column in zip(names, attributes, columns, strict=True)]
+    cells = [
+        _column(name, a, column, missing, where)
+        for name, a, column in zip(names, attributes, columns, strict=True)
+    ]
     if weights:  # a row without one weighs 1
         cells.append(factorise(WEIGHTS, [weights.get(row, "1") for row in range(len(rows))], ()))
     return cells
 
 
-def _column(name: str, attribute: Attribute, column: Sequence[str], missing: Sequence[str], where: str) -> Cells:
-    gone = {"?", ""} if attribute.type == "string" else {"?", "", *(word for word in missing if word not in attribute.values)}
+def _column(
+    name: str, attribute: Attribute, column: Sequence[str], missing: Sequence[str], where: str
+) -> Cells:
+    gone = (
+        {"?", ""}
+        if attribute.type == "string"
+        else {"?", "", *(word for word in missing if word not in attribute.values)}
+    )
     cells = factorise(name, column, gone, attribute.values, _EXACT)
     if attribute.type in NUMERIC:
         bad = next((value for value in cells.values if parse_numbers((value,)) is None), None)
         if bad is not None:
-            raise DataError(f"{where}: the attribute {name!r} is numeric, but {bad!r} is not a number")
+            raise DataError(
+                f"{where}: the attribute {name!r} is numeric, but {bad!r} is not a number"
+            )
     if attribute.pattern:
-        return attrs.evolve(cells, values=tuple(_moment(value, attribute, where) for value in cells.values))
+        return attrs.evolve(
+            cells, values=tuple(_moment(value, attribute, where) for value in cells.values)
+        )
     return cells
 
 
 def _moment(text: str, attribute: Attribute, where: str) -> str:
     """A date in ISO form."""
     try:
-        return str(datetime.datetime.strptime(text, attribute.pattern))  # the pattern says whether it has a zone
+        # the pattern says whether it has a zone
+        return str(datetime.datetime.strptime(text, attribute.pattern))
     except ValueError:
         try:
             return str(datetime.datetime.fromisoformat(text))
         except ValueError:
-            raise DataError(f"{where}: the attribute {attribute.name!r} is a date, but {text!r} does not have its format") from None
+            raise DataError(
+                f"{where}: the attribute {attribute.name!r} is a date, but {text!r} does not "
+                "have its format"
+            ) from None
 
 
 def _header(lines: Sequence[str], where: str) -> tuple[list[Attribute], int]:
@@ -129,33 +181,51 @@ def _attribute(name: str, declared: str, place: str) -> Attribute:
     if declared.startswith("{"):
         found = _VALUES.match(declared)
         if found is None:
-            raise DataError(f"{place}: the values of the attribute {name!r} end without a closing brace")
-        values = (value.removeprefix(_EXACT) for value in _split(found[1], 0) if value not in ("?", ""))
+            raise DataError(
+                f"{place}: the values of the attribute {name!r} end without a closing brace"
+            )
+        values = (
+            value.removeprefix(_EXACT) for value in _split(found[1], 0) if value not in ("?", "")
+        )
         return Attribute(name, values=tuple(dict.fromkeys(values)))
     word, *rest = declared.split(maxsplit=1)
     word = word.lower()
     if word not in TYPES:
         raise DataError(f"{place}: {unknown('type', word, TYPES)}")
     if word == "relational":
-        raise DataError(f"{place}: the attribute {name!r} is relational: a table in each cell, which no test can read")
+        raise DataError(
+            f"{place}: the attribute {name!r} is relational: a table in each cell, which no "
+            "test can read"
+        )
     if word != "date":
         return Attribute(name, word)
     given = _WORD.match(rest[0])[0] if rest else ""
-    return Attribute(name, word, pattern=_pattern(_unquoted(given).removeprefix(_EXACT) or ISO, place))
+    return Attribute(
+        name, word, pattern=_pattern(_unquoted(given).removeprefix(_EXACT) or ISO, place)
+    )
 
 
 def _pattern(java: str, place: str) -> str:
-    """A pattern of Java's SimpleDateFormat for ``strptime``; raises DataError for a field that it does not know."""
+    """A pattern of Java's SimpleDateFormat for ``strptime``; raises DataError for a field that
+    it does not know.
+    """
     parts = []
     for found in _FIELD.finditer(java):
         text = found[0]
         if found[2] is None:
-            parts.append(((found[1].replace("''", "'") or "'") if found[1] is not None else text).replace("%", "%%"))
+            parts.append(
+                ((found[1].replace("''", "'") or "'") if found[1] is not None else text).replace(
+                    "%", "%%"
+                )
+            )
         elif text in _FIELDS:
             parts.append(_FIELDS[text])
         else:
             known = "; give the column as text with dates such as 2020-03-01, or as numbers"
-            raise DataError(f"{place}: the date format {java!r} has the field {text!r}, which is not read{known}")
+            raise DataError(
+                f"{place}: the date format {java!r} has the field {text!r}, which is not "
+                f"read{known}"
+            )
     return "".join(parts)
 
 
@@ -184,7 +254,13 @@ def _split(text: str, n: int) -> list[str]:
     return [_unquoted(item) for item in found]
 
 
-def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], where: str, weights: dict[int, str]) -> Iterator[list[str]]:
+def _rows(
+    lines: Sequence[str],
+    start: int,
+    attributes: Sequence[Attribute],
+    where: str,
+    weights: dict[int, str],
+) -> Iterator[list[str]]:
     """The cells of each row; ``weights`` takes, by row, those that stand in braces."""
     n, row = len(attributes), 0
     left_out = [a.left_out for a in attributes]
@@ -205,7 +281,9 @@ def _rows(lines: Sequence[str], start: int, attributes: Sequence[Attribute], whe
         elif text:
             raise DataError(f"{where}: line {number}: {text[:40]!r} after the closing brace")
         if len(cells) != n:
-            raise DataError(f"{where}: line {number} has {len(cells)} cells, there are {n} attributes")
+            raise DataError(
+                f"{where}: line {number} has {len(cells)} cells, there are {n} attributes"
+            )
         yield cells
         row += 1
 
@@ -220,7 +298,10 @@ def _sparse(line: str, left_out: Sequence[str], place: str) -> tuple[list[str], 
         item = _SPARSE_ITEM.match(text, at)
         if item is None or int(item[1]) >= len(row) or item[1] in said:
             how = "again" if item and item[1] in said else "not"
-            raise DataError(f"{place}: {text[at:].split(',')[0].strip()[:40]!r} is {how} 'index value' of one of {len(row)} attributes")
+            raise DataError(
+                f"{place}: {text[at:].split(',')[0].strip()[:40]!r} is {how} 'index value' "
+                f"of one of {len(row)} attributes"
+            )
         said.add(item[1])
         row[int(item[1])] = _unquoted(item[2])
         at = item.end()

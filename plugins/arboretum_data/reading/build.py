@@ -1,4 +1,6 @@
-"""From cells to a checked table: kinds inferred or given, target, weights, groups; every refusal in one place."""
+"""From cells to a checked table: kinds inferred or given, target, weights, groups; every refusal
+in one place.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,25 @@ from collections.abc import Mapping, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task, positions, speller, spelling, unknown
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    DataError,
+    Table,
+    Target,
+    Task,
+    positions,
+    speller,
+    spelling,
+    unknown,
+)
 from arboretum_data.reading.cells import Cells, interpret, natural_order, no_number
 
 WORDING = "column → how a person is asked for its value, as in “How old are you?”"
 FEW = 20
-"""A numeric target with at most this many distinct values, all whole numbers, is taken as classes."""
+"""A numeric target with at most this many distinct values, all whole numbers, is taken as
+classes.
+"""
 
 
 class TaskChoice(enum.Enum):
@@ -28,8 +43,10 @@ class TaskChoice(enum.Enum):
 class Schema:
     """What is known of a table besides its cells.
 
-    target : column name.   kinds : column → continuous | ordinal | categorical, the rest is inferred (or ``default``).
-    orders : column → values from low to high.   ignore, weight, group : columns that are not attributes.
+    target : column name.
+    kinds : column → continuous | ordinal | categorical, the rest is inferred (or ``default``).
+    orders : column → values from low to high.
+    ignore, weight, group : columns that are not attributes.
     decimal : the sign before decimals, "." or ",", None to infer it.
     """
 
@@ -48,20 +65,30 @@ def build_table(name: str, cells: Sequence[Cells], schema: Schema) -> Table:
     """Assemble the table; raises DataError (one line) where it is unusable."""
     by_name = {c.name: c for c in cells}
     _check_names(schema, by_name)
-    cells, notes = interpret(cells, schema.decimal, _texts(schema, cells), {schema.target, schema.weight})
+    cells, notes = interpret(
+        cells, schema.decimal, _texts(schema, cells), {schema.target, schema.weight}
+    )
     by_name = {c.name: c for c in cells}
     target = build_target(by_name[schema.target], schema)
     reserved = {schema.target, schema.weight, schema.group, *schema.ignore}
     columns = [build_column(c, schema) for c in cells if c.name not in reserved]
     if not columns:
         raise DataError(f"{name}: no column is left besides the target {schema.target!r}")
-    notes |= _spelt_anew([*(by_name[c.name] for c in columns if c.categories), *([by_name[target.name]] if target.classes else [])], schema)
+    notes |= _spelt_anew(
+        [
+            *(by_name[c.name] for c in columns if c.categories),
+            *([by_name[target.name]] if target.classes else []),
+        ],
+        schema,
+    )
     table = Table(
         name,
         tuple(columns),
         target,
         weights=None if schema.weight is None else _weights(by_name[schema.weight]),
-        groups=None if schema.group is None else by_name[schema.group].as_text().codes.astype(np.int64),
+        groups=None
+        if schema.group is None
+        else by_name[schema.group].as_text().codes.astype(np.int64),
         notes=notes,
     )
     return check_table(_drop_rows_without_target(table))
@@ -75,12 +102,16 @@ def _spelt_anew(cells: Sequence[Cells], schema: Schema) -> dict[str, str]:
         if c.numbers is None and len(text.values) < len(c.values):
             spell, one = speller(c.values), {}
             pair = next((one[s], v) for v in c.values if one.setdefault(s := spell(v), v) != v)
-            notes[f"spelling {c.name}"] = f"column {c.name!r}: {pair[0]!r} and {pair[1]!r} are one value, {spell(pair[0])!r}"
+            notes[f"spelling {c.name}"] = (
+                f"column {c.name!r}: {pair[0]!r} and {pair[1]!r} are one value, {spell(pair[0])!r}"
+            )
     return notes
 
 
 def _texts(schema: Schema, cells: Sequence[Cells]) -> set[str]:
-    """Columns that stay text: where kinds or orders say so, and where the column is no attribute."""
+    """Columns that stay text: where kinds or orders say so, and where the column is no
+    attribute.
+    """
     kinds = {c.name: schema.kinds.get(c.name, schema.default) for c in cells}
     text = {name for name, kind in kinds.items() if kind not in (None, ColumnKind.continuous.value)}
     text |= {*schema.orders, *schema.ignore, *([schema.group] if schema.group else [])}
@@ -88,9 +119,17 @@ def _texts(schema: Schema, cells: Sequence[Cells]) -> set[str]:
 
 
 def _check_names(schema: Schema, by_name: Mapping[str, Cells]) -> None:
-    asked = [("target", schema.target), *(("kinds", k) for k in schema.kinds), *(("orders", k) for k in schema.orders)]
+    asked = [
+        ("target", schema.target),
+        *(("kinds", k) for k in schema.kinds),
+        *(("orders", k) for k in schema.orders),
+    ]
     asked += [("ignore", k) for k in schema.ignore]
-    asked += [(word, value) for word, value in (("weight", schema.weight), ("group", schema.group)) if value]
+    asked += [
+        (word, value)
+        for word, value in (("weight", schema.weight), ("group", schema.group))
+        if value
+    ]
     for field, column in asked:
         if column not in by_name:
             msg = f"dataset.{field}: {unknown('column', column, by_name)}"
@@ -110,7 +149,9 @@ def _short(message: str, limit: int = 400) -> str:
 
 
 def kind_of(cells: Cells, schema: Schema) -> ColumnKind:
-    """The kind given, else ordinal where an order is given, else continuous for numbers and categorical for text."""
+    """The kind given, else ordinal where an order is given, else continuous for numbers and
+    categorical for text.
+    """
     if cells.name in schema.kinds:
         return ColumnKind(schema.kinds[cells.name])
     if cells.name in schema.orders:
@@ -129,14 +170,18 @@ def build_column(cells: Cells, schema: Schema) -> Column:
         values = cells.exact_numbers()
         if values is None:
             bad, way = no_number(cells)
-            raise DataError(f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}")
+            raise DataError(
+                f"column {cells.name!r} is to be continuous, but {bad!r} is not a number{way}"
+            )
         return Column(cells.name, kind, values, unit=cells.unit)
     text, order = _in_order(cells, schema)
     return Column(cells.name, kind, recode(text, order), tuple(order))
 
 
 def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
-    """The column in canonical spellings, and its values in the order given, else as the file declares, else by size or spelling."""
+    """The column in canonical spellings, and its values in the order given, else as the file
+    declares, else by size or spelling.
+    """
     given = [spelling(v) for v in schema.orders.get(cells.name, ())]
     text = cells.as_text(given)
     if given and text is not cells:
@@ -145,19 +190,26 @@ def _in_order(cells: Cells, schema: Schema) -> tuple[Cells, list[str]]:
 
 
 def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
-    """int32[n_rows]: codes into ``order``; raises DataError on a value that the order does not list."""
+    """int32[n_rows]: codes into ``order``; raises DataError on a value that the order does not
+    list.
+    """
     position = {value: i for i, value in enumerate(order)}
     lookup = np.full(len(cells.values) + 1, -1, np.int32)
     for i, value in enumerate(cells.values):
         if value not in position:
-            msg = f"column {cells.name!r}: {unknown('value', value, position)} (its order does not list it)"
+            msg = (
+                f"column {cells.name!r}: {unknown('value', value, position)} (its order does not "
+                "list it)"
+            )
             raise DataError(_short(msg))
         lookup[i] = position[value]
     return lookup[cells.codes]
 
 
 def build_target(cells: Cells, schema: Schema) -> Target:
-    """Classes or numbers; the rule for a numeric target is that of :data:`FEW`, unless task or kinds say otherwise."""
+    """Classes or numbers; the rule for a numeric target is that of :data:`FEW`, unless task or
+    kinds say otherwise.
+    """
     if target_task(cells, schema) is Task.regression:
         values = cells.exact_numbers()
         if values is None:
@@ -185,7 +237,9 @@ def target_task(cells: Cells, schema: Schema) -> Task:
 def _weights(cells: Cells) -> np.ndarray:
     values = cells.as_numbers()
     if values is None or not np.all(np.isfinite(values) & (values > 0)):
-        raise DataError(f"dataset.weight: column {cells.name!r} must hold a positive number in every row")
+        raise DataError(
+            f"dataset.weight: column {cells.name!r} must hold a positive number in every row"
+        )
     return values
 
 
@@ -197,7 +251,10 @@ def _drop_rows_without_target(table: Table) -> Table:
     if not missing.any():
         return table
     kept = table.take(~missing)
-    note = f"{int(missing.sum())} of {len(missing)} rows are left out: no value of the target {target.name!r}"
+    note = (
+        f"{int(missing.sum())} of {len(missing)} rows are left out: no value of the target "
+        f"{target.name!r}"
+    )
     return attrs.evolve(kept, notes={**table.notes, "target": note})
 
 
@@ -214,12 +271,16 @@ def check_table(table: Table) -> Table:
 def _check_finite(name: str, values: np.ndarray) -> None:
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
-        msg = f"column {name!r} holds an infinite value in row {infinite[0] + 1}; leave the cell empty if it is missing"
+        msg = (
+            f"column {name!r} holds an infinite value in row {infinite[0] + 1}; leave the cell "
+            "empty if it is missing"
+        )
         raise DataError(msg)
 
 
 def one_against_rest(table: Table, positive: str | None) -> Table:
-    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0); None: as they are.
+    """The same rows with two classes: ``positive`` (code 1) and the rest (code 0); None: as they
+    are.
 
     With two classes both keep their names, so only the order can change.
     """
@@ -227,7 +288,9 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
         return table
     target = table.target
     if target.task is not Task.classification:
-        raise DataError(f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes")
+        raise DataError(
+            f"dataset.positive={positive}: the target {target.name!r} holds numbers, not classes"
+        )
     (place,) = positions([spelling(positive)], target.classes, -1)
     if place < 0:
         msg = f"dataset.positive: {unknown('class', positive, target.classes)}"
@@ -239,16 +302,26 @@ def one_against_rest(table: Table, positive: str | None) -> Table:
 
 
 def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]) -> Table:
-    """The table built again from its cells, with some columns left out or of another kind; raises DataError as :func:`build_table`."""
+    """The table built again from its cells, with some columns left out or of another kind;
+    raises DataError as :func:`build_table`.
+    """
     if not (kinds or ignore):
         return table
     target = table.target
-    classes = Column(target.name, ColumnKind.categorical, target.codes, target.classes) if target.codes is not None else None
+    classes = (
+        Column(target.name, ColumnKind.categorical, target.codes, target.classes)
+        if target.codes is not None
+        else None
+    )
     columns = [*table.columns, classes or Column(target.name, ColumnKind.continuous, target.values)]
     schema = Schema(
         target.name,
         {**{c.name: c.kind.value for c in table.columns}, **kinds},
-        {c.name: c.categories for c in columns if c.categories and kinds.get(c.name) != ColumnKind.continuous.value},
+        {
+            c.name: c.categories
+            for c in columns
+            if c.categories and kinds.get(c.name) != ColumnKind.continuous.value
+        },
         ignore=tuple(ignore),
         task=TaskChoice(table.task.value),
     )
@@ -257,11 +330,16 @@ def described_anew(table: Table, kinds: Mapping[str, str], ignore: Sequence[str]
 
 
 def worded(table: Table, questions: Mapping[str, str]) -> Table:
-    """The table with words for asking a person for the value of some columns; raises DataError for a column that it does not have."""
+    """The table with words for asking a person for the value of some columns; raises DataError
+    for a column that it does not have.
+    """
     names = [column.name for column in table.columns]
     if wrong := next((name for name in questions if name not in names), None):
         raise DataError(_short(f"dataset.questions: {unknown('column', wrong, names)}"))
-    columns = (attrs.evolve(column, question=questions.get(column.name, column.question)) for column in table.columns)
+    columns = (
+        attrs.evolve(column, question=questions.get(column.name, column.question))
+        for column in table.columns
+    )
     return attrs.evolve(table, columns=tuple(columns)) if questions else table
 
 

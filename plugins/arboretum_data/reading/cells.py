@@ -1,8 +1,9 @@
 """One column as a file holds it, before its kind is known, and what its spellings mean.
 
-Every reader hands over the same form: the distinct spellings of a column and a code per row.  Kinds are inferred from
-the distinct spellings, so that a column of a million rows costs one look at each of its values.  Nothing is guessed
-silently: decimal commas and dates that were inferred, and what was left as text for want of certainty, become notes.
+Every reader hands over the same form: the distinct spellings of a column and a code per row.  Kinds
+are inferred from the distinct spellings, so that a column of a million rows costs one look at each
+of its values.  Nothing is guessed silently: decimal commas and dates that were inferred, and what
+was left as text for want of certainty, become notes.
 """
 
 from __future__ import annotations
@@ -13,10 +14,22 @@ from collections.abc import Container, Iterable, Sequence
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, fitting_unit, in_unit, moment, positions, refuse_close, refuse_merged, speller, spelling
+from arboretum.api import (
+    DataError,
+    fitting_unit,
+    in_unit,
+    moment,
+    positions,
+    refuse_close,
+    refuse_merged,
+    speller,
+    spelling,
+)
 
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-"""Text that is a number in two ways: 1,234 is 1234 with a mark between thousands, or 1.234 with a decimal comma."""
+"""Text that is a number in two ways: 1,234 is 1234 with a mark between thousands, or 1.234 with
+a decimal comma.
+"""
 _DATE_LIKE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b.*|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}")
 _LOOK = 50
 """Spellings of a text column that are looked at for a hint."""
@@ -29,8 +42,10 @@ _MANY = 50_000
 class Cells:
     """A raw column: text (``values`` and ``codes``) or numbers.
 
-    values : the distinct spellings.   codes : int32[n_rows] into ``values``, −1 = missing.
-    numbers : float64[n_rows] or float32, NaN = missing, where the format is typed (Parquet), instead of the two; no integers beyond 2^53.
+    values : the distinct spellings.
+    codes : int32[n_rows] into ``values``, −1 = missing.
+    numbers : float64[n_rows] or float32, NaN = missing, where the format is typed (Parquet),
+        instead of the two; no integers beyond 2^53.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
     parsed : float64[len(values)], the values as numbers, where they are known.
     unit : of the numbers, where they are dates (as in :class:`arboretum.api.Column`).
@@ -59,15 +74,21 @@ class Cells:
 
     def exact_numbers(self) -> np.ndarray | None:
         """The same; raises DataError where two integers of the column would become one number."""
-        if self.numbers is None and not self.unit and (parsed := parse_numbers(self.values) if self.parsed is None else self.parsed) is not None:
+        if (
+            self.numbers is None
+            and not self.unit
+            and (parsed := parse_numbers(self.values) if self.parsed is None else self.parsed)
+            is not None
+        ):
             refuse_merged(self.name, self.values, parsed)
         return self.as_numbers()
 
     def as_text(self, order: Sequence[str] = ()) -> Cells:
-        """The same column with each value in its canonical spelling (:mod:`arboretum.model.spelling`).
+        """The same column with each value in its canonical spelling
+        (:mod:`arboretum.model.spelling`).
 
-        order : distinct values listed for it, if any.  Where two of these, or of those declared, are spelled apart but one value
-        (1.1 and 1.10 as versions), the text stays as it is.
+        order : distinct values listed for it, if any.  Where two of these, or of those declared,
+            are spelled apart but one value (1.1 and 1.10 as versions), the text stays as it is.
         """
         if self.numbers is None:
             listed, spell = order or self.declared, speller(self.values)
@@ -76,11 +97,19 @@ class Cells:
             spelt = [*map(spell, self.values)]
             values = tuple(dict.fromkeys(spelt))
             place = np.array([*positions(spelt, values, -1), -1], np.int32)
-            return attrs.evolve(self, values=values, codes=place[self.codes], declared=tuple(map(spell, self.declared)), parsed=None)
+            return attrs.evolve(
+                self,
+                values=values,
+                codes=place[self.codes],
+                declared=tuple(map(spell, self.declared)),
+                parsed=None,
+            )
         distinct, codes = np.unique(self.numbers, return_inverse=True)
         n_known = int(np.count_nonzero(~np.isnan(distinct)))
         codes = np.where(codes < n_known, codes, -1).astype(np.int32)
-        return attrs.evolve(self, values=tuple(map(spelling, distinct[:n_known])), codes=codes, numbers=None)
+        return attrs.evolve(
+            self, values=tuple(map(spelling, distinct[:n_known])), codes=codes, numbers=None
+        )
 
 
 def parse_numbers(values: Sequence[str]) -> np.ndarray | None:
@@ -98,16 +127,24 @@ def natural_order(values: Iterable[str]) -> list[str]:
     parsed = parse_numbers(listed)
     if parsed is None:
         return sorted(listed)
-    whole = [int(value) if value.removeprefix("-").isdigit() else 0 for value in listed]  # exact where the numbers are equal
+    # exact where the numbers are equal
+    whole = [int(value) if value.removeprefix("-").isdigit() else 0 for value in listed]
     return [value for *_, value in sorted(zip(parsed.tolist(), whole, listed, strict=True))]
 
 
 def text_cells(
-    name: str, spellings: Sequence[str], codes: np.ndarray, missing: Container[str], declared: tuple[str, ...] = (), exact: str | None = None
+    name: str,
+    spellings: Sequence[str],
+    codes: np.ndarray,
+    missing: Container[str],
+    declared: tuple[str, ...] = (),
+    exact: str | None = None,
 ) -> Cells:
-    """Strip the spellings, merge those that become equal, and turn missing-value words into code −1.
+    """Strip the spellings, merge those that become equal, and turn missing-value words into code
+    −1.
 
-    spellings : distinct values as the file has them.   codes : integers into ``spellings``, −1 allowed.
+    spellings : distinct values as the file has them.
+    codes : integers into ``spellings``, −1 allowed.
     exact : what stands before a spelling that is the value as it is, blanks and all.
     """
     position: dict[str, int] = {}
@@ -121,21 +158,31 @@ def text_cells(
 
 
 def factorise(
-    name: str, column: Sequence[str], missing: Iterable[str], declared: tuple[str, ...] = (), exact: str | None = None
+    name: str,
+    column: Sequence[str],
+    missing: Iterable[str],
+    declared: tuple[str, ...] = (),
+    exact: str | None = None,
 ) -> Cells:
     """Cells of a column given as one text per row."""
     position: dict[str, int] = {}
-    codes = np.fromiter((position.setdefault(v, len(position)) for v in column), np.int32, len(column))
+    codes = np.fromiter(
+        (position.setdefault(v, len(position)) for v in column), np.int32, len(column)
+    )
     return text_cells(name, list(position), codes, frozenset(missing), declared, exact)
 
 
 def checked_header(names: Sequence[str], where: str) -> list[str]:
-    """Names without surrounding blanks, empty ones numbered; raises DataError on a name that comes twice."""
+    """Names without surrounding blanks, empty ones numbered; raises DataError on a name that
+    comes twice.
+    """
     header = [name.strip() or f"column_{i + 1}" for i, name in enumerate(names)]
     seen: set[str] = set()
     for name in header:
         if name in seen:
-            raise DataError(f"{where}: column name {name!r} comes twice; rename one of them in the file")
+            raise DataError(
+                f"{where}: column name {name!r} comes twice; rename one of them in the file"
+            )
         seen.add(name)
     return header
 
@@ -145,10 +192,16 @@ def interpret(
 ) -> tuple[list[Cells], dict[str, str]]:
     """Give text columns their numbers where decimal commas or dates say so; also notes, by subject.
 
-    decimal : "." or ",", None to infer it.   text : columns that stay text.   undated : in which dates are not looked for.
+    decimal : "." or ",", None to infer it.
+    text : columns that stay text.
+    undated : in which dates are not looked for.
     """
     found = list(cells)
-    spelled = [i for i, c in enumerate(found) if c.numbers is None and not c.declared and c.name not in text]
+    spelled = [
+        i
+        for i, c in enumerate(found)
+        if c.numbers is None and not c.declared and c.name not in text
+    ]
     for i in spelled:
         if found[i].parsed is None:
             found[i] = attrs.evolve(found[i], parsed=parse_numbers(found[i].values))
@@ -167,27 +220,42 @@ def interpret(
         hints["nanoseconds"] = "what is finer than microseconds is left out of dates"
     if dated:
         notes["dates"] = (
-            f"dates are read as {' and '.join(sorted({c.unit for c in dated}))} since 1970-01-01: {_names(dated)}; "
+            f"dates are read as {' and '.join(sorted({c.unit for c in dated}))} since "
+            f"1970-01-01: {_names(dated)}; "
             f"'dataset.kinds={{{dated[0].name}: categorical}}' keeps the text"
         )
     return found, notes | hints
 
 
 def _read_decimals(found: list[Cells], open_: Sequence[int], decimal: str | None) -> dict[str, str]:
-    """Set ``parsed`` of columns with decimal commas.  Inferred only where some column can be nothing else, and none has decimal points."""
+    """Set ``parsed`` of columns with decimal commas.  Inferred only where some column can be
+    nothing else, and none has decimal points.
+    """
     if decimal == "." or not (open_ or decimal):
         return {}
-    pointed = [c for c in found if (c.parsed is not None or c.numbers is not None) and _shows_points(c)]
+    pointed = [
+        c for c in found if (c.parsed is not None or c.numbers is not None) and _shows_points(c)
+    ]
     candidates = {i: parsed for i in open_ if (parsed := parse_commas(found[i].values)) is not None}
     commas = [i for i in candidates if any("," in value for value in found[i].values)]
-    certain = any(not all(_THOUSANDS.fullmatch(v) for v in found[i].values if "," in v) for i in commas)
+    certain = any(
+        not all(_THOUSANDS.fullmatch(v) for v in found[i].values if "," in v) for i in commas
+    )
     if decimal is None and (pointed or not certain):
         return {f"decimal {found[i].name}": _comma_hint(found[i]) for i in commas}
     for i, parsed in candidates.items():
         found[i] = attrs.evolve(found[i], parsed=parsed)
     if decimal is None:
-        return {"decimal": f"read with decimal commas: {_names([found[i] for i in commas])}; dataset.decimal=point keeps the text"}
-    but = f"dataset.decimal=comma, but these columns show decimal points and are read with them: {_names(pointed)}"
+        return {
+            "decimal": (
+                f"read with decimal commas: {_names([found[i] for i in commas])}; "
+                "dataset.decimal=point keeps the text"
+            )
+        }
+    but = (
+        "dataset.decimal=comma, but these columns show decimal points and are read with them: "
+        f"{_names(pointed)}"
+    )
     return {"decimal": but} if pointed else {}
 
 
@@ -199,21 +267,28 @@ def _shows_points(cells: Cells) -> bool:
 
 
 def parse_commas(values: Sequence[str]) -> np.ndarray | None:
-    """float64[len(values)] with a comma before decimals; None where a value is no such number ("3.14" is none)."""
+    """float64[len(values)] with a comma before decimals; None where a value is no such number
+    ("3.14" is none).
+    """
     if any("." in value for value in values):
         return None
     return parse_numbers([value.replace(",", ".", 1) for value in values])
 
 
 def no_number(cells: Cells) -> tuple[str, str]:
-    """The first spelling that is no number, and what to do about it, where something can be done."""
+    """The first spelling that is no number, and what to do about it, where something can be
+    done.
+    """
     bad = next(value for value in cells.values if parse_numbers((value,)) is None)
-    return bad, "; dataset.decimal=comma reads decimal commas" if parse_commas((bad,)) is not None else ""
+    return bad, "; dataset.decimal=comma reads decimal commas" if parse_commas(
+        (bad,)
+    ) is not None else ""
 
 
 def _comma_hint(cells: Cells) -> str:
     return (
-        f"column {cells.name!r} ({_examples(cells)}) is read as text: a comma may mark decimals or thousands; "
+        f"column {cells.name!r} ({_examples(cells)}) is read as text: a comma may mark "
+        "decimals or thousands; "
         "dataset.decimal=comma reads decimal commas"
     )
 
@@ -223,7 +298,8 @@ def _hint(cells: Cells) -> str | None:
     look = cells.values[:_LOOK]
     if look and all(_DATE_LIKE.fullmatch(value) for value in look):
         return (
-            f"({_examples(cells)}) looks like dates and is read as text with {len(cells.values)} values; "
+            f"({_examples(cells)}) looks like dates and is read as text with "
+            f"{len(cells.values)} values; "
             "write dates as 2020-03-01 and they are compared as dates"
         )
     strays = []
@@ -236,7 +312,10 @@ def _hint(cells: Cells) -> str | None:
         return None
     listed = ", ".join(repr(value) for value in strays)
     words = "it means" if len(strays) == 1 else "they mean"
-    return f"is read as text, for {listed} among numbers; if {words} a missing value, 'dataset.missing=[{_spelt(strays)}]'"
+    return (
+        f"is read as text, for {listed} among numbers; if {words} a missing value, "
+        f"'dataset.missing=[{_spelt(strays)}]'"
+    )
 
 
 def _spelt(words: Sequence[str]) -> str:
@@ -255,7 +334,8 @@ def _examples(cells: Cells) -> str:
 
 
 def read_dates(values: Iterable[str], name: str = "") -> tuple[str, np.ndarray] | None:
-    """The unit that fits all the values, and float64[n]; None unless every one of them is a point in time in ISO text.
+    """The unit that fits all the values, and float64[n]; None unless every one of them is a point
+    in time in ISO text.
 
     name : of the column; raises DataError where two moments differ by less than the finest unit.
     """

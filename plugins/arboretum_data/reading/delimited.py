@@ -1,7 +1,8 @@
 """Delimited text: CSV and its relatives, plain or gzip.
 
-Small files are read by the standard library (no pandas, no pyarrow: iris loads in a millisecond or two); files above
-``LARGE`` bytes by pyarrow's threaded reader, imported there and then.  Both give the same cells.
+Small files are read by the standard library (no pandas, no pyarrow: iris loads in a millisecond or
+two); files above ``LARGE`` bytes by pyarrow's threaded reader, imported there and then.  Both give
+the same cells.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from arboretum_data.reading.cells import Cells, checked_header, factorise, parse
 LARGE = 4_000_000
 """Bytes (uncompressed) from which pyarrow's reader pays its import of about 0.2 s."""
 NARROW = 5_000
-"""Bytes per column from which it pays, too: it spends half a millisecond and 30 kB on every column."""
+"""Bytes per column from which it pays, too: it spends half a millisecond and 30 kB on every
+column.
+"""
 MANY_SPELLINGS = 100_000
 _TWO_BYTE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SAMPLE = 500_000
@@ -33,11 +36,15 @@ VARIED = 200
 """Distinct numbers in the sample from which it pays to read a column as numbers at once."""
 SEPARATORS = (",", ";", "\t", "|")
 MISSING_WORDS = ("", "?", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL")
-"""Spellings of a missing value in a file of unknown origin; a data home knows only the empty cell."""
+"""Spellings of a missing value in a file of unknown origin; a data home knows only the empty
+cell.
+"""
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked when it is gzip; raises DataError naming the file and the cause."""
+    """The content of a file, unpacked when it is gzip; raises DataError naming the file and the
+    cause.
+    """
     refuse_no_file(path, pipes=True)
     try:
         content = _from_pipe(path) if path.is_fifo() else path.read_bytes()
@@ -57,8 +64,11 @@ def refuse_no_file(path: Path, *, pipes: bool = False) -> None:
     """Raise DataError where nothing, or something else than a file (or a pipe) is."""
     if not path.exists():
         raise DataError(f"{path}: no such file")
-    if not (path.is_file() or path.is_dir() or (pipes and path.is_fifo())):  # a folder has words of its own
-        raise DataError(f"{path}: a pipe or a device, and no file; write what it gives into a file first")
+    # a folder has words of its own
+    if not (path.is_file() or path.is_dir() or (pipes and path.is_fifo())):
+        raise DataError(
+            f"{path}: a pipe or a device, and no file; write what it gives into a file first"
+        )
 
 
 def _from_pipe(path: Path) -> bytes:
@@ -68,7 +78,9 @@ def _from_pipe(path: Path) -> bytes:
     with open(descriptor, "rb") as file:
         content = file.read()
     if not content:
-        raise DataError(f"{path}: a pipe into which nobody writes; write what it is to give into a file first")
+        raise DataError(
+            f"{path}: a pipe into which nobody writes; write what it is to give into a file first"
+        )
     return content
 
 
@@ -83,9 +95,11 @@ _OTHER_FORMATS = {
 
 
 def decode(content: bytes, encoding: str, where: str) -> str:
-    """Text of the bytes, byte-order mark removed; raises DataError with the line of the first bad byte.
+    """Text of the bytes, byte-order mark removed; raises DataError with the line of the first bad
+    byte.
 
-    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other text is refused.
+    Two-byte text (UTF-16, as Excel's "Unicode text") is known by its mark; a NUL byte in any other
+    text is refused.
     """
     if content[:2] in _TWO_BYTE_MARKS:
         encoding = "utf-16"
@@ -93,7 +107,10 @@ def decode(content: bytes, encoding: str, where: str) -> str:
         text = content.decode(encoding).removeprefix("\ufeff")
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            raise DataError(f"{where}: line {line} holds a NUL byte; is this a binary file, or dataset.encoding=utf-16-le?")
+            raise DataError(
+                f"{where}: line {line} holds a NUL byte; is this a binary file, or "
+                "dataset.encoding=utf-16-le?"
+            )
         return text
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -102,11 +119,15 @@ def decode(content: bytes, encoding: str, where: str) -> str:
             "set dataset.encoding (latin-1 reads any bytes) or convert the file"
         ) from error
     except LookupError as error:
-        raise DataError(f"dataset.encoding: unknown encoding {encoding!r}; try utf-8 or latin-1") from error
+        raise DataError(
+            f"dataset.encoding: unknown encoding {encoding!r}; try utf-8 or latin-1"
+        ) from error
 
 
 def sniff_separator(text: str) -> str:
-    """The separator that the first line shows most often outside quotes; a comma when it shows none."""
+    """The separator that the first line shows most often outside quotes; a comma when it shows
+    none.
+    """
     first = next((line for line in text[:1_000_000].splitlines() if line.strip()), "")
     unquoted = "".join(first.split('"')[::2])
     return max(SEPARATORS, key=lambda s: (unquoted.count(s), -SEPARATORS.index(s)))
@@ -122,17 +143,23 @@ def read_delimited(
 ) -> list[Cells]:
     """Read a CSV-like file with a header line.
 
-    spelled : columns whose spelling matters (None: all); in a large file the others come as numbers, if they are.
-    Raises DataError: no file, empty, header only, ragged (with the line), duplicate names, undecodable bytes.
+    spelled : columns whose spelling matters (None: all); in a large file the others come as
+        numbers, if they are.
+    Raises DataError: no file, empty, header only, ragged (with the line), duplicate names,
+    undecodable bytes.
     """
     content = read_bytes(path)
     where = str(path)
     text = decode(content, encoding, where)
     separator = separator or sniff_separator(text)
-    wide = len(content) >= LARGE and len(content) < NARROW * text[: text.find("\n")].count(separator)
+    wide = len(content) >= LARGE and len(content) < NARROW * text[: text.find("\n")].count(
+        separator
+    )
     if len(content) >= LARGE and not wide:
         plain = codecs.lookup(encoding).name == "utf-8" and content[:2] not in _TWO_BYTE_MARKS
-        cells = _read_large(text, content if plain else text.encode(), separator, missing, where, spelled)
+        cells = _read_large(
+            text, content if plain else text.encode(), separator, missing, where, spelled
+        )
         if cells is not None:
             return cells
     del content
@@ -140,11 +167,20 @@ def read_delimited(
 
 
 def parse_delimited(
-    text: str, separator: str, missing: Sequence[str], where: str, spelled: Container[str] | None = None
+    text: str,
+    separator: str,
+    missing: Sequence[str],
+    where: str,
+    spelled: Container[str] | None = None,
 ) -> list[Cells]:
-    """Cells of delimited text, by the standard library.   spelled : as of :func:`read_delimited`."""
+    """Cells of delimited text, by the standard library.
+
+    spelled : as of :func:`read_delimited`.
+    """
     # a StringIO would take four bytes per character
-    lines = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogatepass")), "utf-8", "surrogatepass", newline="")
+    lines = io.TextIOWrapper(
+        io.BytesIO(text.encode("utf-8", "surrogatepass")), "utf-8", "surrogatepass", newline=""
+    )
     reader = csv.reader(lines, delimiter=separator)
     rows: list[list[str]] = []
     header: list[str] = []
@@ -167,21 +203,31 @@ def parse_delimited(
     if spelled is None:
         return [factorise(name, column, missing) for name, column in columns]
     return [
-        (None if name in spelled else _numbers(name, column, words)) or factorise(name, column, missing) for name, column in columns
+        (None if name in spelled else _numbers(name, column, words))
+        or factorise(name, column, missing)
+        for name, column in columns
     ]
 
 
 def _numbers(name: str, column: Sequence[str], missing: Container[str]) -> Cells | None:
-    """Cells of a column of numbers, without their spellings, which take eight times as much; None where it may be another."""
+    """Cells of a column of numbers, without their spellings, which take eight times as much;
+    None where it may be another.
+    """
     known = np.array([value not in missing for value in column])
-    parsed, numbers = parse_numbers(list(itertools.compress(column, known))), np.full(len(column), np.nan)
-    if parsed is None or (np.abs(parsed) >= EXACT).any():  # of integers beyond it the spelling matters
+    parsed, numbers = (
+        parse_numbers(list(itertools.compress(column, known))),
+        np.full(len(column), np.nan),
+    )
+    # of integers beyond it the spelling matters
+    if parsed is None or (np.abs(parsed) >= EXACT).any():
         return None
     numbers[known] = parsed
     return Cells(name, numbers=numbers)
 
 
-def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str) -> str:
+def _ragged(
+    row: Sequence[str], header: Sequence[str], line: int, separator: str, where: str
+) -> str:
     """The refusal of a row that is not as long as the header, with the likeliest reason."""
     msg = f"{where}: line {line} has {len(row)} cells, the header has {len(header)}"
     if header[0].startswith(("#", "//")):
@@ -189,7 +235,9 @@ def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str
     if header[0].lower().startswith("@relation"):
         return f"{msg}; if this is ARFF, give the file the ending .arff"
     if len(header) == 1:
-        return f"{msg}; the separator was taken to be {separator!r}, dataset.separator=… sets another"
+        return (
+            f"{msg}; the separator was taken to be {separator!r}, dataset.separator=… sets another"
+        )
     if len(row) == len(header) + 1 and not row[-1]:
         return f"{msg}; the row ends with a {separator!r}, the header does not"
     if len(row) > len(header) and separator == ",":
@@ -198,9 +246,17 @@ def _ragged(row: Sequence[str], header: Sequence[str], line: int, separator: str
 
 
 def _read_large(
-    text: str, content: bytes, separator: str, missing: Sequence[str], where: str, spelled: Container[str] | None
+    text: str,
+    content: bytes,
+    separator: str,
+    missing: Sequence[str],
+    where: str,
+    spelled: Container[str] | None,
 ) -> list[Cells] | None:
-    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line.   content : ``text`` in UTF-8."""
+    """Cells by pyarrow, or None where it stumbles: the slow reader then names the line.
+
+    content : ``text`` in UTF-8.
+    """
     first = text[: max(text.find("\n"), 0)]
     if first.count('"') % 2 or not first.strip() or "\r" in first[:-1]:
         return None  # a header that spans lines, or lines that end with carriage returns alone
@@ -209,21 +265,32 @@ def _read_large(
     body, quoted = memoryview(content)[start:], b'"' in content
     if spelled is not None:
         end = content.find(b"\n", start + SAMPLE)
-        sample = _arrow_cells(body if end < 0 else body[: end + 1 - start], header, separator, missing, quoted)
+        sample = _arrow_cells(
+            body if end < 0 else body[: end + 1 - start], header, separator, missing, quoted
+        )
         numeric = frozenset(
-            c.name for c in sample or () if c.name not in spelled and len(c.values) >= VARIED and c.as_numbers() is not None
+            c.name
+            for c in sample or ()
+            if c.name not in spelled and len(c.values) >= VARIED and c.as_numbers() is not None
         )
     cells = _arrow_cells(body, header, separator, missing, quoted, numeric) if numeric else None
     return cells or _arrow_cells(body, header, separator, missing, quoted)
 
 
 def _arrow_cells(
-    body: memoryview, header: Sequence[str], separator: str, missing: Sequence[str], quoted: bool, numeric: frozenset[str] = frozenset()
+    body: memoryview,
+    header: Sequence[str],
+    separator: str,
+    missing: Sequence[str],
+    quoted: bool,
+    numeric: frozenset[str] = frozenset(),
 ) -> list[Cells] | None:
-    """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column holds something else.
+    """Cells of rows without a header; None where pyarrow refuses them, or a ``numeric`` column
+    holds something else.
 
-    Numbers are read as such (both readers round correctly, so that the values are the same), everything else by its
-    distinct spellings, which takes five times as long where nearly every row has its own.
+    Numbers are read as such (both readers round correctly, so that the values are the same),
+    everything else by its distinct spellings, which takes five times as long where nearly every row
+    has its own.
     """
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
@@ -246,7 +313,9 @@ def _arrow_cells(
     for name in header:
         column = table.column(name)
         if name not in numeric:
-            found.append(arrow_text_cells(name, column.unify_dictionaries().combine_chunks(), missing))
+            found.append(
+                arrow_text_cells(name, column.unify_dictionaries().combine_chunks(), missing)
+            )
             continue
         values = column.to_numpy()
         if np.count_nonzero(np.isnan(values)) != column.null_count:
@@ -260,8 +329,9 @@ def _arrow_cells(
 def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     """Cells of a pyarrow dictionary array of strings, or a column of one such chunk.
 
-    A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a loop over them
-    takes a second per million.  It falls back to the loop where stripping makes two spellings equal.
+    A column with a hundred thousand spellings or more is trimmed, compared and parsed by pyarrow: a
+    loop over them takes a second per million.  It falls back to the loop where stripping makes two
+    spellings equal.
     """
     import pyarrow as pa
     from pyarrow import compute
@@ -269,9 +339,13 @@ def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     array = array.chunk(0) if hasattr(array, "num_chunks") else array
     codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     spellings = array.dictionary
-    if len(spellings) < MANY_SPELLINGS or not compute.utf8_trim_whitespace(spellings).equals(spellings):
+    if len(spellings) < MANY_SPELLINGS or not compute.utf8_trim_whitespace(spellings).equals(
+        spellings
+    ):
         return text_cells(name, spellings.to_pylist(), codes, missing)
-    known = compute.invert(compute.is_in(spellings, value_set=pa.array(list(missing), spellings.type)))
+    known = compute.invert(
+        compute.is_in(spellings, value_set=pa.array(list(missing), spellings.type))
+    )
     kept = known.to_numpy(zero_copy_only=False)
     values = spellings.filter(known)
     lookup = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)

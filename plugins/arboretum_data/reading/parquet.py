@@ -1,4 +1,6 @@
-"""Parquet, a format that states types, through pyarrow (imported here, when such a file is read)."""
+"""Parquet, a format that states types, through pyarrow (imported here, when such a file is
+read).
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,14 @@ from arboretum_data.reading.cells import Cells, checked_header
 from arboretum_data.reading.delimited import arrow_text_cells, refuse_no_file
 
 
-def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[Cells]:
-    """Read a Parquet file: numbers stay numbers, everything else becomes text (dates are then read as ISO text).
+def read_parquet(
+    path: Path, *, missing: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> list[Cells]:
+    """Read a Parquet file: numbers stay numbers, everything else becomes text (dates are then read
+    as ISO text).
 
-    ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet, no row, columns of
-    lists, structures or bytes.
+    ignore : columns whose content is not looked at.   Raises DataError: no such file, no Parquet,
+        no row, columns of lists, structures or bytes.
     """
     refuse_no_file(path)
     import pyarrow as pa
@@ -25,7 +30,9 @@ def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[st
     try:
         table = parquet.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})") from error
+        raise DataError(
+            f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]})"
+        ) from error
     names = checked_header(table.column_names, str(path))
     if not table.num_rows:
         raise DataError(f"{path}: there are columns but no row")
@@ -37,7 +44,9 @@ def read_parquet(path: Path, *, missing: Sequence[str] = (), ignore: Sequence[st
 
 
 def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
-    """Cells of one pyarrow column; raises DataError for a type that is neither number, text, truth value nor date."""
+    """Cells of one pyarrow column; raises DataError for a type that is neither number, text,
+    truth value nor date.
+    """
     import pyarrow as pa
 
     kind = column.type
@@ -51,10 +60,21 @@ def arrow_cells(name: str, column, missing: Sequence[str]) -> Cells:
         missing = ()  # integers beyond it are known by their spelling
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
-    if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(f"column {name!r} holds {kind}, which no test can read; 'dataset.ignore=[{name}]' leaves it out")
+    if (
+        pa.types.is_nested(kind)
+        or pa.types.is_duration(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    ):
+        raise DataError(
+            f"column {name!r} holds {kind}, which no test can read; "
+            f"'dataset.ignore=[{name}]' leaves it out"
+        )
     try:
         array = column.cast(pa.string()).combine_chunks().dictionary_encode()
     except pa.ArrowException as error:
-        raise DataError(f"column {name!r} holds {kind}, which cannot be read as text ({str(error).splitlines()[0]})") from error
+        raise DataError(
+            f"column {name!r} holds {kind}, which cannot be read as text "
+            f"({str(error).splitlines()[0]})"
+        ) from error
     return arrow_text_cells(name, array, missing)

@@ -13,7 +13,9 @@ PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests cha
 
 @pytest.fixture
 def data_home() -> Path:
-    """The folder ARBORETUM_DATA names; tests that read it are skipped where it does not hold the papers' data."""
+    """The folder ARBORETUM_DATA names; tests that read it are skipped where it does not hold the
+    papers' data.
+    """
     if not (PAPERS_HOME / "manifest.json").exists():
         pytest.skip("ARBORETUM_DATA does not name a data home with the papers' data sets")
     return PAPERS_HOME

@@ -1,4 +1,6 @@
-"""Where columns are cut: formulas, k-means against scikit-learn, the MDL partition against a plain reading of it."""
+"""Where columns are cut: formulas, k-means against scikit-learn, the MDL partition against a
+plain reading of it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DRAWS = settings(max_examples=150, deadline=None, derandomize=True)
-COLUMNS = st.lists(st.integers(-40, 40), min_size=2, max_size=60).filter(lambda values: len(set(values)) > 1)
+COLUMNS = st.lists(st.integers(-40, 40), min_size=2, max_size=60).filter(
+    lambda values: len(set(values)) > 1
+)
 
 
 def counted(values) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +64,9 @@ def test_quantile_bins_are_those_of_the_interpolated_quantiles(values, n_bins):
 @given(COLUMNS, st.data())
 def test_bucketised_cuts_are_the_midpoints_between_objects_of_different_class(values, data):
     values = np.array(values, float)
-    labels = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values))))
+    labels = np.array(
+        data.draw(st.lists(st.integers(0, 2), min_size=len(values), max_size=len(values)))
+    )
     distinct, _ = counted(values)
     counts = np.array([[np.sum(labels[values == v] == k) for k in range(3)] for v in distinct])
     wanted = [
@@ -73,7 +79,9 @@ def test_bucketised_cuts_are_the_midpoints_between_objects_of_different_class(va
 
 @pytest.mark.parametrize("draw", ["normal", "exponential", "pareto"])
 def test_kmeans_bins_are_those_of_scikit_learn(draw):
-    """Also where equal-width starting bins are empty (heavy tails) and clusters have to be moved."""
+    """Also where equal-width starting bins are empty (heavy tails) and clusters have to be
+    moved.
+    """
     from sklearn.preprocessing import KBinsDiscretizer
 
     for seed in range(4):
@@ -82,13 +90,17 @@ def test_kmeans_bins_are_those_of_scikit_learn(draw):
         distinct, counts = counted(values)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # both of them warn of bins that became too narrow
-            oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(values[:, None])
+            oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(
+                values[:, None]
+            )
         wanted = renumbered(oracle.transform(distinct[:, None])[:, 0])
         assert codes(kmeans(distinct, counts, values, 5), distinct) == wanted, (draw, seed)
 
 
 @pytest.mark.parametrize("algorithm", ["lloyd", "elkan"])
-def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorithm_puts_them(algorithm):
+def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorithm_puts_them(
+    algorithm,
+):
     from sklearn.cluster import KMeans
 
     differ = 0
@@ -97,9 +109,14 @@ def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorith
         values = np.round(generator.normal(8, 3, size=600)).clip(0, 15)
         distinct, counts = counted(values)
         first = np.linspace(values.min(), values.max(), 6)
-        oracle = KMeans(5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm=algorithm).fit(values[:, None])
+        oracle = KMeans(
+            5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm=algorithm
+        ).fit(values[:, None])
         wanted = renumbered(oracle.predict(distinct[:, None]))
-        bins = {rule: codes(kmeans(distinct, counts, values, 5, elkan=rule == "elkan"), distinct) for rule in ("lloyd", "elkan")}
+        bins = {
+            rule: codes(kmeans(distinct, counts, values, 5, elkan=rule == "elkan"), distinct)
+            for rule in ("lloyd", "elkan")
+        }
         assert bins[algorithm] == wanted, seed
         differ += bins["lloyd"] != bins["elkan"]
     assert differ > 5
@@ -109,17 +126,23 @@ def test_whole_numbers_half_way_between_two_bins_go_where_scikit_learns_algorith
 def test_elkan_looks_at_the_upper_bin_only_beyond_half_the_way_between_the_centres(seed):
     """Columns on which the comparison of the two distances alone would send a tie elsewhere.
 
-    Few whole numbers: their sums are exact, so that the oracle's answer hangs on no order of summation.
+    Few whole numbers: their sums are exact, so that the oracle's answer hangs on no order of
+    summation.
     """
     from sklearn.cluster import KMeans
 
     generator = np.random.default_rng(seed)
-    values = generator.integers(0, int(generator.integers(8, 40)), int(generator.integers(40, 250))).astype(float)
+    values = generator.integers(
+        0, int(generator.integers(8, 40)), int(generator.integers(40, 250))
+    ).astype(float)
     distinct, counts = counted(values)
     first = np.linspace(values.min(), values.max(), 6)
-    oracle = KMeans(5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm="elkan").fit(values[:, None])
+    oracle = KMeans(
+        5, init=((first[1:] + first[:-1]) / 2)[:, None], n_init=1, algorithm="elkan"
+    ).fit(values[:, None])
     centres = np.sort(oracle.cluster_centers_[:, 0])
-    wanted = np.searchsorted((centres[1:] + centres[:-1]) * 0.5, distinct, side="right")  # as KBinsDiscretizer bins
+    # as KBinsDiscretizer bins
+    wanted = np.searchsorted((centres[1:] + centres[:-1]) * 0.5, distinct, side="right")
     assert codes(kmeans(distinct, counts, values, 5, elkan=True), distinct) == renumbered(wanted)
 
 
@@ -135,7 +158,9 @@ def naive_mdl(values, labels) -> list[float]:
     best = None
     for i in range(1, len(values)):
         if values[i] > values[i - 1]:
-            mixed = i / len(values) * plain_entropy(labels[:i]) + (1 - i / len(values)) * plain_entropy(labels[i:])
+            mixed = i / len(values) * plain_entropy(labels[:i]) + (
+                1 - i / len(values)
+            ) * plain_entropy(labels[i:])
             if best is None or mixed < best[0] - 1e-12:
                 best = (mixed, i)
     if best is None:
@@ -159,7 +184,9 @@ def plain_entropy(labels) -> float:
 def test_the_mdl_partition_is_that_of_the_plain_reading(seed):
     generator = np.random.default_rng(seed)
     values = generator.integers(0, 60, 200).astype(float)
-    labels = np.where(generator.random(200) < 0.15, generator.integers(0, 3, 200), np.digitize(values, [20, 45]))
+    labels = np.where(
+        generator.random(200) < 0.15, generator.integers(0, 3, 200), np.digitize(values, [20, 45])
+    )
     distinct, _ = counted(values)
     counts = np.array([[np.sum(labels[values == v] == k) for k in range(3)] for v in distinct])
     assert len(naive_mdl(values, labels)) >= 2, "the example is to have something to find"
@@ -168,7 +195,12 @@ def test_the_mdl_partition_is_that_of_the_plain_reading(seed):
 
 @pytest.mark.parametrize(
     ("name", "column"),
-    [("ilpd", "total_bilirubin"), ("spambase", "charHash"), ("spambase", "internet"), ("letter", "x_box")],
+    [
+        ("ilpd", "total_bilirubin"),
+        ("spambase", "charHash"),
+        ("spambase", "internet"),
+        ("letter", "x_box"),
+    ],
 )
 def test_kmeans_bins_of_skewed_real_columns_are_those_of_scikit_learn(data_home, name, column):
     """Where clusters are emptied, and where values lie half-way between starting centres."""
@@ -177,7 +209,9 @@ def test_kmeans_bins_of_skewed_real_columns_are_those_of_scikit_learn(data_home,
 
     values = canonical(name).column(column).values
     distinct, counts = counted(values)
-    oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(values[:, None])
+    oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(
+        values[:, None]
+    )
     wanted = renumbered(oracle.transform(distinct[:, None])[:, 0])
     assert codes(kmeans(distinct, counts, values, 5), distinct) == wanted
 
@@ -199,8 +233,8 @@ def test_midpoints_between_neighbouring_floats_stay_below_the_upper_one():
 def test_the_mdl_stop_at_its_border():
     """One object against n of the other class, worked by hand.
 
-    n = 5: gain 0.6500 > (log2 5 + log2 7 − 2·0.6500)/6 = 0.6382.  n = 6: 0.5917 < (log2 6 + log2 7 − 2·0.5917)/7 =
-    0.6013.
+    n = 5: gain 0.6500 > (log2 5 + log2 7 − 2·0.6500)/6 = 0.6382.  n = 6: 0.5917 < (log2 6 + log2 7
+    − 2·0.5917)/7 = 0.6013.
     """
     values = np.array([1.0, 2.0])
     assert mdl(values, np.array([[0, 1], [5, 0]])).tolist() == [1.5]
@@ -208,13 +242,17 @@ def test_the_mdl_stop_at_its_border():
 
 
 def test_a_cluster_left_empty_twice_lands_where_scikit_learn_puts_it():
-    """A found example: the emptied cluster comes before the largest one, whose sum is not yet divided then."""
+    """A found example: the emptied cluster comes before the largest one, whose sum is not yet
+    divided then.
+    """
     from sklearn.preprocessing import KBinsDiscretizer
 
     text = """0.11, 0.4, 0.59, 0.97, 0.98, 1.01, 1.09, 1.75, 1.77, 2.16, 2.74, 4.22, 5.57,
 6.7, 7.33, 13.79, 21.25, 22.86, 35.41, 36.39, 49.52, 56.21, 2530.43, 45864.94"""
     values = np.array([float(v) for v in text.split(",")])
     distinct, counts = counted(values)
-    oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(values[:, None])
+    oracle = KBinsDiscretizer(5, encode="ordinal", strategy="kmeans", subsample=None).fit(
+        values[:, None]
+    )
     wanted = renumbered(oracle.transform(distinct[:, None])[:, 0])
     assert codes(kmeans(distinct, counts, values, 5), distinct) == wanted

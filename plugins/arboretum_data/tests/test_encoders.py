@@ -25,18 +25,35 @@ from arboretum_data.encoding.columns import Known, OrdinalAtMost
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import CapabilityError, Column, ColumnKind, DataError, Family, Table, Target, Task, TestRule
+from arboretum.api import (
+    CapabilityError,
+    Column,
+    ColumnKind,
+    DataError,
+    Family,
+    Table,
+    Target,
+    Task,
+    TestRule,
+)
 from arboretum.testing import strategies
 from arboretum.testing.suites.encoder import DRAWS, assert_rules_agree, encoded
 
 
 SETTINGS = [
     TestsEncoder(
-        numeric=numeric, ordinal=ordinal, bin_tests=tests, missing=missing, coalesce=coalesce, categorical=categorical
+        numeric=numeric,
+        ordinal=ordinal,
+        bin_tests=tests,
+        missing=missing,
+        coalesce=coalesce,
+        categorical=categorical,
     )
     for numeric, (ordinal, tests, missing, coalesce, categorical) in zip(
         itertools.cycle([n for n in Numeric if n not in (Numeric.auto, Numeric.raw)]),
-        itertools.product((Ordinal.thresholds, Ordinal.categories), BinTests, Missing, Coalesce, Categorical),
+        itertools.product(
+            (Ordinal.thresholds, Ordinal.categories), BinTests, Missing, Coalesce, Categorical
+        ),
         strict=False,
     )
 ]
@@ -46,7 +63,9 @@ SETTINGS = [
 def table_of(*columns: Column, classes=None, weights=None, y=None) -> Table:
     n = len(columns[0].values)
     if y is not None:
-        return Table("made", columns, Target("y", Task.regression, values=np.array(y, float)), weights)
+        return Table(
+            "made", columns, Target("y", Task.regression, values=np.array(y, float)), weights
+        )
     codes = np.array(classes if classes is not None else np.arange(n) % 2, np.int32)
     names = tuple(f"c{k}" for k in range(int(codes.max()) + 1))
     return Table("made", columns, Target("y", Task.classification, codes, names), weights)
@@ -57,7 +76,9 @@ def numbers(values, name="x", dtype=np.float64) -> Column:
 
 
 def words(values, name="w", kind=ColumnKind.categorical, categories=None) -> Column:
-    categories = tuple(sorted({v for v in values if v is not None})) if categories is None else categories
+    categories = (
+        tuple(sorted({v for v in values if v is not None})) if categories is None else categories
+    )
     codes = [categories.index(v) if v is not None else -1 for v in values]
     return Column(name, kind, np.array(codes, np.int32), categories)
 
@@ -89,7 +110,9 @@ def test_bins_placed_on_all_rows_agree_on_the_training_rows(table, component):
     assert_rules_agree(found)
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=20))
+@given(
+    st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=20)
+)
 @DRAWS
 def test_midpoints_separate_any_two_neighbouring_floats(values):
     for dtype in (np.float32, np.float64):
@@ -107,11 +130,18 @@ class TestTestsReadAloud:
     """What a node of a tree will say."""
 
     def test_a_threshold_lies_half_way_and_reads_so(self):
-        assert read(encode(AutoEncoder(), table_of(numbers([26, 27, 30], "age")))) == ["age ≤ 26.5", "age ≤ 28.5"]
+        assert read(encode(AutoEncoder(), table_of(numbers([26, 27, 30], "age")))) == [
+            "age ≤ 26.5",
+            "age ≤ 28.5",
+        ]
 
     def test_a_categorical_column_offers_a_test_for_every_value(self):
         table = table_of(words(["anise", "almond", "none"], "odor"))
-        assert read(encode(AutoEncoder(), table)) == ["odor = almond", "odor = anise", "odor = none"]
+        assert read(encode(AutoEncoder(), table)) == [
+            "odor = almond",
+            "odor = anise",
+            "odor = none",
+        ]
 
     def test_dropping_the_last_value_leaves_one_test_less(self):
         table = table_of(words(["anise", "almond", "none"], "odor"))
@@ -119,7 +149,9 @@ class TestTestsReadAloud:
         assert read(objects) == ["odor = almond", "odor = anise"]
 
     def test_a_two_valued_column_offers_one_test(self):
-        assert read(encode(AutoEncoder(), table_of(words(["no", "yes", "no"], "windy")))) == ["windy = no"]
+        assert read(encode(AutoEncoder(), table_of(words(["no", "yes", "no"], "windy")))) == [
+            "windy = no"
+        ]
         assert read(encode(OneHotEncoder(), table_of(numbers([0, 1, 1], "flag")))) == ["flag ≤ 0.5"]
 
     def test_an_ordinal_column_offers_thresholds_on_its_order(self):
@@ -136,9 +168,14 @@ class TestTestsReadAloud:
         table = table_of(words(["a", "b", None, "c"], "w"))
         assert read(encode(AutoEncoder(missing=Missing.category), table))[-1] == "w = missing"
         ordinal = words(["a", "b", None, "c"], "o", ColumnKind.ordinal)
-        assert read(encode(AutoEncoder(missing=Missing.category), table_of(ordinal)))[-1] == "o is known"
+        assert (
+            read(encode(AutoEncoder(missing=Missing.category), table_of(ordinal)))[-1]
+            == "o is known"
+        )
         gap = numbers([1, 2, np.nan])
-        assert read(encode(AutoEncoder(missing=Missing.category), table_of(gap)))[-1] == "x is known"
+        assert (
+            read(encode(AutoEncoder(missing=Missing.category), table_of(gap)))[-1] == "x is known"
+        )
 
     @pytest.mark.parametrize("rule", [Known("o"), OrdinalAtMost("o", ("a", "b", "c"), 1)])
     def test_the_rules_of_this_plugin_survive_json(self, rule):
@@ -146,9 +183,19 @@ class TestTestsReadAloud:
 
     @pytest.mark.parametrize("rule", [Known("o"), OrdinalAtMost("o", ("a", "b", "c"), 1)])
     def test_the_rules_of_this_plugin_decide_in_sql_as_here(self, rule):
-        cases = " ".join(f"WHEN {condition} THEN {k}" for k, condition in enumerate(rule.sql_conditions(lambda name: f'"{name}"', lambda text: f"'{text}'")))
+        cases = " ".join(
+            f"WHEN {condition} THEN {k}"
+            for k, condition in enumerate(
+                rule.sql_conditions(lambda name: f'"{name}"', lambda text: f"'{text}'")
+            )
+        )
         with contextlib.closing(sqlite3.connect(":memory:")) as base:
-            found = [base.execute(f'SELECT CASE {cases} END FROM (SELECT ? AS "o")', (value,)).fetchone()[0] for value in ("a", "c", "new", None)]
+            found = [
+                base.execute(
+                    f'SELECT CASE {cases} END FROM (SELECT ? AS "o")', (value,)
+                ).fetchone()[0]
+                for value in ("a", "c", "new", None)
+            ]
         assert found == [rule.outcome_of({"o": value}) for value in ("a", "c", "new", None)]
 
 
@@ -164,7 +211,12 @@ class TestRawColumns:
         assert objects.raw_features[1].rule(0.5).describe() == "o ≤ a"
 
     def test_single_precision_columns_are_not_widened(self):
-        assert encode(AutoEncoder(), table_of(numbers([1, 2, 3], dtype=np.float32)), raw=True).raw.dtype == np.float32
+        assert (
+            encode(
+                AutoEncoder(), table_of(numbers([1, 2, 3], dtype=np.float32)), raw=True
+            ).raw.dtype
+            == np.float32
+        )
         assert encode(AutoEncoder(), table_of(numbers([1, 2, 3])), raw=True).raw.dtype == np.float64
 
 
@@ -214,7 +266,9 @@ class TestColumnsThatAreLeftOut:
 class TestMissingValues:
     """Four ways."""
 
-    table = table_of(numbers([1.0, np.nan, 2.0, 3.0]), words(["a", "b", None, "b"]), classes=[0, 1, 0, 1])
+    table = table_of(
+        numbers([1.0, np.nan, 2.0, 3.0]), words(["a", "b", None, "b"]), classes=[0, 1, 0, 1]
+    )
 
     def test_kept_values_have_no_outcome(self):
         objects = encode(MidpointsEncoder(), self.table)
@@ -225,7 +279,9 @@ class TestMissingValues:
     def test_as_a_category_every_row_has_an_outcome(self, encoder):
         objects = encode(encoder(missing=Missing.category), self.table)
         assert not any(f.has_missing for f in objects.features)
-        outcomes = [objects.rule(t).outcomes(self.table, np.arange(4)) for t in range(objects.n_tests)]
+        outcomes = [
+            objects.rule(t).outcomes(self.table, np.arange(4)) for t in range(objects.n_tests)
+        ]
         assert np.min(outcomes) == 0
 
     def test_rows_can_be_dropped(self):
@@ -240,7 +296,10 @@ class TestMissingValues:
 
     def test_dropping_every_row_is_refused(self):
         with pytest.raises(DataError, match="drop_rows leaves no row"):
-            encode(MidpointsEncoder(missing=Missing.drop_rows), table_of(numbers([np.nan, 1]), words(["a", None])))
+            encode(
+                MidpointsEncoder(missing=Missing.drop_rows),
+                table_of(numbers([np.nan, 1]), words(["a", None])),
+            )
 
 
 class TestCoalescing:
@@ -260,7 +319,8 @@ class TestCoalescing:
         objects = encode(MultiwayEncoder(coalesce=Coalesce.sum), self.table)
         assert objects.weight.tolist() == [4.5, 2.0]
         assert objects.count.tolist() == [4, 2]
-        assert objects.label.tolist() == [0, 0]  # a: 0 weighs 2.5 against 2; b: a tie of 0 and 1, the smallest wins
+        # a: 0 weighs 2.5 against 2; b: a tie of 0 and 1, the smallest wins
+        assert objects.label.tolist() == [0, 0]
         assert objects.object_of_row.tolist() == [0, 1, 0, 0, 1, 0]
 
     def test_one_gives_every_object_the_weight_one(self):
@@ -269,7 +329,9 @@ class TestCoalescing:
         assert objects.count.tolist() == [4, 2]
 
     def test_regression_targets_are_averaged_by_weight(self):
-        table = attrs.evolve(self.table, target=Target("y", Task.regression, values=np.array([1.0, 2, 4, 1, 6, 0])))
+        table = attrs.evolve(
+            self.table, target=Target("y", Task.regression, values=np.array([1.0, 2, 4, 1, 6, 0]))
+        )
         objects = encode(MultiwayEncoder(coalesce=Coalesce.sum), table)
         assert objects.y.tolist() == [(1 + 8 + 1 + 0) / 4.5, 4.0]
 
@@ -281,7 +343,9 @@ class TestCoalescing:
 
 def test_a_supervised_rule_refuses_a_regression_target():
     for rule in (Numeric.mdl, Numeric.bucketised):
-        with pytest.raises(CapabilityError, match=rf"encoder.numeric={rule.value} looks at classes"):
+        with pytest.raises(
+            CapabilityError, match=rf"encoder.numeric={rule.value} looks at classes"
+        ):
             encode(TestsEncoder(numeric=rule), table_of(numbers([1, 2, 3]), y=[1, 2, 4]))
 
 
@@ -308,14 +372,27 @@ def test_bins_are_placed_on_the_training_rows_or_on_all():
     on_train = encode(MidpointsEncoder(), train, whole)
     on_all = encode(MidpointsEncoder(fit_on=FitOn.all), train, whole)
     assert read(on_train) == ["x ≤ 2.5", "w = a"]
-    assert read(on_all) == ["x ≤ 1.5", "x ≤ 2.5", "x ≤ 3.5", "x ≤ 4.5", "x ≤ 5.5", "w = a", "w = b", "w = c"]
+    assert read(on_all) == [
+        "x ≤ 1.5",
+        "x ≤ 2.5",
+        "x ≤ 3.5",
+        "x ≤ 4.5",
+        "x ≤ 5.5",
+        "w = a",
+        "w = b",
+        "w = c",
+    ]
     assert on_all.codes[:, 0].tolist() == [0, 3]
 
 
 def test_the_protocol_encoder_is_one_hot_with_bins_of_all_rows_and_merged_rows():
-    colour = Column("c", ColumnKind.categorical, np.array([0, 0, 1, 1, -1, -1], np.int32), ("r", "g"))
+    colour = Column(
+        "c", ColumnKind.categorical, np.array([0, 0, 1, 1, -1, -1], np.int32), ("r", "g")
+    )
     table = table_of(numbers([1, 1, 2, 2, 3, 3]), colour, classes=[0, 1, 1, 1, 0, 0])
-    named = OneHotKMeans5Encoder().encode(table.take(np.arange(4)), table, raw_thresholds=False, seed=0)
+    named = OneHotKMeans5Encoder().encode(
+        table.take(np.arange(4)), table, raw_thresholds=False, seed=0
+    )
     spelled = OneHotEncoder(fit_on=FitOn.all, missing=Missing.category, coalesce=Coalesce.sum)
     assert attrs.asdict(OneHotKMeans5Encoder()) == attrs.asdict(spelled)
     assert named.weight.tolist() == [2.0, 2.0]
@@ -327,14 +404,36 @@ def test_guessed_cuts_are_midpoints_where_stumps_of_an_ensemble_cut():
     generator = np.random.default_rng(0)
     first, second = generator.integers(0, 30, 200), generator.normal(size=200)
     classes = (first > 11) ^ (generator.random(200) < 0.1)
-    table = table_of(numbers(first), numbers(second, "noise"), words(list("ab" * 100)), classes=classes)
-    few, many = (TestsEncoder(numeric=Numeric.guessed, guesses=n).encode(table, table, raw_thresholds=False, seed=0) for n in (1, 60))
-    assert [feature.column for feature in few.features] == ["x", "w"] and few.features[0].edges == (11.5,)
-    assert 11.5 in many.features[0].edges and set(many.features[0].edges) <= {k + 0.5 for k in range(29)}
+    table = table_of(
+        numbers(first), numbers(second, "noise"), words(list("ab" * 100)), classes=classes
+    )
+    few, many = (
+        TestsEncoder(numeric=Numeric.guessed, guesses=n).encode(
+            table, table, raw_thresholds=False, seed=0
+        )
+        for n in (1, 60)
+    )
+    assert [feature.column for feature in few.features] == ["x", "w"] and few.features[0].edges == (
+        11.5,
+    )
+    assert 11.5 in many.features[0].edges and set(many.features[0].edges) <= {
+        k + 0.5 for k in range(29)
+    }
     assert "column 'noise' is left out: guessed finds no cut" in few.notes
     for k, edge in enumerate(many.features[0].edges):
         assert ((many.codes[:, 0] > k) == (first > edge)).all()
     constant = table_of(numbers([1.0, 2.0, 3.0]), words(["a", "b", "a"]), classes=[0, 0, 0])
-    assert [feature.column for feature in TestsEncoder(numeric=Numeric.guessed).encode(constant, constant, raw_thresholds=False, seed=0).features] == ["w"]
+    assert [
+        feature.column
+        for feature in TestsEncoder(numeric=Numeric.guessed)
+        .encode(constant, constant, raw_thresholds=False, seed=0)
+        .features
+    ] == ["w"]
     huge = table_of(numbers([-1e300, 1e300, 2e300, 3e300]), y=[0.0, 1.0, 1.0, 1.0])
-    assert TestsEncoder(numeric=Numeric.guessed).encode(huge, huge, raw_thresholds=False, seed=0).features[0].n_bins == 2
+    assert (
+        TestsEncoder(numeric=Numeric.guessed)
+        .encode(huge, huge, raw_thresholds=False, seed=0)
+        .features[0]
+        .n_bins
+        == 2
+    )

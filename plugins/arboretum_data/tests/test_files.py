@@ -42,7 +42,11 @@ def spelled(table) -> list[list]:
     found = []
     for column in table.columns:
         known = ~column.missing
-        values = [column.categories[v] for v in column.values] if column.categories else column.values.tolist()
+        values = (
+            [column.categories[v] for v in column.values]
+            if column.categories
+            else column.values.tolist()
+        )
         found.append([value if there else None for value, there in zip(values, known, strict=True)])
     return found
 
@@ -68,7 +72,11 @@ class TestWordsWithOutliersConform(DatasetSuite):
 class TestReading:
     """The same table from every format."""
 
-    expected = [[31.0, 45.0, None, 52.0], ["cook", "nurse", "cook", None], ["small", "large", None, "large"]]
+    expected = [
+        [31.0, 45.0, None, 52.0],
+        ["cook", "nurse", "cook", None],
+        ["small", "large", None, "large"],
+    ]
 
     @pytest.mark.parametrize(
         ("content", "name"),
@@ -95,8 +103,16 @@ class TestReading:
         import pyarrow as pa
         from pyarrow import parquet
 
-        columns = {"age": [31, 45, None, 52], "job": self.expected[1], "size": self.expected[2], "y": list("nyny")}
-        arrays = {k: pa.array(v).dictionary_encode() if k == "job" else pa.array(v) for k, v in columns.items()}
+        columns = {
+            "age": [31, 45, None, 52],
+            "job": self.expected[1],
+            "size": self.expected[2],
+            "y": list("nyny"),
+        }
+        arrays = {
+            k: pa.array(v).dictionary_encode() if k == "job" else pa.array(v)
+            for k, v in columns.items()
+        }
         parquet.write_table(pa.table(arrays), tmp_path / "t.parquet")
         table = FileDataset(path=str(tmp_path / "t.parquet"), target="y").load(0)
         assert spelled(table) == self.expected
@@ -132,9 +148,15 @@ class TestReading:
     def test_a_large_file_is_read_as_a_small_one(self, write, monkeypatch, many):
         monkeypatch.setattr(delimited, "MANY_SPELLINGS", many)
         generator = np.random.default_rng(0)
-        rows = "\n".join(f"{a},{w},{'?' if a > 0.9 else a},{k}" for a, w, k in zip(
-            generator.normal(size=500).round(3), generator.choice(["a b", '"x, y"', "", " c"], 500),
-            generator.integers(0, 3, 500), strict=True))  # fmt: skip
+        rows = "\n".join(
+            f"{a},{w},{'?' if a > 0.9 else a},{k}"
+            for a, w, k in zip(
+                generator.normal(size=500).round(3),
+                generator.choice(["a b", '"x, y"', "", " c"], 500),
+                generator.integers(0, 3, 500),
+                strict=True,
+            )
+        )
         dataset = write(f"u,v,w,y\n{rows}\n")
         small = dataset.load(0)
         monkeypatch.setattr(delimited, "LARGE", 1)
@@ -146,12 +168,17 @@ class TestReading:
 
     def test_a_table_of_many_columns_takes_little_memory(self, tmp_path):
         row = ",".join(f"{k}.25" for k in range(20_000))
-        lines = [",".join(f"c{k}" for k in range(20_000)) + ",y", *(f"{row},{'uv'[k % 2]}" for k in range(40))]
+        lines = [
+            ",".join(f"c{k}" for k in range(20_000)) + ",y",
+            *(f"{row},{'uv'[k % 2]}" for k in range(40)),
+        ]
         (tmp_path / "wide.csv").write_text("\n".join(lines))
         code = (
-            "import resource, sys; from arboretum_data.file import FileDataset; most = resource.RUSAGE_SELF\n"
+            "import resource, sys; from arboretum_data.file import FileDataset; most = "
+            "resource.RUSAGE_SELF\n"
             "before = resource.getrusage(most).ru_maxrss\n"
-            "table = FileDataset(path=sys.argv[1], target='y').load(0); assert table.columns[19_999].values[0] == 19_999.25\n"
+            "table = FileDataset(path=sys.argv[1], target='y').load(0); assert "
+            "table.columns[19_999].values[0] == 19_999.25\n"
             "print(resource.getrusage(most).ru_maxrss - before)"
         )
         command = [sys.executable, "-c", code, str(tmp_path / "wide.csv")]
@@ -185,10 +212,14 @@ class TestReading:
         import sys
 
         code = (
-            "import sys\nfrom arboretum_data.named import component_of\ncomponent_of('iris')().load(0)\n"
-            "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba') if m in sys.modules])"
+            "import sys\nfrom arboretum_data.named import "
+            "component_of\ncomponent_of('iris')().load(0)\n"
+            "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba') if m in "
+            "sys.modules])"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
         assert done.stdout.strip() == "[]"
 
 
@@ -203,11 +234,16 @@ class TestKinds:
         assert table.column("size").categories == ("small", "large")
 
     def test_an_order_alone_makes_a_column_ordinal(self, write):
-        assert write(PLAIN, orders={"size": ["small", "large"]}).load(0).column("size").kind is ColumnKind.ordinal
+        assert (
+            write(PLAIN, orders={"size": ["small", "large"]}).load(0).column("size").kind
+            is ColumnKind.ordinal
+        )
 
     @pytest.mark.parametrize("word", ["1_000", "nan?", "0x10", "one"])
     def test_what_is_no_number_makes_a_column_text(self, write, word):
-        assert write(f"a,y\n10,u\n{word},v\n2,u\n").load(0).columns[0].kind is ColumnKind.categorical
+        assert (
+            write(f"a,y\n10,u\n{word},v\n2,u\n").load(0).columns[0].kind is ColumnKind.categorical
+        )
 
     def test_numeric_categories_are_ordered_as_numbers(self, write):
         table = write("a,y\n10,u\n9,v\n2,u\n", kinds={"a": "ordinal"}).load(0)
@@ -265,13 +301,33 @@ REFUSED = {
     "blank file": ("\n\n", {}, "the file is empty"),
     "header only": ("a,y\n", {}, "there is a header but no row"),
     "ragged": ("a,b,y\n1,2,u\n1,2,3,4\n", {}, "line 3 has 4 cells, the header has 3"),
-    "absent target": ("age,y\n1,u\n2,v\n", {"target": "agee"}, "unknown column 'agee'; did you mean 'age'"),
-    "unknown kind column": (PLAIN, {"kinds": {"jobb": "ordinal"}}, "unknown column 'jobb'; did you mean 'job'"),
-    "unknown kind": (PLAIN, {"kinds": {"job": "nominal"}}, "dataset.kinds.job: unknown kind 'nominal'"),
+    "absent target": (
+        "age,y\n1,u\n2,v\n",
+        {"target": "agee"},
+        "unknown column 'agee'; did you mean 'age'",
+    ),
+    "unknown kind column": (
+        PLAIN,
+        {"kinds": {"jobb": "ordinal"}},
+        "unknown column 'jobb'; did you mean 'job'",
+    ),
+    "unknown kind": (
+        PLAIN,
+        {"kinds": {"job": "nominal"}},
+        "dataset.kinds.job: unknown kind 'nominal'",
+    ),
     "unknown ignored": (PLAIN, {"ignore": ("z",)}, "dataset.ignore: unknown column 'z'"),
     "unknown weight": (PLAIN, {"weight": "z"}, "dataset.weight: unknown column 'z'"),
-    "text as numbers": (PLAIN, {"kinds": {"job": "continuous"}}, "column 'job' is to be continuous, but 'cook' is not"),
-    "incomplete order": (PLAIN, {"orders": {"size": ["small"]}}, "column 'size': unknown value 'large'"),
+    "text as numbers": (
+        PLAIN,
+        {"kinds": {"job": "continuous"}},
+        "column 'job' is to be continuous, but 'cook' is not",
+    ),
+    "incomplete order": (
+        PLAIN,
+        {"orders": {"size": ["small"]}},
+        "column 'size': unknown value 'large'",
+    ),
     "missing target": ("a,y\n1,\n2,\n", {}, "the target 'y' is missing in every row"),
     "no attribute": ("y\nu\nv\n", {}, "no column is left besides the target 'y'"),
     "infinite": ("a,y\n1,u\ninf,v\n", {}, "column 'a' holds an infinite value in row 2"),
@@ -280,7 +336,11 @@ REFUSED = {
     "bytes": (b"a,y\n1,u\n2,\xffv\n", {}, "byte 0xff in line 3 is not utf-8; set dataset.encoding"),
     "positive": (PLAIN, {"positive": "maybe"}, "dataset.positive: unknown class 'maybe'"),
     "positive number": ("a,y\n1,0.5\n2,0.7\n", {"positive": "0.5"}, "holds numbers, not classes"),
-    "weight zero": ("a,w,y\n1,0,u\n2,1,v\n", {"weight": "w"}, "must hold a positive number in every row"),
+    "weight zero": (
+        "a,w,y\n1,0,u\n2,1,v\n",
+        {"weight": "w"},
+        "must hold a positive number in every row",
+    ),
     "regression on text": (PLAIN, {"task": TaskChoice.regression}, "the target 'y' holds text"),
     "encoding": (PLAIN, {"encoding": "utf-9"}, "unknown encoding 'utf-9'"),
 }
@@ -301,9 +361,21 @@ def test_bad_input_is_refused_in_one_line(write, case):
         ("t.csv.gz", b"\x1f\x8b\x08 cut off", "cannot be read"),
         ("t.parquet", b"PAR1 not", "cannot be read as Parquet"),
         ("t.arff", b"a,b\n1,2\n", "there is no @data line"),
-        ("t.arff", b"@attribute a numeric\n@attribute y {u,v}\n@data\n1,u\n2\n", "line 5 has 1 cells"),
-        ("t.arff", b"@attribute a numeric\n@attribute y {u,v}\n@data\n{7 u}\n", "line 4: '7 u' is not 'index value'"),
-        ("t.arff", b"@attribute a numeric\n@attribute y {u,v}\n@data\n1,w\n1,u\n", "unknown value 'w'"),
+        (
+            "t.arff",
+            b"@attribute a numeric\n@attribute y {u,v}\n@data\n1,u\n2\n",
+            "line 5 has 1 cells",
+        ),
+        (
+            "t.arff",
+            b"@attribute a numeric\n@attribute y {u,v}\n@data\n{7 u}\n",
+            "line 4: '7 u' is not 'index value'",
+        ),
+        (
+            "t.arff",
+            b"@attribute a numeric\n@attribute y {u,v}\n@data\n1,w\n1,u\n",
+            "unknown value 'w'",
+        ),
     ],
 )
 def test_broken_formats_are_refused_in_one_line(tmp_path, name, content, message):

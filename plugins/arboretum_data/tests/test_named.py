@@ -22,7 +22,9 @@ from arboretum.testing import DatasetSuite
 SMALL = ["play-tennis", "iris-setosa", "balance-scale", "diabetes"]
 
 
-@pytest.mark.parametrize("component", [component_of(name)() for name in SMALL], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "component", [component_of(name)() for name in SMALL], ids=lambda c: c.name
+)
 class TestNamedSets(DatasetSuite):
     """Sets that come without a file."""
 
@@ -58,9 +60,17 @@ def test_every_set_of_the_manifest_loads_as_it_says(data_home):
     for entry in json.loads((data_home / "manifest.json").read_text())["datasets"]:
         table = component_of(entry["name"])().load(0)
         kinds = {kind.value: sum(c.kind is kind for c in table.columns) for kind in ColumnKind}
-        assert (table.n_rows, len(table.columns), table.task.value) == (entry["rows"], entry["columns"], entry["task"])
-        assert {k: n for k, n in kinds.items() if n} == entry["feature_kinds"]["counts"], entry["name"]
-        assert sum(int(c.missing.sum()) for c in table.columns) == entry["missing_cells"], entry["name"]
+        assert (table.n_rows, len(table.columns), table.task.value) == (
+            entry["rows"],
+            entry["columns"],
+            entry["task"],
+        )
+        assert {k: n for k, n in kinds.items() if n} == entry["feature_kinds"]["counts"], entry[
+            "name"
+        ]
+        assert sum(int(c.missing.sum()) for c in table.columns) == entry["missing_cells"], entry[
+            "name"
+        ]
         if table.task is Task.classification:
             counts = np.bincount(table.target.codes, minlength=table.n_classes).tolist()
             assert dict(zip(table.target.classes, counts, strict=True)) == entry["class_counts"]
@@ -90,7 +100,12 @@ class TestTheDataHome:
 
     def test_kinds_and_orders_come_from_the_manifest(self, no_home):
         kinds = {"default": "continuous", "ordinal": ["b"]}
-        entry = {"name": "x", "feature_kinds": kinds, "orders": {"b": [2, 1]}, "task": "classification"}
+        entry = {
+            "name": "x",
+            "feature_kinds": kinds,
+            "orders": {"b": [2, 1]},
+            "task": "classification",
+        }
         self.write(no_home, "x", "a,b,target\n1,2,0.5\n3,1,0.7\n", entry)
         table = component_of("x")().load(0)
         assert [c.kind.value for c in table.columns] == ["continuous", "ordinal"]
@@ -109,7 +124,9 @@ class TestTheDataHome:
 
     def test_another_content_under_a_known_name_is_refused(self, no_home):
         self.write(no_home, "iris", "a,target\n1,u\n2,v\n")
-        with pytest.raises(DataError, match=r"data set 'iris': the data home .* holds another content \(2 rows"):
+        with pytest.raises(
+            DataError, match=r"data set 'iris': the data home .* holds another content \(2 rows"
+        ):
             component_of("iris")().load(0)
 
     def test_a_broken_manifest_is_named(self, no_home):
@@ -130,7 +147,11 @@ def test_a_set_that_is_nowhere_says_why_and_what_to_do(no_home):
     with pytest.raises(DataError) as caught:
         component_of("fico-1000")().load(0)
     message = str(caught.value)
-    assert "not in the data home" in message and "is not fetched" in message and "ARBORETUM_DATA" in message
+    assert (
+        "not in the data home" in message
+        and "is not fetched" in message
+        and "ARBORETUM_DATA" in message
+    )
 
 
 def test_one_class_against_the_rest(no_home):
@@ -138,7 +159,10 @@ def test_one_class_against_the_rest(no_home):
         table = component_of(name)().load(0)
         assert table.target.classes == ("rest", species)
         assert np.bincount(table.target.codes).tolist() == [100, 50]
-    assert component_of("iris")(positive="setosa").load(0).sha256() == component_of("iris-setosa")().load(0).sha256()
+    assert (
+        component_of("iris")(positive="setosa").load(0).sha256()
+        == component_of("iris-setosa")().load(0).sha256()
+    )
     with pytest.raises(DataError, match="unknown class 'setosaa'; did you mean 'setosa'"):
         component_of("iris")(positive="setosaa").load(0)
 
@@ -155,10 +179,16 @@ def test_columns_can_be_left_out(no_home):
 def test_the_catalogue_has_one_entry_per_name_and_says_why_a_set_is_not_fetched():
     names = [entry.name for entry in ENTRIES.values()]
     assert len(set(names)) == len(names) == 57
-    assert [e.name for e in ENTRIES.values() if e.openml is None and not e.unfetched and e.name not in LOCAL] == []
+    assert [
+        e.name
+        for e in ENTRIES.values()
+        if e.openml is None and not e.unfetched and e.name not in LOCAL
+    ] == []
     forms = generated.Path(generated.__file__).with_name("canonical.json")
     described = set(json.loads(forms.read_text()))
-    assert described == {e.name for e in ENTRIES.values() if e.openml and not e.unfetched and e.name not in LOCAL}
+    assert described == {
+        e.name for e in ENTRIES.values() if e.openml and not e.unfetched and e.name not in LOCAL
+    }
 
 
 class TestGenerators:
@@ -178,7 +208,8 @@ class TestGenerators:
                 else:
                     play(after, "o" if player == "x" else "x")
 
-        play(("x", *"bbbbbbbb"), "o")  # one corner, one edge and the centre stand for all openings …
+        # one corner, one edge and the centre stand for all openings …
+        play(("x", *"bbbbbbbb"), "o")
         play(("b", "x", *"bbbbbbb"), "o")
         play((*"bbbb", "x", *"bbbb"), "o")
         boards = set(generated.end_boards())
@@ -188,7 +219,9 @@ class TestGenerators:
         assert found <= boards
         rotations = set(found)
         for _ in range(3):
-            rotations |= {tuple(board[i] for i in (6, 3, 0, 7, 4, 1, 8, 5, 2)) for board in rotations}
+            rotations |= {
+                tuple(board[i] for i in (6, 3, 0, 7, 4, 1, 8, 5, 2)) for board in rotations
+            }
         assert rotations == boards
 
     def test_the_monk_concepts_have_their_known_sizes(self):
@@ -196,7 +229,9 @@ class TestGenerators:
         assert sizes == [216, 142, 228]
 
     def test_random_tables_merge_equal_rows_to_their_most_common_decision(self):
-        """Two binary columns and 60 rows: at most four objects; counted here row by row from the same draw."""
+        """Two binary columns and 60 rows: at most four objects; counted here row by row from the
+        same draw.
+        """
         table = generated.random_table(60, 2, 2, 3, seed=5)
         draw = np.random.Generator(np.random.PCG64(5))
         cells, decisions = draw.integers(2, size=(60, 2)), draw.integers(3, size=60)
@@ -208,17 +243,25 @@ class TestGenerators:
         target = [table.target.classes[k] for k in table.target.codes]
         assert list(zip(*columns, target, strict=True)) == expected
 
-    @pytest.mark.parametrize("shape", [(50, 10, 3, 3), (40, 3, 2, 4), (12, 41, 3, 2), (9, 2, 5, 2), (5, 1, 1, 2)])
+    @pytest.mark.parametrize(
+        "shape", [(50, 10, 3, 3), (40, 3, 2, 4), (12, 41, 3, 2), (9, 2, 5, 2), (5, 1, 1, 2)]
+    )
     def test_the_numbers_of_a_random_table_are_its_cells(self, shape):
-        """Row by row as a literal reading has them; 41 columns of three values do not fit into one number."""
+        """Row by row as a literal reading has them; 41 columns of three values do not fit into
+        one number.
+        """
         n_rows, n_columns, n_values, n_classes = shape
         for seed in range(20):
             draw = np.random.Generator(np.random.PCG64(seed))
             rows = draw.integers(n_values, size=(n_rows, n_columns)).tolist()
             votes: dict[tuple, list[int]] = {}
-            for row, decision in zip(rows, draw.integers(n_classes, size=n_rows).tolist(), strict=True):
+            for row, decision in zip(
+                rows, draw.integers(n_classes, size=n_rows).tolist(), strict=True
+            ):
                 votes.setdefault(tuple(row), [0] * n_classes)[decision] += 1
-            cells, decisions = RandomTableDataset(n_rows, n_columns, n_values, n_classes).cells(seed)
+            cells, decisions = RandomTableDataset(n_rows, n_columns, n_values, n_classes).cells(
+                seed
+            )
             assert [tuple(row) for row in cells.tolist()] == list(votes)
             assert decisions.tolist() == [int(np.argmax(n)) for n in votes.values()]
 
@@ -227,30 +270,46 @@ class TestGenerators:
         assert sums[0] == sums[1] != sums[2]
 
     def test_ten_bits_give_the_published_objects_with_outliers(self):
-        """Labels by quarter, but objects 0, 256, 512, 768, of the next class: the rows of dfep-synthetic."""
+        """Labels by quarter, but objects 0, 256, 512, 768, of the next class: the rows of
+        dfep-synthetic.
+        """
         made, stored = DfepDataset(bits=10).load(0), canonical("dfep-synthetic")
         assert (made.target.codes == stored.target.codes).all()
-        assert all((a.values == b.values).all() and a.name == b.name for a, b in zip(made.columns, stored.columns, strict=True))
+        assert all(
+            (a.values == b.values).all() and a.name == b.name
+            for a, b in zip(made.columns, stored.columns, strict=True)
+        )
 
     @pytest.mark.parametrize("bits", [3, 4, 7])
     def test_the_first_object_of_a_quarter_is_of_the_next_class(self, bits):
         table = DfepDataset(bits=bits).load(0)
-        number = sum(column.values.astype(int) << (bits - 1 - place) for place, column in enumerate(table.columns))
+        number = sum(
+            column.values.astype(int) << (bits - 1 - place)
+            for place, column in enumerate(table.columns)
+        )
         assert sorted(number.tolist()) == list(range(2**bits)), "every word once"
         quarter, place = divmod(number, 2 ** (bits - 2))
         assert (table.target.codes == np.where(place == 0, (quarter + 1) % 4, quarter)).all()
 
 
 def test_starting_up_is_light():
-    """The command lists components at every start: what takes long to load is not among what that needs."""
+    """The command lists components at every start: what takes long to load is not among what
+    that needs.
+    """
     import subprocess
     import sys
 
     code = (
         "import sys; from arboretum_data.plugin import arboretum_components as hook\nhook()\n"
-        "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba', 'mlflow') if m in sys.modules])"
+        "print([m for m in ('pandas', 'sklearn', 'scipy', 'pyarrow', 'numba', 'mlflow') if m "
+        "in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_the_readers_do_not_change_a_table_on_disk(data_home, tmp_path, monkeypatch):
@@ -283,13 +342,17 @@ def test_a_kind_that_makes_no_sense_is_refused(kinds, message):
 
 
 def test_text_is_no_number():
-    with pytest.raises(DataError, match="column 'outlook' is to be continuous, but '.*' is not a number"):
+    with pytest.raises(
+        DataError, match="column 'outlook' is to be continuous, but '.*' is not a number"
+    ):
         component_of("play-tennis")(kinds={"outlook": "continuous"}).load(0)
 
 
 def test_a_missing_value_stays_missing_in_another_kind():
     column = Column("x", ColumnKind.continuous, np.array([2.0, np.nan, 1.5]))
-    table = Table("t", (column,), Target("y", Task.classification, np.array([0, 1, 0], np.int32), ("a", "b")))
+    table = Table(
+        "t", (column,), Target("y", Task.classification, np.array([0, 1, 0], np.int32), ("a", "b"))
+    )
     taken = described_anew(table, {"x": "categorical"}, ())
     assert taken.columns[0].values.tolist() == [1, -1, 0]
     assert taken.columns[0].categories == ("1.5", "2")

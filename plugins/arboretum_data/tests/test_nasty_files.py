@@ -1,4 +1,6 @@
-"""Files as they come: read sensibly, with a note where something was inferred, or refused in one line."""
+"""Files as they come: read sensibly, with a note where something was inferred, or refused in one
+line.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ READ = {
     "line end in quotes": ('a,y\n"x\nz",u\n"p ""q""",v\n', ["x\nz", 'p "q"']),
     "carriage returns alone": ("a,y\r1,u\r2,v\r", [1.0, 2.0]),
     "trailing separator everywhere": ("a,y,\n1,u,\n2,v,\n", [1.0, 2.0]),
-    "integers beyond 64 bits": ("a,y\n12345678901234567890123,u\n-1,v\n", [12345678901234567890123.0, -1.0]),
+    "integers beyond 64 bits": (
+        "a,y\n12345678901234567890123,u\n-1,v\n",
+        [12345678901234567890123.0, -1.0],
+    ),
     "hexadecimal is text": ("a,y\n0x1F,u\n0x10,v\n", ["0x1F", "0x10"]),
     "blanks around NaN": ("a,y\n NaN ,u\n2,v\n", [None, 2.0]),
     "mixed truth values": ("a,y\nTrue,u\n1,v\nfalse,u\n", ["True", "1", "false"]),
@@ -59,17 +64,29 @@ def test_odd_text_files_are_read(case, large, load, monkeypatch):
 
 REFUSED = {
     "NUL": (b"a,y\n1,u\n2\x00,v\n", "t.csv: line 3 holds a NUL byte"),
-    "two-byte text without a mark": ("a,y\n1,u\n".encode("utf-16-le"), "dataset.encoding=utf-16-le"),
+    "two-byte text without a mark": (
+        "a,y\n1,u\n".encode("utf-16-le"),
+        "dataset.encoding=utf-16-le",
+    ),
     "zip": (b"PK\x03\x04abc", "a zip archive or an Excel workbook"),
     "Parquet as CSV": (b"PAR1abc", "a Parquet file; give it the ending .parquet"),
-    "ARFF as CSV": ("@relation r\n@attribute y {u,v}\n@data\n1,u\n", "if this is ARFF, give the file the ending .arff"),
+    "ARFF as CSV": (
+        "@relation r\n@attribute y {u,v}\n@data\n1,u\n",
+        "if this is ARFF, give the file the ending .arff",
+    ),
     "comment": ("# made by x\na,y\n1,u\n2,v\n", "delete comments above it"),
-    "trailing separator in rows": ("a,y\n1,u,\n2,v,\n", "line 2 has 3 cells, the header has 2; the row ends with a ','"),
+    "trailing separator in rows": (
+        "a,y\n1,u,\n2,v,\n",
+        "line 2 has 3 cells, the header has 2; the row ends with a ','",
+    ),
     "comma in text": ("a,y\nx, z,u\n", "text with a comma must stand in quotes"),
     "beyond floats": ("a,y\n1e400,u\n2,v\n", "column 'a' holds an infinite value in row 1"),
     "Infinity": ("a,y\n1,u\n-Infinity,v\n", "column 'a' holds an infinite value in row 2"),
     "equal names after blanks": ("a, a ,y\n1,2,u\n", "column name 'a' comes twice"),
-    "gzip cut short": (gzip.compress(b"a,y\n" + b"1,u\n2,v\n" * 999)[:-20], "t.csv: cannot be read"),
+    "gzip cut short": (
+        gzip.compress(b"a,y\n" + b"1,u\n2,v\n" * 999)[:-20],
+        "t.csv: cannot be read",
+    ),
     "open quote": ('a,y\n"x,u\n1,v\n', "cells, the header has 2"),
 }
 
@@ -127,7 +144,9 @@ def test_columns_of_parquet_that_no_test_can_read_are_named_with_a_way_out(tmp_p
     import pyarrow as pa
 
     dataset = parquet(tmp_path, odd=pa.array([value, None, value]), a=pa.array([1, 2, 3]))
-    with pytest.raises(DataError, match=r"column 'odd' holds .*'dataset.ignore=\[odd\]' leaves it out"):
+    with pytest.raises(
+        DataError, match=r"column 'odd' holds .*'dataset.ignore=\[odd\]' leaves it out"
+    ):
         dataset.load(0)
     assert [c.name for c in attrs.evolve(dataset, ignore=("odd",)).load(0).columns] == ["a"]
 
@@ -139,10 +158,18 @@ TAIL = "@attribute y {u,v}\n@data\n"
 @pytest.mark.parametrize(
     ("declared", "rows", "values"),
     [
-        ("@attribute a string", "\"it's, fine\",u\n'a \"b\"',v\n?,u\n", ["it's, fine", 'a "b"', None]),
+        (
+            "@attribute a string",
+            '"it\'s, fine",u\n\'a "b"\',v\n?,u\n',
+            ["it's, fine", 'a "b"', None],
+        ),
         ("@attribute a {'x y','it\\'s'}", "'it\\'s',u\n'x y',v\n", ["it's", "x y"]),
         ("@attribute a {NA,SE}", "NA,u\nSE,v\n?,u\n", ["NA", "SE", None]),
-        ('@attribute a date "yyyy-MM-dd"', '"2020-03-01",u\n2020-03-02,v\n?,u\n', [18322.0, 18323.0, None]),
+        (
+            '@attribute a date "yyyy-MM-dd"',
+            '"2020-03-01",u\n2020-03-02,v\n?,u\n',
+            [18322.0, 18323.0, None],
+        ),
         ("@attribute a {'x y',z}", "{0 z}\n{1 v}\n{0 'x y', 1 v}\n", ["z", "x y", "x y"]),
         ("@attribute a string", "'x\u2028z',u\nw,v\n", ["x\u2028z", "w"]),
     ],
@@ -154,8 +181,14 @@ def test_odd_arff_is_read(load, declared, rows, values):
 @pytest.mark.parametrize(
     ("declared", "message"),
     [
-        ("@attribute a relational\n@attribute x numeric\n@end a", "line 2: the attribute 'a' is relational"),
-        ("@attribute a {u,v", "line 2: the values of the attribute 'a' end without a closing brace"),
+        (
+            "@attribute a relational\n@attribute x numeric\n@end a",
+            "line 2: the attribute 'a' is relational",
+        ),
+        (
+            "@attribute a {u,v",
+            "line 2: the values of the attribute 'a' end without a closing brace",
+        ),
         ("@attribute a numerical", "unknown type 'numerical'; did you mean 'numeric'?"),
         ("@attribute a numeric", "the attribute 'a' is numeric, but 'one' is not a number"),
     ],
@@ -171,7 +204,9 @@ class TestDecimalCommas:
         table = load("a;b;y\n3,14;x;0,5\n2,7;y;1,25\n;x;2\n1,234;y;3\n")
         assert shown(table.columns[0]) == [3.14, 2.7, None, 1.234]
         assert table.task is Task.regression
-        assert table.notes == {"decimal": "read with decimal commas: 'a', 'y'; dataset.decimal=point keeps the text"}
+        assert table.notes == {
+            "decimal": "read with decimal commas: 'a', 'y'; dataset.decimal=point keeps the text"
+        }
 
     def test_thousands_and_decimals_that_look_alike_are_left_as_text_with_a_hint(self, load):
         text = "a;y\n1,234;u\n2,777;v\n"
@@ -194,7 +229,9 @@ class TestDecimalCommas:
         assert load(text, kinds={"a": "categorical"}).notes == {}
 
     def test_a_column_that_is_to_be_continuous_says_how(self, load):
-        with pytest.raises(DataError, match="'1,234' is not a number; dataset.decimal=comma reads decimal commas"):
+        with pytest.raises(
+            DataError, match="'1,234' is not a number; dataset.decimal=comma reads decimal commas"
+        ):
             load("a;y\n1,234;u\n2,777;v\n", kinds={"a": "continuous"})
 
     @pytest.mark.parametrize("narrow", [0, 1 << 40])
@@ -209,7 +246,12 @@ class TestDates:
         table = load("d,y\n2020-03-01,u\n1969-12-31,v\n,u\n")
         assert shown(table.columns[0]) == [18322.0, -1.0, None]
         assert table.columns[0].unit == "days"
-        assert table.notes == {"dates": "dates are read as days since 1970-01-01: 'd'; 'dataset.kinds={d: categorical}' keeps the text"}
+        assert table.notes == {
+            "dates": (
+                "dates are read as days since 1970-01-01: 'd'; 'dataset.kinds={d: "
+                "categorical}' keeps the text"
+            )
+        }
 
     def test_the_way_back_to_text_works(self, load):
         table = load("d,y\n2020-03-01,u\n1969-12-31,v\n", kinds={"d": "categorical"})
@@ -223,16 +265,26 @@ class TestDates:
             assert "looks like dates and is read as text" in table.notes["hint d"]
 
     def test_dates_of_the_target_stay_classes(self, load):
-        assert load("a,y\n1,2020-03-01\n2,2020-03-02\n").target.classes == ("2020-03-01", "2020-03-02")
+        assert load("a,y\n1,2020-03-01\n2,2020-03-02\n").target.classes == (
+            "2020-03-01",
+            "2020-03-02",
+        )
 
     def test_trees_read_them_aloud_under_every_encoder(self, load, tmp_path):
         import arboretum
 
-        rows = "".join(f"2020-{1 + i // 28:02}-{1 + i % 28:02},{'u' if i < 60 else 'v'}\n" for i in range(120))
+        rows = "".join(
+            f"2020-{1 + i // 28:02}-{1 + i % 28:02},{'u' if i < 60 else 'v'}\n" for i in range(120)
+        )
         load(f"sold,y\n{rows}")
         for encoder in ("auto", "raw", "midpoints", "bins", "onehot", "multiway"):
             method = "id3" if encoder == "multiway" else "cart"
-            overrides = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none"]
+            overrides = [
+                "dataset=file",
+                f"dataset.path={tmp_path / 't.csv'}",
+                "dataset.target=y",
+                "split=none",
+            ]
             record = arboretum.run([*overrides, f"encoder={encoder}", f"method={method}"])
             said = record.tree.to_text().splitlines()[2]
             assert "sold ≤ 2020-" in said or "sold in (2020-" in said, encoder
@@ -245,29 +297,48 @@ def test_what_keeps_a_column_from_being_numbers_is_named_and_the_advice_works(lo
     assert table.columns[0].kind is ColumnKind.categorical
     assert "for 'n.a.' among numbers" in table.notes["hint a"]
     assert '\'dataset.missing=["","?","NA","nan","n.a."]\'' in table.notes["hint a"]
-    assert load(text, missing=("", "?", "NA", "nan", "n.a.")).columns[0].kind is ColumnKind.continuous
+    assert (
+        load(text, missing=("", "?", "NA", "nan", "n.a.")).columns[0].kind is ColumnKind.continuous
+    )
 
 
 def test_notes_of_the_table_reach_the_record(load, tmp_path):
     import arboretum
 
     load("a,y\n1,u\n2,\n3,v\n4,\n")
-    record = arboretum.run(["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none"])
+    record = arboretum.run(
+        ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none"]
+    )
     assert "2 of 4 rows are left out: no value of the target 'y'" in record.notes
 
 
 def test_separators_have_names_for_the_command_line(load):
-    for word, sign in {"semicolon": ";", "tab": "\t", "pipe": "|", "blank": " ", "comma": ","}.items():
-        assert shown(load(f"a{sign}y\n1{sign}u\n2{sign}v\n", separator=word).columns[0]) == [1.0, 2.0]
-    with pytest.raises(ArboretumError, match="one of comma, semicolon, tab, pipe, blank; got 'semi'"):
+    for word, sign in {
+        "semicolon": ";",
+        "tab": "\t",
+        "pipe": "|",
+        "blank": " ",
+        "comma": ",",
+    }.items():
+        assert shown(load(f"a{sign}y\n1{sign}u\n2{sign}v\n", separator=word).columns[0]) == [
+            1.0,
+            2.0,
+        ]
+    with pytest.raises(
+        ArboretumError, match="one of comma, semicolon, tab, pipe, blank; got 'semi'"
+    ):
         load("a;y\n1;u\n", separator="semi")
 
 
 @pytest.mark.parametrize("narrow", [0, 1 << 40])
 @pytest.mark.parametrize("stray", ["", "-nan", "0x1", "+5", " 7 ", "n.a.", "1_000", "?"])
-def test_numbers_of_a_large_file_are_those_of_a_small_one_whatever_stands_among_them(load, monkeypatch, stray, narrow):
+def test_numbers_of_a_large_file_are_those_of_a_small_one_whatever_stands_among_them(
+    load, monkeypatch, stray, narrow
+):
     """A late word turns a column that began as numbers into text, in both readers alike."""
-    numbers = np.random.default_rng(1).normal(size=600) * 10.0 ** np.random.default_rng(2).integers(-300, 300, 600)
+    numbers = np.random.default_rng(1).normal(size=600) * 10.0 ** np.random.default_rng(2).integers(
+        -300, 300, 600
+    )
     rows = "".join(f"{v!r},{i:04},{'uv'[i % 2]}\n" for i, v in enumerate(numbers.tolist()))
     text = f"a,code,y\n{rows}{stray},1,u\n"
     small = load(text, kinds={"code": "categorical"})

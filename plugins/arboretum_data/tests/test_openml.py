@@ -64,7 +64,9 @@ class Site:
         if parts[:3] == ["data", "list", "data_name"]:
             if parts[3] not in self.names:
                 return 412, b"{}"
-            return 200, json.dumps({"data": {"dataset": [{"did": self.names[parts[3]], "version": 1}]}}).encode()
+            return 200, json.dumps(
+                {"data": {"dataset": [{"did": self.names[parts[3]], "version": 1}]}}
+            ).encode()
         number = int(parts[-1])
         if number not in self.sets:
             return 412, b"{}"
@@ -88,7 +90,9 @@ class Site:
             return {"data_features": {"feature": listed}}
         if kind == "qualities":
             rows = item["arff"].lower().split("@data\n")[1].count("\n")
-            return {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": str(rows)}]}}
+            return {
+                "data_qualities": {"quality": [{"name": "NumberOfInstances", "value": str(rows)}]}
+            }
         return {
             "data_set_description": {
                 "id": str(number),
@@ -126,7 +130,9 @@ def site(monkeypatch, no_home):
     server.daemon_threads = True
     root = f"http://127.0.0.1:{server.server_port}"
     point_client(monkeypatch, _openml, root)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     yield pages
     server.shutdown()
@@ -157,12 +163,18 @@ class TestAnyDataSet:
         assert table.column("petal length").missing.tolist() == [False, True, False]
         assert table.column("colour").missing.tolist() == [False, False, True]
         assert table.column("grade").categories == ("1", "2", "10")
-        assert [table.target.classes[k] for k in table.target.codes] == ["Iris-a", "Iris-b", "Iris-b"]
+        assert [table.target.classes[k] for k in table.target.codes] == [
+            "Iris-a",
+            "Iris-b",
+            "Iris-b",
+        ]
 
     def test_by_name_with_kinds_and_another_target(self, site):
         site.add(7, "flowers", FLOWERS, FEATURES)
         orders = {"grade": ["1", "2", "10"]}
-        table = OpenMLDataset(data_name="flowers", orders=orders, positive="Iris-b", ignore=("colour",)).load(0)
+        table = OpenMLDataset(
+            data_name="flowers", orders=orders, positive="Iris-b", ignore=("colour",)
+        ).load(0)
         assert [c.kind for c in table.columns] == [ColumnKind.continuous, ColumnKind.ordinal]
         assert table.target.classes == ("Iris-a", "Iris-b")
         assert OpenMLDataset(id=7, target="colour").load(0).target.name == "colour"
@@ -186,7 +198,9 @@ class TestAnyDataSet:
                 dataset.load(0)
 
     def test_a_regression_target_stays_a_number(self, site):
-        arff = "@relation r\n@attribute a numeric\n@attribute y numeric\n@data\n1,0.5\n2,0.7\n3,0.9\n"
+        arff = (
+            "@relation r\n@attribute a numeric\n@attribute y numeric\n@data\n1,0.5\n2,0.7\n3,0.9\n"
+        )
         site.add(8, "numbers", arff, [("a", "numeric", False), ("y", "numeric", True)])
         assert OpenMLDataset(id=8).load(0).task is Task.regression
 
@@ -204,14 +218,25 @@ def test_without_a_network_the_error_says_so(monkeypatch, no_home):
 
     point_client(monkeypatch, _openml, "http://127.0.0.1:9")  # the discard port: nobody listens
     monkeypatch.setattr(_openml.time, "sleep", lambda seconds: None)
-    with pytest.raises(DataError, match=r"^OpenML cannot be reached for data_id=61 \([^\n]+\); put NAME.csv.gz into"):
+    with pytest.raises(
+        DataError,
+        match=r"^OpenML cannot be reached for data_id=61 \([^\n]+\); put NAME.csv.gz into",
+    ):
         OpenMLDataset(id=61).load(0)
-    with pytest.raises(DataError, match="data set 'letter' is not in the data home .*, and OpenML cannot be reached") as told:
+    with pytest.raises(
+        DataError,
+        match="data set 'letter' is not in the data home .*, and OpenML cannot be reached",
+    ) as told:
         component_of("letter")().load(0)
-    assert f"put letter.csv.gz into {no_home}, point ARBORETUM_DATA to a folder that has it, or use" in str(told.value)
+    assert (
+        f"put letter.csv.gz into {no_home}, point ARBORETUM_DATA to a folder that has it, or use"
+        in str(told.value)
+    )
 
 
-def test_downloads_go_to_the_users_cache_where_the_data_home_cannot_be_written(tmp_path, monkeypatch):
+def test_downloads_go_to_the_users_cache_where_the_data_home_cannot_be_written(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     blocked = tmp_path / "a file"
     blocked.write_text("")
@@ -220,7 +245,9 @@ def test_downloads_go_to_the_users_cache_where_the_data_home_cannot_be_written(t
 
 
 def arff_of(name: str, home, classes=None, columns=None) -> tuple[str, list]:
-    """OpenML's copy of a data set as it might be: other names for columns and classes, the same values."""
+    """OpenML's copy of a data set as it might be: other names for columns and classes, the same
+    values.
+    """
     text = gzip.decompress((home / f"{name}.csv.gz").read_bytes()).decode().splitlines()
     form = canonical_form(name)
     names = columns or [f"V{i}" for i in range(len(form["columns"]))]
@@ -265,7 +292,10 @@ class TestNamedSets:
         form = canonical_form("monk1")
         entry = ENTRIES["monk1"]
         files = [data_home / f"{name}.csv.gz" for name in ("monk1", "monk1-full")]
-        (header, *train), (_, *domain) = ([*csv.reader(gzip.decompress(file.read_bytes()).decode().splitlines())] for file in files)
+        (header, *train), (_, *domain) = (
+            [*csv.reader(gzip.decompress(file.read_bytes()).decode().splitlines())]
+            for file in files
+        )
         columns = zip(header, zip(*train, *domain, strict=True), strict=True)
         cells = [factorise(column, values, ("",)) for column, values in columns]
         table = adapt(Fetched(tuple(cells), "target", frozenset()), entry, form)
@@ -283,7 +313,9 @@ class TestNamedSets:
 
     def test_classes_that_neither_name_nor_size_tells_apart_are_refused(self):
         form = {"classes": ["0", "1"], "class_counts": [2, 2]}
-        with pytest.raises(DataError, match="its classes p, q do not match 0, 1 by name or by size"):
+        with pytest.raises(
+            DataError, match="its classes p, q do not match 0, 1 by name or by size"
+        ):
             rename_classes(factorise("y", ["p", "q", "q", "p"], ("",)), form)
 
     def test_a_set_of_another_shape_is_refused(self, site):
@@ -293,7 +325,9 @@ class TestNamedSets:
 
 
 def test_an_entry_that_differs_is_not_fetched(site):
-    with pytest.raises(DataError, match="not fetched .OpenML 1480 has the 4 missing values filled in"):
+    with pytest.raises(
+        DataError, match="not fetched .OpenML 1480 has the 4 missing values filled in"
+    ):
         component_of("ilpd")().load(0)
     assert site.asked == []
 

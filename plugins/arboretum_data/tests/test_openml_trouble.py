@@ -1,7 +1,8 @@
 """What OpenML may answer instead of a data set, and what is kept for the day without a network.
 
-The answers have the form of openml.org's (JSON of the API v1, an ARFF file at the address that the description names,
-packed by gzip, as scikit-learn's client asks); the server is this test's, on 127.0.0.1.
+The answers have the form of openml.org's (JSON of the API v1, an ARFF file at the address that the
+description names, packed by gzip, as scikit-learn's client asks); the server is this test's, on
+127.0.0.1.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from arboretum.api import DataError
 
 ARFF = "".join(
     [
-        "% 1. Title: Flowers\n%\n@RELATION flowers\n\n@ATTRIBUTE petallength\tREAL\n@ATTRIBUTE colour\t{red,'off white'}\n",
+        "% 1. Title: Flowers\n%\n@RELATION flowers\n\n@ATTRIBUTE "
+        "petallength\tREAL\n@ATTRIBUTE colour\t{red,'off white'}\n",
         "@ATTRIBUTE class\t{a,b}\n\n@DATA\n1.5,red,a\n?,'off white',b\n2.5,red,b\n",
     ]
 )
@@ -30,10 +32,30 @@ def pages(root: str, arff: str = ARFF) -> dict[str, str]:
     """Path → body, as openml.org has them for data set 7."""
     column = {"is_ignore": "false", "is_row_identifier": "false", "number_of_missing_values": "0"}
     features = [
-        {"index": "0", "name": "petallength", "data_type": "numeric", "is_target": "false", **column},
-        {"index": "1", "name": "colour", "data_type": "nominal", "nominal_value": ["red", "off white"], "is_target": "false", **column},
-        {"index": "2", "name": "class", "data_type": "nominal", "nominal_value": ["a", "b"], "is_target": "true", **column},
-    ]  # fmt: skip
+        {
+            "index": "0",
+            "name": "petallength",
+            "data_type": "numeric",
+            "is_target": "false",
+            **column,
+        },
+        {
+            "index": "1",
+            "name": "colour",
+            "data_type": "nominal",
+            "nominal_value": ["red", "off white"],
+            "is_target": "false",
+            **column,
+        },
+        {
+            "index": "2",
+            "name": "class",
+            "data_type": "nominal",
+            "nominal_value": ["a", "b"],
+            "is_target": "true",
+            **column,
+        },
+    ]
     description = {
         "id": "7",
         "name": "flowers",
@@ -50,20 +72,38 @@ def pages(root: str, arff: str = ARFF) -> dict[str, str]:
         "status": "active",
         "md5_checksum": hashlib.md5(ARFF.encode()).hexdigest(),
     }
-    listed = {"did": 7, "name": "flowers", "version": 1, "status": "active", "format": "ARFF", "file_id": 7}
+    listed = {
+        "did": 7,
+        "name": "flowers",
+        "version": 1,
+        "status": "active",
+        "format": "ARFF",
+        "file_id": 7,
+    }
     return {
         "/api/v1/json/data/7": json.dumps({"data_set_description": description}),
         "/api/v1/json/data/features/7": json.dumps({"data_features": {"feature": features}}),
         "/api/v1/json/data/qualities/7": json.dumps(
-            {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": "3.0"}, {"name": "Dimensionality", "value": []}]}}
+            {
+                "data_qualities": {
+                    "quality": [
+                        {"name": "NumberOfInstances", "value": "3.0"},
+                        {"name": "Dimensionality", "value": []},
+                    ]
+                }
+            }
         ),
-        "/api/v1/json/data/list/data_name/flowers/limit/2/status/active/": json.dumps({"data": {"dataset": [listed]}}),
+        "/api/v1/json/data/list/data_name/flowers/limit/2/status/active/": json.dumps(
+            {"data": {"dataset": [listed]}}
+        ),
         "/data/v1/download/7/flowers.arff": arff,
     }
 
 
 class Server:
-    """Answers from ``pages``; a path in ``trouble`` gets a status, or a pause in seconds, instead."""
+    """Answers from ``pages``; a path in ``trouble`` gets a status, or a pause in seconds,
+    instead.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -77,7 +117,9 @@ class Server:
                 if isinstance(amiss, float):
                     threading.Event().wait(amiss)  # the client's time.sleep is switched off
                 body = owner.pages.get(self.path)
-                status = amiss if isinstance(amiss, int) and amiss else 200 if body is not None else 412
+                status = (
+                    amiss if isinstance(amiss, int) and amiss else 200 if body is not None else 412
+                )
                 packed = gzip.compress((body or "{}").encode())
                 try:
                     self.send_response(status)
@@ -106,10 +148,14 @@ def server(monkeypatch, no_home):
     tails = {"_SEARCH_NAME": "data/list/data_name/{}/limit/2", "_DATA_INFO": "data/{}"}
     tails |= {"_DATA_FEATURES": "data/features/{}", "_DATA_QUALITIES": "data/qualities/{}"}
     for name, tail in tails.items():
-        assert getattr(client, name).endswith(f"api/v1/json/{tail}"), "the client asks as it did when this was written"
+        assert getattr(client, name).endswith(f"api/v1/json/{tail}"), (
+            "the client asks as it did when this was written"
+        )
         monkeypatch.setattr(client, name, f"{running.root}/api/v1/json/{tail}")
     monkeypatch.setattr(client.time, "sleep", lambda seconds: None)
-    thread = threading.Thread(target=running.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=running.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     yield running
     running.http.shutdown()
@@ -145,13 +191,19 @@ def test_an_answer_that_is_a_refusal_is_told_with_its_status(server, where, stat
     server.trouble = {where: status}
     with pytest.raises(DataError) as caught:
         BY_NAME.load(0)
-    assert said in str(caught.value) and "name=flowers" in str(caught.value) and "\n" not in str(caught.value)
+    assert (
+        said in str(caught.value)
+        and "name=flowers" in str(caught.value)
+        and "\n" not in str(caught.value)
+    )
 
 
 def test_a_server_that_does_not_answer_is_given_up(server, monkeypatch):
     monkeypatch.setattr(openml, "TIMEOUT_SECONDS", 0.2)
     server.trouble = {"data/7": 5.0}
-    with pytest.raises(DataError, match=r"OpenML cannot be reached for data_id=7 \([^)]*timed out[^)]*\)"):
+    with pytest.raises(
+        DataError, match=r"OpenML cannot be reached for data_id=7 \([^)]*timed out[^)]*\)"
+    ):
         BY_ID.load(0)
 
 
@@ -170,6 +222,8 @@ def test_a_malformed_answer_is_refused_in_one_line_and_does_not_stay(server, pat
     server.pages[path] = body
     with pytest.raises(DataError) as caught:
         BY_ID.load(0)
-    assert str(caught.value).startswith("OpenML does not give data_id=7: ") and "\n" not in str(caught.value)
+    assert str(caught.value).startswith("OpenML does not give data_id=7: ") and "\n" not in str(
+        caught.value
+    )
     server.pages[path] = good
     assert BY_ID.load(0).n_rows == 3

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from arboretum_data.encoding.encoder import Coalesce
 from arboretum_data.encoding.columns import BinTests, Categorical, Numeric
-from arboretum_data.encoding.encoder import BinsEncoder, FitOn, Missing, MultiwayEncoder, OneHotEncoder, TestsEncoder
+from arboretum_data.encoding.encoder import (
+    BinsEncoder,
+    FitOn,
+    Missing,
+    MultiwayEncoder,
+    OneHotEncoder,
+    TestsEncoder,
+)
 from arboretum_data.named import canonical
 
 TABLE_1 = {
@@ -23,8 +30,9 @@ TABLE_1 = {
     "bank-marketing": 76,
     "electricity": 42,
 }
-"""Zhang & Gionis, Table 1, column m: tests after five k-means bins per numeric column and one-hot encoding.  musk
-(830), firewall (55) and covertype (94) agree too and are left out for their size."""
+"""Zhang & Gionis, Table 1, column m: tests after five k-means bins per numeric column and one-hot
+encoding.  musk (830), firewall (55) and covertype (94) agree too and are left out for their size.
+"""
 
 
 def encode(component, name):
@@ -38,16 +46,23 @@ def test_one_hot_columns_of_table_1(data_home, name):
     assert objects.n_tests == TABLE_1[name]
 
 
-@pytest.mark.parametrize(("name", "distinct"), [("boston-quartile", 469), ("pima", 753), ("ionosphere", 350)])
+@pytest.mark.parametrize(
+    ("name", "distinct"), [("boston-quartile", 469), ("pima", 753), ("ionosphere", 350)]
+)
 def test_distinct_objects_after_ten_levels(data_home, name, distinct):
     """Nan, Wang & Saligrama, section 5; ten bins by floor give 473, 752 and 349 instead."""
     ten = BinsEncoder(
-        numeric=Numeric.equal_width_round, n_bins=10, bin_tests=BinTests.multiway, coalesce=Coalesce.one
+        numeric=Numeric.equal_width_round,
+        n_bins=10,
+        bin_tests=BinTests.multiway,
+        coalesce=Coalesce.one,
     )
     assert encode(ten, name).n_objects == distinct
 
 
-@pytest.mark.parametrize(("name", "distinct"), [("house-votes", 342), ("dna", 3001), ("soybean", 303)])
+@pytest.mark.parametrize(
+    ("name", "distinct"), [("house-votes", 342), ("dna", 3001), ("soybean", 303)]
+)
 def test_distinct_objects_of_categorical_sets(data_home, name, distinct):
     """Ibid.; a missing vote counts as a third value."""
     objects = encode(MultiwayEncoder(missing=Missing.category, coalesce=Coalesce.one), name)
@@ -70,7 +85,8 @@ def test_bucketisation_leaves_nine_of_46_midpoints(data_home):
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("compas-2016", 85), ("fico-1000", 1407), ("fourclass", 345), ("iris", 123)]
+    ("name", "values"),
+    [("compas-2016", 85), ("fico-1000", 1407), ("fourclass", 345), ("iris", 123)],
 )
 def test_distinct_values_that_the_paper_counts_as_binary_features(data_home, name, values):
     """Ibid.: the printed number is that of distinct values; thresholds are one less per column."""
@@ -79,7 +95,9 @@ def test_distinct_values_that_the_paper_counts_as_binary_features(data_home, nam
 
 
 def test_the_mdl_cuts_of_iris():
-    """Those that Fayyad & Irani's method is known for on this set, for example in R's package ``discretization``."""
+    """Those that Fayyad & Irani's method is known for on this set, for example in R's package
+    ``discretization``.
+    """
     objects = encode(MultiwayEncoder(numeric=Numeric.mdl), "iris")
     assert [tuple(round(e, 9) for e in f.edges) for f in objects.features] == [
         (5.55, 6.15),

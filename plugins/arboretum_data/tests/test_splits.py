@@ -29,14 +29,20 @@ class TestSplits(SplitSuite):
 def table_of(codes, groups=None) -> Table:
     codes = np.array(codes, np.int32)
     column = Column("x", ColumnKind.continuous, np.arange(float(len(codes))))
-    target = Target("y", Task.classification, codes, tuple(f"c{k}" for k in range(int(codes.max()) + 1)))
-    return Table("t", (column,), target, groups=None if groups is None else np.array(groups, np.int64))
+    target = Target(
+        "y", Task.classification, codes, tuple(f"c{k}" for k in range(int(codes.max()) + 1))
+    )
+    return Table(
+        "t", (column,), target, groups=None if groups is None else np.array(groups, np.int64)
+    )
 
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=120), st.integers(0, 10))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_holdout_gives_every_class_its_share_to_within_a_row(codes, seed):
-    """A share is a difference of two rounded cumulative sums, so it is off by less than 1; a row may be given back."""
+    """A share is a difference of two rounded cumulative sums, so it is off by less than 1; a row
+    may be given back.
+    """
     table = table_of(codes)
     division = Holdout().divide(table, seed)
     for k in np.unique(codes):
@@ -111,9 +117,14 @@ def test_grouped_holdout_comes_near_its_shares():
 
 
 def test_impossible_fields_are_refused():
-    with pytest.raises(ConfigError, match=r"split.train \+ split.valid \+ split.test must be 1; got 0.7 \+ 0.1 \+ 0.3"):
+    with pytest.raises(
+        ConfigError,
+        match=r"split.train \+ split.valid \+ split.test must be 1; got 0.7 \+ 0.1 \+ 0.3",
+    ):
         Holdout(test=0.3)
-    with pytest.raises(ConfigError, match=r"split.fold must be < 10 \(folds are counted from 0\); got 10"):
+    with pytest.raises(
+        ConfigError, match=r"split.fold must be < 10 \(folds are counted from 0\); got 10"
+    ):
         KFold(fold=10)
     with pytest.raises(ConfigError, match=r"split.fold must be < 3"):
         Contiguous(folds=3, fold=3)

@@ -1,7 +1,9 @@
-"""The greedy algorithm V_I as the paper writes it, on lists of rows and in exact arithmetic: the truth for tests.
+"""The greedy algorithm V_I as the paper writes it, on lists of rows and in exact arithmetic: the
+truth for tests.
 
-Alkhalid, Chikalov & Moshkov 2011, sections 3 and 4; I is evaluated on the table of the node (the text prints T for Θ).
-gini, me and rt are fractions.  Entropies are sums of logarithms, to 60 digits: values closer than 1e-50 count as equal.
+Alkhalid, Chikalov & Moshkov 2011, sections 3 and 4; I is evaluated on the table of the node (the
+text prints T for Θ). gini, me and rt are fractions.  Entropies are sums of logarithms, to 60
+digits: values closer than 1e-50 count as equal.
 """
 
 from __future__ import annotations
@@ -51,7 +53,10 @@ def aggregate(kind: str, measure: str, parts: Sequence[Decided]) -> Any:
     """I(T, f) for the tables T_1 … T_t into which f divides T."""
     number = Decimal if measure == "ent" else Fraction
     n = number(sum(len(part) for part in parts))
-    values = [MEASURES[measure](list(Counter(decision for _, decision in part).values())) for part in parts]
+    values = [
+        MEASURES[measure](list(Counter(decision for _, decision in part).values()))
+        for part in parts
+    ]
     if kind.startswith("w_"):
         values = [value * number(len(part)) / n for value, part in zip(values, parts, strict=True)]
     return max(values) if kind.endswith("max") else sum(values, number(0))

@@ -14,7 +14,10 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "experiments" / "decision_tables
 def script(name: str):
     """The script as a module."""
     if not (SCRIPTS / f"{name}.py").exists():
-        pytest.skip("experiments belong to the repository, not to the installed plugin", allow_module_level=True)
+        pytest.skip(
+            "experiments belong to the repository, not to the installed plugin",
+            allow_module_level=True,
+        )
     spec = importlib.util.spec_from_file_location(f"experiment_{name}", SCRIPTS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

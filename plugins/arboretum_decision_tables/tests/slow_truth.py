@@ -1,10 +1,11 @@
-"""The slow truth: Δ(T) and dynamic programming as the paper writes them, and brute force over all trees.
+"""The slow truth: Δ(T) and dynamic programming as the paper writes them, and brute force over all
+trees.
 
-Subtables are frozensets of object numbers, trees nested tuples: ``None`` for a leaf, else (test, {outcome: tree}) with the
-global index of the test.  Nothing here shares code with the kernels.
+Subtables are frozensets of object numbers, trees nested tuples: ``None`` for a leaf, else (test,
+{outcome: tree}) with the global index of the test.  Nothing here shares code with the kernels.
 
-Tests of one feature that divide a subtable alike count as one, the cheapest, ties to the first: a paper's attribute is one
-multiway test, where this cannot happen.
+Tests of one feature that divide a subtable alike count as one, the cheapest, ties to the first: a
+paper's attribute is one multiway test, where this cannot happen.
 """
 
 from __future__ import annotations
@@ -65,30 +66,41 @@ def delta(space: Space) -> dict[Rows, list[Bundle]]:
     return graph
 
 
-def minima(space: Space, complexity: Any, graph: dict[Rows, list[Bundle]] | None = None) -> dict[Rows, float]:
+def minima(
+    space: Space, complexity: Any, graph: dict[Rows, list[Bundle]] | None = None
+) -> dict[Rows, float]:
     """The minimum of ψ over the trees for every subtable (not divided by the mass)."""
     graph = delta(space) if graph is None else graph
     value: dict[Rows, float] = {}
     for rows in sorted(graph, key=len):
         value[rows] = min(
-            (bundle_value(space, complexity, rows, bundle, value) for bundle in graph[rows]), default=complexity.leaf()
+            (bundle_value(space, complexity, rows, bundle, value) for bundle in graph[rows]),
+            default=complexity.leaf(),
         )
     return value
 
 
-def bundle_value(space: Space, complexity: Any, rows: Rows, bundle: Bundle, value: dict[Rows, float]) -> float:
+def bundle_value(
+    space: Space, complexity: Any, rows: Rows, bundle: Bundle, value: dict[Rows, float]
+) -> float:
     """F of a bundle."""
     mass = float(sum(space.weight[row] for row in sorted(rows)))
     children = np.array([value[part] for part in bundle[1].values()])
     return float(complexity.node(mass, float(space.price[bundle[0]]), children))
 
 
-def optimal_part(space: Space, complexity: Any, graph: dict[Rows, list[Bundle]]) -> dict[Rows, list[Bundle]]:
+def optimal_part(
+    space: Space, complexity: Any, graph: dict[Rows, list[Bundle]]
+) -> dict[Rows, list[Bundle]]:
     """The same nodes with their optimal bundles alone: the trees whose subtrees are all optimal."""
     value = minima(space, complexity, graph)
     slack = space.slack
     return {
-        rows: [b for b in bundles if bundle_value(space, complexity, rows, b, value) <= value[rows] * (1 + slack)]
+        rows: [
+            b
+            for b in bundles
+            if bundle_value(space, complexity, rows, b, value) <= value[rows] * (1 + slack)
+        ]
         for rows, bundles in graph.items()
     }
 
@@ -108,7 +120,9 @@ def count(graph: dict[Rows, list[Bundle]]) -> dict[Rows, int]:
 
 
 def in_sequence(space: Space, complexities: Sequence[Any]) -> tuple[list[float], int]:
-    """Minimise the first, then the second among the trees kept, …; the minima, and the number of trees kept at last."""
+    """Minimise the first, then the second among the trees kept, …; the minima, and the number of
+    trees kept at last.
+    """
     graph, whole = delta(space), frozenset(range(space.n_objects))
     found = []
     for complexity in complexities:
@@ -129,19 +143,25 @@ def all_trees(space: Space, rows: Rows | None = None) -> Iterator[Sketch]:
             yield test, dict(zip(parts, choice, strict=True))
 
 
-def value_of_sketch(space: Space, complexity: Any, sketch: Sketch, rows: Rows | None = None) -> float:
+def value_of_sketch(
+    space: Space, complexity: Any, sketch: Sketch, rows: Rows | None = None
+) -> float:
     """ψ of one tree, by its definition (not divided by the mass)."""
     rows = frozenset(range(space.n_objects)) if rows is None else rows
     if sketch is None:
         return complexity.leaf()
     test, below = sketch
     parts = parts_of(space, rows, test)
-    children = np.array([value_of_sketch(space, complexity, below[k], part) for k, part in parts.items()])
+    children = np.array(
+        [value_of_sketch(space, complexity, below[k], part) for k, part in parts.items()]
+    )
     mass = float(sum(space.weight[row] for row in sorted(rows)))
     return float(complexity.node(mass, float(space.price[test]), children))
 
 
-def is_optimal_throughout(space: Space, complexity: Any, sketch: Sketch, value: dict[Rows, float]) -> bool:
+def is_optimal_throughout(
+    space: Space, complexity: Any, sketch: Sketch, value: dict[Rows, float]
+) -> bool:
     """Whether all subtrees of a tree are optimal for their subtables."""
     whole = frozenset(range(space.n_objects))
 

@@ -1,4 +1,6 @@
-"""A bound that contradicts a tree of another complexity fails the run; a tree that reaches one proves it."""
+"""A bound that contradicts a tree of another complexity fails the run; a tree that reaches one
+proves it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from decision_tables import random_problem
 class ProvesOne:
     """Knows the minimum of the average depth, and a poor bound of all else."""
 
-    kind, name, paper, capabilities = "solver", "proves_one", "", ("classification", "multiclass", "weights", "multiway")
+    kind, name, paper, capabilities = (
+        "solver",
+        "proves_one",
+        "",
+        ("classification", "multiclass", "weights", "multiway"),
+    )
     lie: float = 1.0
 
     def minima(self, problem, complexities, context):
@@ -38,12 +45,22 @@ def certified_by(certifier):
     parts = attrs.evolve(problem.parts, criterion=Reduction(), impurity=Gini())
     problem = attrs.evolve(problem, parts=parts)
     solution = grow(problem, Context())
-    return certify(certifier, [AverageDepth(), TotalPathLength(), *(cls() for cls in COMPLEXITIES[3:6])], solution.tree, problem, solution, {}, Context())
+    return certify(
+        certifier,
+        [AverageDepth(), TotalPathLength(), *(cls() for cls in COMPLEXITIES[3:6])],
+        solution.tree,
+        problem,
+        solution,
+        {},
+        Context(),
+    )
 
 
 def test_what_is_not_proven_stays_a_bound():
     certificate, notes = certified_by(ProvesOne())
-    depth, length = (certificate.complexities[name] for name in ("average_depth", "total_path_length"))
+    depth, length = (
+        certificate.complexities[name] for name in ("average_depth", "total_path_length")
+    )
     assert depth.proven and not length.proven
     assert length.lower_bound == pytest.approx(0.9 * length.best_known)
     assert any("total_path_length" in note for note in notes)

@@ -37,19 +37,30 @@ def proven(codes: np.ndarray, label: np.ndarray) -> list[float]:
 
 
 @settings(max_examples=3 * settings().max_examples, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 7), st.integers(1, 5), st.integers(2, 5), st.integers(1, 4))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 7),
+    st.integers(1, 5),
+    st.integers(2, 5),
+    st.integers(1, 4),
+)
 def test_tiny_tables_have_the_minima_of_the_slow_recursion(seed, n, m, values, classes):
     codes, label = distinct(seed, n, m, values, classes)
     space = space_of(problem_from(codes, label, [Family.multiway] * m))
     graph = slow.delta(space)
-    expected = [slow.minima(space, BY_NAME[name], graph)[frozenset(range(len(codes)))] for name in COSTS]
+    expected = [
+        slow.minima(space, BY_NAME[name], graph)[frozenset(range(len(codes)))] for name in COSTS
+    ]
     assert Minima().of(codes, label).tolist() == expected
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "values", "classes"), [(50, 10, 3, 3), (64, 6, 4, 2), (64, 8, 2, 5), (40, 12, 2, 40), (64, 4, 9, 3), (3, 21, 8, 3)]
+    ("n", "m", "values", "classes"),
+    [(50, 10, 3, 3), (64, 6, 4, 2), (64, 8, 2, 5), (40, 12, 2, 40), (64, 4, 9, 3), (3, 21, 8, 3)],
 )
-def test_tables_as_large_as_the_papers_have_the_minima_that_the_solver_proves(n, m, values, classes):
+def test_tables_as_large_as_the_papers_have_the_minima_that_the_solver_proves(
+    n, m, values, classes
+):
     solver = Minima(nodes=64)
     for seed in range(4):
         codes, label = distinct(seed, n, m, values, classes)
@@ -63,15 +74,21 @@ def test_tables_that_it_cannot_do_are_refused():
     with pytest.raises(DataError, match="merge them first"):
         Minima().of(np.zeros((2, 3), np.uint8), np.array([0, 1]))
     with pytest.raises(DataError, match="needs more than 64 bits"):
-        Minima().of(np.full((2, 30), 9, np.uint8) - np.arange(2, dtype=np.uint8)[:, None], np.array([0, 1]))
+        Minima().of(
+            np.full((2, 30), 9, np.uint8) - np.arange(2, dtype=np.uint8)[:, None], np.array([0, 1])
+        )
 
 
 def test_python_adds_little_per_table():
-    """Calls of Python and of C: each costs a fraction of a microsecond, and a table's minima a hundred."""
+    """Calls of Python and of C: each costs a fraction of a microsecond, and a table's minima a
+    hundred.
+    """
     solver, codes, label = Minima(), np.array([[0], [1]], np.uint8), np.array([0, 1])
     solver.of(codes, label)
     calls = []
-    sys.setprofile(lambda frame, event, argument: calls.append(event) if event.endswith("call") else None)
+    sys.setprofile(
+        lambda frame, event, argument: calls.append(event) if event.endswith("call") else None
+    )
     try:
         solver.of(codes, label)
     finally:

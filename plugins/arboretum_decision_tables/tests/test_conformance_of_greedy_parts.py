@@ -18,7 +18,9 @@ class TestOutsideMajority(ImpuritySuite):
     def test_it_is_not_supermodular(self, component):
         value = lambda *weights: float(component.value(np.array(weights, float)))
         gains = [value(1, k + 1) - value(1, k) for k in (0, 2)]
-        assert gains[0] > gains[1], "the second class gains 1 where it is the lighter one, 0 where it is the heavier"
+        assert gains[0] > gains[1], (
+            "the second class gains 1 where it is the lighter one, 0 where it is the heavier"
+        )
 
 
 class TestUnlikePairs(ImpuritySuite):
@@ -41,11 +43,16 @@ class _AggregatedSuite(CriterionSuite):
 
 def suite(impurity, kind: Aggregation) -> type:
     """The suite of the criterion for one impurity and aggregation."""
-    body = {"__test__": True, "aggregation": kind, "impurity": pytest.fixture(lambda self: impurity)}
+    body = {
+        "__test__": True,
+        "aggregation": kind,
+        "impurity": pytest.fixture(lambda self: impurity),
+    }
     return type(f"Test_{impurity.name}_{kind.name}", (_AggregatedSuite,), body)
 
 
-# the suite of all installed components looks at every aggregation with the impurity that is the default
+# the suite of all installed components looks at every aggregation with the impurity that is the
+# default
 TestSumOfMe = suite(OutsideMajority(), Aggregation.sum)
 TestWeightedMaxOfMe = suite(OutsideMajority(), Aggregation.w_max)
 TestMaxOfRt = suite(UnlikePairs(), Aggregation.max)
@@ -61,7 +68,11 @@ def test_every_kernel_that_writes_a_measure_out_equals_its_twin(name):
         counts = np.ceil(weights).astype(np.int64)
         for kind in range(4):
             node = SimpleNamespace(params=[float(kind)], mass=float(weights.sum()))
-            found = getattr(kernels, f"aggregated_{name}")(weights, counts, 1.0, np.zeros((3, 0)), node)
-            expected = getattr(reference, f"aggregated_{name}")(weights, counts, 1.0, np.zeros((3, 0)), node)
+            found = getattr(kernels, f"aggregated_{name}")(
+                weights, counts, 1.0, np.zeros((3, 0)), node
+            )
+            expected = getattr(reference, f"aggregated_{name}")(
+                weights, counts, 1.0, np.zeros((3, 0)), node
+            )
             # values stay below 300; sums of nine of them round by some 2⁻⁵² of that each
             assert abs(found - expected) <= 300 * 64 * 2.0**-52

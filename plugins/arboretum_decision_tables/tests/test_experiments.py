@@ -1,4 +1,6 @@
-"""The scripts beyond the paper, on very small amounts of work: what they write is what a run certifies."""
+"""The scripts beyond the paper, on very small amounts of work: what they write is what a run
+certifies.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import arboretum
 
 from scripts import script
 
+
 @pytest.mark.slow
 def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
     study = script("real_tables")
@@ -17,7 +20,9 @@ def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
     with (tmp_path / "real_tables.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 16 * 5 and all(row["proven"] == "yes" for row in rows)
-    record = arboretum.run(["dataset=monk1-full", "method=sum_ent", "split=none", "tracker=none", "certify=true"])
+    record = arboretum.run(
+        ["dataset=monk1-full", "method=sum_ent", "split=none", "tracker=none", "certify=true"]
+    )
     for row in (row for row in rows if row["algorithm"] == "sum/ent"):
         of_run = record.certificate.complexities[study.COSTS[row["cost"]]]
         assert (float(row["value"]), float(row["best_known"])) == (of_run.value, of_run.minimum)
@@ -37,8 +42,13 @@ def test_small_and_large_solver_agree_on_the_shapes_that_both_can_do(monkeypatch
 
 def test_the_miner_prints_and_keeps_what_it_found(tmp_path, capsys):
     miner, file = script("miner"), tmp_path / "table.csv"
-    assert miner.main(["max/gini", "w_sum/gini", "n_nodes", "--tables", "100", "--csv", str(file)]) == 0
-    assert "max/gini needs" in capsys.readouterr().out and file.read_text(encoding="utf-8").startswith("f1,")
+    assert (
+        miner.main(["max/gini", "w_sum/gini", "n_nodes", "--tables", "100", "--csv", str(file)])
+        == 0
+    )
+    assert "max/gini needs" in capsys.readouterr().out and file.read_text(
+        encoding="utf-8"
+    ).startswith("f1,")
     assert miner.main(["max/gini", "max/gini", "n_nodes", "--tables", "5"]) == 1
     assert miner.main(["max/gin", "max/gini", "n_nodes"]) == 2
     assert "did you mean 'max/gini'" in capsys.readouterr().err

@@ -58,7 +58,9 @@ COSTS = [Cost.of(complexity) for complexity in (*WHOLE, *USERS)]
 
 
 def same_graph(space, graph):
-    """Every subtable of the slow Δ(T) has its node, with the same bundles, and there are no more."""
+    """Every subtable of the slow Δ(T) has its node, with the same bundles, and there are no
+    more.
+    """
     slow_graph = slow.delta(space)
     inner = {rows for rows in slow_graph if not slow.is_leaf(space, rows)}
     node_of = {rows: graph.node_of(np.array(sorted(rows))) for rows in slow_graph}
@@ -71,10 +73,17 @@ def same_graph(space, graph):
         assert graph.size[node] == len(rows)
         assert np.isclose(graph.mass[node], sum(space.weight[row] for row in rows), rtol=1e-13)
         expected = [
-            (test, sum(node_of[part] < 0 for part in parts.values()), sorted(node_of[p] for p in parts.values() if node_of[p] >= 0))
+            (
+                test,
+                sum(node_of[part] < 0 for part in parts.values()),
+                sorted(node_of[p] for p in parts.values() if node_of[p] >= 0),
+            )
             for test, parts in slow_graph[rows]
         ]
-        found = [(int(graph.stream[at]), leaves, sorted(below)) for at, leaves, below in bundles_of(graph, node)]
+        found = [
+            (int(graph.stream[at]), leaves, sorted(below))
+            for at, leaves, below in bundles_of(graph, node)
+        ]
         assert found == expected
     return slow_graph, inner
 
@@ -86,11 +95,24 @@ def test_small_tables_have_the_nodes_and_bundles_that_the_paper_describes(proble
     same_graph(space, graphs.build(space))
 
 
-@pytest.mark.parametrize("families", [[f] * 4 for f in Family] + [[*Family, Family.multiway]], ids=str)
-@pytest.mark.parametrize("rule", [LeafRule(), LeafRule(min_split=4, theta=0.03), LeafRule(delta=0.4)], ids=str)
+@pytest.mark.parametrize(
+    "families", [[f] * 4 for f in Family] + [[*Family, Family.multiway]], ids=str
+)
+@pytest.mark.parametrize(
+    "rule", [LeafRule(), LeafRule(min_split=4, theta=0.03), LeafRule(delta=0.4)], ids=str
+)
 def test_so_have_tables_of_more_rows_than_a_word_has_bits(families, rule):
     n = 130 if families[0] is Family.multiway else 75
-    problem = random_problem(1, n, 4, values=3, families=families, rule=rule, impurity=ToyGini(), prices=[2, 1, 3, 1, 1, 2])
+    problem = random_problem(
+        1,
+        n,
+        4,
+        values=3,
+        families=families,
+        rule=rule,
+        impurity=ToyGini(),
+        prices=[2, 1, 3, 1, 1, 2],
+    )
     space = space_of(problem)
     graph = graphs.build(space, count_leaves=True)
     every, inner = same_graph(space, graph)
@@ -128,7 +150,11 @@ class BreaksLater(GiniInNumpy):
         return super().value(weights)
 
 
-@pytest.mark.parametrize("find", [graphs.build, lambda space: search(space, COMPLEXITIES[0].FORM)], ids=["graph", "search"])
+@pytest.mark.parametrize(
+    "find",
+    [graphs.build, lambda space: search(space, COMPLEXITIES[0].FORM)],
+    ids=["graph", "search"],
+)
 def test_an_impurity_that_raises_inside_a_kernel_ends_the_search(find):
     space = space_of(random_problem(3, 40, 4, rule=LeafRule(delta=0.5), impurity=BreaksLater()))
     with pytest.raises(ZeroDivisionError, match="a bug of a plugin"):
@@ -162,7 +188,9 @@ def test_the_slow_recursion_finds_what_brute_force_over_all_trees_finds(problem)
 
 @settings(max_examples=settings().max_examples, deadline=None)
 @given(problems(max_rows=5, max_features=3, whole=True), st.sampled_from([*WHOLE, Longest()]))
-def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_optimal_trees(problem, complexity):
+def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_optimal_trees(
+    problem, complexity
+):
     space = space_of(problem)
     whole, cost = frozenset(range(space.n_objects)), Cost.of(complexity)
     graph = graphs.build(space)
@@ -171,16 +199,25 @@ def test_counted_are_the_trees_whose_subtrees_are_all_optimal_and_for_sums_all_o
         number = count_trees(keep_optimal(graph, cost, values(graph, cost)))[0]
     best = slow.minima(space, complexity)
     trees = list(slow.all_trees(space))
-    optimal = [tree for tree in trees if slow.value_of_sketch(space, complexity, tree) == best[whole]]
-    throughout = [tree for tree in optimal if slow.is_optimal_throughout(space, complexity, tree, best)]
+    optimal = [
+        tree for tree in trees if slow.value_of_sketch(space, complexity, tree) == best[whole]
+    ]
+    throughout = [
+        tree for tree in optimal if slow.is_optimal_throughout(space, complexity, tree, best)
+    ]
     assert number == len(throughout)
     if cost.strict:
         assert number == len(optimal)
 
 
 @settings(max_examples=40, deadline=None)
-@given(problems(max_rows=5, max_features=3, whole=True), st.lists(st.sampled_from(WHOLE), min_size=2, max_size=3, unique=True))
-def test_sequential_optimisation_is_the_least_in_turn_among_the_trees_that_are_left(problem, stages):
+@given(
+    problems(max_rows=5, max_features=3, whole=True),
+    st.lists(st.sampled_from(WHOLE), min_size=2, max_size=3, unique=True),
+)
+def test_sequential_optimisation_is_the_least_in_turn_among_the_trees_that_are_left(
+    problem, stages
+):
     space = space_of(problem)
     found, number = slow.in_sequence(space, stages)
     trees = list(slow.all_trees(space))

@@ -26,8 +26,12 @@ def registry():
 @pytest.fixture(scope="module")
 def parts(registry) -> dict[tuple[str, str], Parts]:
     without = ("dataset", "split", "tracker")
-    keep = {"encoder.keep_identifiers": True}  # in a table of three rows a column with three values is an attribute
-    return {(k, m): assemble(registry, {"method": f"{k}_{m}"}, keep, without=without) for k, m in PRESETS}
+    # in a table of three rows a column with three values is an attribute
+    keep = {"encoder.keep_identifiers": True}
+    return {
+        (k, m): assemble(registry, {"method": f"{k}_{m}"}, keep, without=without)
+        for k, m in PRESETS
+    }
 
 
 def table_of(registry, seed: int, n_rows: int, n_columns: int, n_values: int, n_classes: int):
@@ -50,7 +54,9 @@ def described(tree, table, node: int = 0):
     names = table.columns[at].categories
     values = {rule.outcome_of({rule.columns[0]: names[value]}): value for value in present}
     children = enumerate(tree.children(node).tolist())
-    return at, {values[outcome]: described(tree, table, child) for outcome, child in children if child >= 0}
+    return at, {
+        values[outcome]: described(tree, table, child) for outcome, child in children if child >= 0
+    }
 
 
 def check(parts, table, which):
@@ -69,10 +75,15 @@ def test_on_the_tables_of_the_experiment(registry, parts, which):
 @pytest.mark.parametrize("which", PRESETS, ids="/".join)
 @settings(max_examples=25, deadline=None)
 @given(
-    seed=st.integers(0, 10**6), n_rows=st.integers(2, 12), n_columns=st.integers(1, 4), n_values=st.integers(2, 4),
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(2, 12),
+    n_columns=st.integers(1, 4),
+    n_values=st.integers(2, 4),
     n_classes=st.integers(2, 4),
-)  # fmt: skip
-def test_on_tiny_tables_which_are_full_of_ties(registry, parts, which, seed, n_rows, n_columns, n_values, n_classes):
+)
+def test_on_tiny_tables_which_are_full_of_ties(
+    registry, parts, which, seed, n_rows, n_columns, n_values, n_classes
+):
     try:
         table = table_of(registry, seed, n_rows, n_columns, n_values, n_classes)
     except DataError:  # one decision, or no row
@@ -81,7 +92,7 @@ def test_on_tiny_tables_which_are_full_of_ties(registry, parts, which, seed, n_r
     check(parts, table, which)
 
 
-# -- all sixteen at once -------------------------------------------------------------------------------------------------
+# -- all sixteen at once ---------------------------------------------------------------------------
 
 
 def judges_of(parts) -> bulk.Judges:
@@ -89,7 +100,9 @@ def judges_of(parts) -> bulk.Judges:
 
 
 def nested(forest, k: int):
-    """Tree k of a forest over plain values in the literal form, but for the labels: a leaf is its row of counts."""
+    """Tree k of a forest over plain values in the literal form, but for the labels: a leaf is
+    its row of counts.
+    """
     low, high = int(forest.start[k]), int(forest.start[k + 1])
     feature, _, _, parent, branch = (row[low:high].tolist() for row in forest.integers)
     built: list = [None] * (high - low)
@@ -119,14 +132,27 @@ def test_bulk_growth_gives_the_trees_and_complexities_of_runs(registry, parts):
     objects = bulk.Objects.of(encoded, own.cost.price_list(encoded, 0))
     forest = bulk.grow_many(objects, judges_of(parts), own.stopping)
     for k, (kind, measure) in enumerate(PRESETS):
-        record = arboretum.run(["dataset=random_table", "seed=5", "split=none", f"method={kind}_{measure}"])
+        record = arboretum.run(
+            ["dataset=random_table", "seed=5", "split=none", f"method={kind}_{measure}"]
+        )
         assert record.tree == forest.tree(k, encoded, objects.layout)
         assert [record.metrics[name] for name in bulk.MEASURES] == forest.measures[k].tolist()
 
 
 def test_the_criterion_takes_its_aggregation_as_kind_on_the_command_line():
     given = ["dataset=random_table", "seed=2", "split=none"]
-    parts = ["encoder=multiway", "method=greedy", "criterion=aggregated", "criterion.kind=w_max", "impurity=gini"]
-    assert arboretum.run([*given, *parts, "stopping=[pure]"]).tree == arboretum.run([*given, "method=w_max_gini"]).tree
-    with pytest.raises(ArboretumError, match="criterion.kind: unknown value 'wmax'; did you mean 'w_max'"):
+    parts = [
+        "encoder=multiway",
+        "method=greedy",
+        "criterion=aggregated",
+        "criterion.kind=w_max",
+        "impurity=gini",
+    ]
+    assert (
+        arboretum.run([*given, *parts, "stopping=[pure]"]).tree
+        == arboretum.run([*given, "method=w_max_gini"]).tree
+    )
+    with pytest.raises(
+        ArboretumError, match="criterion.kind: unknown value 'wmax'; did you mean 'w_max'"
+    ):
         arboretum.run([*given, *parts[:3], "criterion.kind=wmax"])

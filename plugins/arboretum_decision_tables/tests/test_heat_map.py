@@ -25,7 +25,10 @@ GRID = Grid(
     breaks=(1,),
     framed=frozenset({(0, 0)}),
     legend="light: best of the column, dark: worst",
-    notes=("A note that is long enough to be broken into several lines because the picture is not as wide as it is long.",),
+    notes=(
+        "A note that is long enough to be broken into several lines because the picture is "
+        "not as wide as it is long.",
+    ),
 )
 
 
@@ -62,7 +65,9 @@ def test_more_is_darker_and_every_field_can_be_read():
         figure = drawn(Grid("t", ("r",), ("c",), ((value,),), (("1",),), scales=((0.0, 1.0),)))
         (field,) = fields(figure)
         for label in (text for text in figure.axes[0].texts if text.get_text() == "1"):
-            one, two = sorted((luminance(field.get_facecolor()), luminance(label.get_color())), reverse=True)
+            one, two = sorted(
+                (luminance(field.get_facecolor()), luminance(label.get_color())), reverse=True
+            )
             assert (one + 0.05) / (two + 0.05) >= 3.8, f"{label.get_text()} on a share of {value}"
 
 
@@ -76,7 +81,12 @@ def test_labels_stay_within_the_picture_and_fields_do_not_overlap():
     figure = drawn(GRID)
     for label in figure.axes[0].texts:
         box = label.get_window_extent()
-        assert 0 <= box.x0 and box.x1 <= figure.bbox.width and 0 <= box.y0 and box.y1 <= figure.bbox.height
+        assert (
+            0 <= box.x0
+            and box.x1 <= figure.bbox.width
+            and 0 <= box.y0
+            and box.y1 <= figure.bbox.height
+        )
     for a, b in itertools.combinations(fields(figure), 2):
         assert not a.get_bbox().overlaps(b.get_bbox()), f"{a.get_gid()} over {b.get_gid()}"
 

@@ -1,4 +1,6 @@
-"""A node of exactly θ of the weight, or of an impurity of exactly δ, is a leaf: greedy, compiled or not, and exact."""
+"""A node of exactly θ of the weight, or of an impurity of exactly δ, is a leaf: greedy, compiled
+or not, and exact.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_a_node_of_exactly_delta_is_a_leaf(first, second, impurity):
     label = np.repeat([0, 1], [first, second])
     delta = float(1 - Fraction(first**2 + second**2, (first + second) ** 2))
     rule = ImpurityAtMost(delta=delta)
-    drawn = problem_from(label[:, None], label, [Family.multiway], rule=rule.leaf_rule(), impurity=impurity)
+    drawn = problem_from(
+        label[:, None], label, [Family.multiway], rule=rule.leaf_rule(), impurity=impurity
+    )
     with_rule = lambda stop: attrs.evolve(
         drawn, parts=attrs.evolve(drawn.parts, stopping=(stop,), criterion=Reduction())
     )
@@ -54,12 +58,16 @@ def test_a_node_of_exactly_delta_is_a_leaf(first, second, impurity):
 @pytest.mark.parametrize("impurity", [ToyGini(), GiniInNumpy()], ids=lambda each: each.name)
 @pytest.mark.parametrize(("first", "second"), MIXED)
 def test_below_the_root_too(first, second, impurity):
-    """The cheap test leaves a node of exactly δ, so that the dear one is asked of two objects in three only."""
+    """The cheap test leaves a node of exactly δ, so that the dear one is asked of two objects in
+    three only.
+    """
     n, delta = first + second, float(1 - Fraction(first**2 + second**2, (first + second) ** 2))
     label = np.repeat([0, 1, 0, 1], [first, second, n, n])
     codes = np.stack([np.arange(3 * n) >= n, label], axis=1)
     rule = ImpurityAtMost(delta=delta).leaf_rule()
-    problem = problem_from(codes, label, [Family.multiway] * 2, rule=rule, impurity=impurity, prices=[1, 100])
+    problem = problem_from(
+        codes, label, [Family.multiway] * 2, rule=rule, impurity=impurity, prices=[1, 100]
+    )
     space, cost = space_of(problem), ExpectedCost()
     graph = build(space)
     assert values(graph, Cost.of(cost))[0] == 3 * n + 200 * n
@@ -74,7 +82,9 @@ def test_a_node_of_exactly_theta_is_a_leaf_however_many_weights_are_added_up(the
     few = int(n * theta)
     assert abs(np.add.accumulate(np.full(few, 0.1))[-1] / (0.1 * few) - 1) > 1e-12
     codes = np.stack([np.arange(n) < few, np.arange(n) % 2], axis=1).astype(np.uint8)
-    problem = problem_from(codes, np.arange(n) % 2, [Family.multiway] * 2, weight=np.full(n, 0.1), impurity=ToyGini())
+    problem = problem_from(
+        codes, np.arange(n) % 2, [Family.multiway] * 2, weight=np.full(n, 0.1), impurity=ToyGini()
+    )
     rule = MassAtMost(theta=theta)
     parts = attrs.evolve(problem.parts, stopping=(rule,), criterion=AskFirst())
     tree = grow(attrs.evolve(problem, parts=parts), Context()).tree

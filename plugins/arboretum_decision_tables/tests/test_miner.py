@@ -1,4 +1,6 @@
-"""Counterexamples are what a run finds on them, as small as they are said to be, and the same every time."""
+"""Counterexamples are what a run finds on them, as small as they are said to be, and the same
+every time.
+"""
 
 from __future__ import annotations
 
@@ -38,15 +40,25 @@ def found(request, house):
 
 def as_found(table) -> tuple[np.ndarray, np.ndarray]:
     """Codes and label of a table as the search sees them."""
-    return np.stack([c.values for c in table.columns], axis=1).astype(np.uint8), table.target.codes.astype(np.uint8)
+    return np.stack([c.values for c in table.columns], axis=1).astype(
+        np.uint8
+    ), table.target.codes.astype(np.uint8)
 
 
-def test_a_run_on_the_file_of_the_table_finds_the_same_costs_and_the_same_minimum(found, tmp_path, monkeypatch):
+def test_a_run_on_the_file_of_the_table_finds_the_same_costs_and_the_same_minimum(
+    found, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "table.csv"
     file.write_text(csv_of(found.table), encoding="utf-8")
     for algorithm, cost in zip((found.search.loser, found.search.winner), found.costs, strict=True):
-        data = ["dataset=file", f"dataset.path={file}", "dataset.target=decision", "split=none", "tracker=none"]
+        data = [
+            "dataset=file",
+            f"dataset.path={file}",
+            "dataset.target=decision",
+            "split=none",
+            "tracker=none",
+        ]
         record = arboretum.run([f"method={miner.preset(algorithm)}", *data, "certify=true"])
         of_run = record.certificate.complexities[found.search.complexity]
         assert (of_run.value, of_run.minimum) == (cost, found.minimum)
@@ -75,7 +87,10 @@ def test_the_answer_is_at_least_as_good_as_every_table_drawn(house):
 
 def test_the_same_search_gives_the_same_report_and_says_how_far_it_is(house):
     search, seen = attrs.evolve(SEARCHES[0], tables=30), []
-    first, second = (report(mine(search, house, lambda done, message: seen.append((done, message)))) for _ in range(2))
+    first, second = (
+        report(mine(search, house, lambda done, message: seen.append((done, message))))
+        for _ in range(2)
+    )
     assert first == second
     assert [done for done, _ in seen] == [30, 30] and seen[0][1].startswith("factor ")
     assert "max/gini needs" in first and "an optimal tree:" in first
@@ -90,7 +105,9 @@ def test_a_wrong_cost_is_not_believed(house):
     codes, label = as_found(best.table)
     for wrong in ((best.costs[0] + 2, best.costs[1]), (best.costs[0], best.costs[1] + 2)):
         with pytest.raises(VerificationError, match="was said to cost"):
-            miner._verified(SEARCHES[0], miner.Candidate(codes, label, wrong), codes.shape, 1, house)
+            miner._verified(
+                SEARCHES[0], miner.Candidate(codes, label, wrong), codes.shape, 1, house
+            )
 
 
 def test_files_keep_rows_values_and_decisions():
@@ -101,10 +118,13 @@ def test_files_keep_rows_values_and_decisions():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"loser": "sum/gin"}, "sum/gini"), ({"complexity": "dept"}, "depth"), ({"n_rows": 65}, "at most 64"),
-        ({"tables": 0}, "at least 1"), ({"n_values": 27}, "at most 26"),
+        ({"loser": "sum/gin"}, "sum/gini"),
+        ({"complexity": "dept"}, "depth"),
+        ({"n_rows": 65}, "at most 64"),
+        ({"tables": 0}, "at least 1"),
+        ({"n_values": 27}, "at most 26"),
     ],
-)  # fmt: skip
+)
 def test_searches_that_cannot_be_done_are_refused(change, message):
     with pytest.raises(ConfigError, match=message):
         attrs.evolve(SEARCHES[0], **change)

@@ -34,7 +34,12 @@ class PlainNodes(Nodes):
 def proven(problem, complexity, path):
     """The problem, its solution, and the log read again."""
     solver = SubtableDP(proof=str(path))
-    problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity, objective=ZeroError(), solver=solver))
+    problem = attrs.evolve(
+        problem,
+        parts=attrs.evolve(
+            problem.parts, complexity=complexity, objective=ZeroError(), solver=solver
+        ),
+    )
     return problem, solver.solve(problem, Context()), read(path)
 
 
@@ -49,8 +54,14 @@ def raised(proof, number, problem, path):
 
 
 @settings(max_examples=60, deadline=None)
-@given(problems(max_rows=7), st.sampled_from([*(cls() for cls in COMPLEXITIES), PlainNodes()]), st.randoms())
-def test_a_proof_is_accepted_under_any_leaf_rule_and_no_longer_with_a_higher_bound(tmp_path_factory, problem, complexity, random):
+@given(
+    problems(max_rows=7),
+    st.sampled_from([*(cls() for cls in COMPLEXITIES), PlainNodes()]),
+    st.randoms(),
+)
+def test_a_proof_is_accepted_under_any_leaf_rule_and_no_longer_with_a_higher_bound(
+    tmp_path_factory, problem, complexity, random
+):
     path = tmp_path_factory.mktemp("proof") / "log"
     problem, solution, proof = proven(problem, complexity, path)
     found = check(proof, problem)
@@ -65,9 +76,13 @@ def test_a_proof_is_of_one_table_one_rule_and_one_price_list(tmp_path):
     codes, label = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
     families = [f for f in random_problem(0, 4, 2).objects.features]
     families = [feature.family for feature in families]
-    problem, _, proof = proven(problem_from(codes, label, families, impurity=ToyGini()), Depth(), tmp_path / "log")
+    problem, _, proof = proven(
+        problem_from(codes, label, families, impurity=ToyGini()), Depth(), tmp_path / "log"
+    )
     assert check(proof, problem).value == 2.0
-    other, *_ = proven(problem_from(codes, 1 - label, families, impurity=ToyGini()), Depth(), tmp_path / "other")
+    other, *_ = proven(
+        problem_from(codes, 1 - label, families, impurity=ToyGini()), Depth(), tmp_path / "other"
+    )
     with pytest.raises(VerificationError, match="the proof is of another table: sha256 is"):
         check(proof, other)
     loose = problem_from(codes, label, families, rule=LeafRule(delta=0.5), impurity=ToyGini())

@@ -1,4 +1,6 @@
-"""The reproduction of Tables 1 to 5: its tables, its checks, its judgement, and a small form of all of it."""
+"""The reproduction of Tables 1 to 5: its tables, its checks, its judgement, and a small form of
+all of it.
+"""
 
 from __future__ import annotations
 
@@ -54,58 +56,99 @@ class TestContract(ReproductionSuite):
 
 def tables(dataset, seeds) -> list[tuple[np.ndarray, np.ndarray]]:
     drawn = [dataset.cells(seed) for seed in seeds]
-    return [(np.ascontiguousarray(codes, np.uint8), decisions.astype(np.uint8)) for codes, decisions in drawn]
+    return [
+        (np.ascontiguousarray(codes, np.uint8), decisions.astype(np.uint8))
+        for codes, decisions in drawn
+    ]
 
 
-# -- which tables ------------------------------------------------------------------------------------------------------
+# -- which tables ----------------------------------------------------------------------------------
 
 
 def test_the_whole_work_is_ten_thousand_tables_of_each_group_and_each_once():
     pieces = DecisionTables().pieces(1.0)
-    found = [(p.key["group"], i) for p in pieces for i in range(p.key["first"], p.key["first"] + p.key["tables"])]
+    found = [
+        (p.key["group"], i)
+        for p in pieces
+        for i in range(p.key["first"], p.key["first"] + p.key["tables"])
+    ]
     assert sorted(found) == [(group, i) for group in range(1, 5) for i in range(10_000)]
     assert {p.key["tables"] for p in pieces} == {CHUNK}
 
 
 def test_a_fraction_takes_the_first_tables_of_every_group():
     pieces = DecisionTables().pieces(0.06)
-    found = [(p.key["group"], i) for p in pieces for i in range(p.key["first"], p.key["first"] + p.key["tables"])]
+    found = [
+        (p.key["group"], i)
+        for p in pieces
+        for i in range(p.key["first"], p.key["first"] + p.key["tables"])
+    ]
     assert sorted(found) == [(group, i) for group in range(1, 5) for i in range(600)]
     whole = [p.key for p in DecisionTables().pieces(1.0)]
     assert sum(p.key in whole for p in pieces) == 8, "full chunks are done once for every fraction"
 
 
 def test_no_two_tables_share_a_seed():
-    ends = [table_seed(seed, group, i) for seed in (0, 1, 7) for group in range(1, 5) for i in (0, 1, 9_999)]
+    ends = [
+        table_seed(seed, group, i)
+        for seed in (0, 1, 7)
+        for group in range(1, 5)
+        for i in (0, 1, 9_999)
+    ]
     assert len(set(ends)) == len(ends)
-    assert table_seed(0, 1, 0) == 0 and table_seed(0, 2, 17) == 10_017 and table_seed(3, 4, 5) == 3_030_005
+    assert (
+        table_seed(0, 1, 0) == 0
+        and table_seed(0, 2, 17) == 10_017
+        and table_seed(3, 4, 5) == 3_030_005
+    )
 
 
 def test_a_table_has_the_same_costs_in_a_run_of_its_own(study, dataset):
-    """The sixteen presets and the certifying solver, through the front door, on table 3 of group 2."""
+    """The sixteen presets and the certifying solver, through the front door, on table 3 of group
+    2.
+    """
     seed = table_seed(0, 2, 3)
     found = study.of(*tables(dataset, [seed])[0])
     for i, algorithm in enumerate(ALGORITHMS):
         preset = f"method={algorithm.replace('/', '_')}"
         record = arboretum.run(["dataset=random_table", f"seed={seed}", "split=none", preset])
-        assert [record.metrics[name] for name in COSTS.values()] == found.greedy[i].tolist(), algorithm
-    record = arboretum.run(["dataset=random_table", f"seed={seed}", "split=none", "method=sum_rt", "certify=true"])
+        assert [record.metrics[name] for name in COSTS.values()] == found.greedy[i].tolist(), (
+            algorithm
+        )
+    record = arboretum.run(
+        ["dataset=random_table", f"seed={seed}", "split=none", "method=sum_rt", "certify=true"]
+    )
     minima = [record.certificate.complexities[name].minimum for name in COSTS.values()]
     assert minima == found.minima.tolist()
 
 
-# -- verification ------------------------------------------------------------------------------------------------------
+# -- verification ----------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 2**32), st.integers(2, 40), st.integers(1, 6), st.integers(2, 4), st.integers(2, 3))
+@given(
+    st.integers(0, 2**32),
+    st.integers(2, 40),
+    st.integers(1, 6),
+    st.integers(2, 4),
+    st.integers(2, 3),
+)
 @settings(max_examples=settings().max_examples, deadline=None)
-def test_a_tree_of_every_minimum_is_found_and_measured(house_of_small, seed, n_rows, n_columns, n_values, n_classes):
+def test_a_tree_of_every_minimum_is_found_and_measured(
+    house_of_small, seed, n_rows, n_columns, n_values, n_classes
+):
     house, studies = house_of_small
-    values = {"n_rows": n_rows, "n_columns": n_columns, "n_values": n_values, "n_classes": n_classes}
+    values = {
+        "n_rows": n_rows,
+        "n_columns": n_columns,
+        "n_values": n_values,
+        "n_classes": n_classes,
+    }
     codes, label = tables(house.component("dataset", "random_table", values), [seed])[0]
     if (label == label[0]).all():
         return
-    study = studies.setdefault((n_values, n_columns, n_classes), Study(house, n_values, n_columns, n_classes))
+    study = studies.setdefault(
+        (n_values, n_columns, n_classes), Study(house, n_values, n_columns, n_classes)
+    )
     minima = study.minima.of(codes, label)
     study.witness(codes, label, minima)
     for cost in range(len(MINIMA)):
@@ -154,7 +197,7 @@ def test_a_table_with_a_single_decision_is_left_out_and_counted(house):
     assert (found["single"], found["tables"]) == (single, 40 - single)
 
 
-# -- what the paper says -----------------------------------------------------------------------------------------------
+# -- what the paper says ---------------------------------------------------------------------------
 
 
 def test_the_published_tables_are_consistent():
@@ -167,19 +210,28 @@ def test_the_published_tables_are_consistent():
     assert at == pytest.approx((0.05895525, 0.05921325), abs=1e-12)
 
 
-# -- the judgement -----------------------------------------------------------------------------------------------------
+# -- the judgement ---------------------------------------------------------------------------------
 
 
 def test_the_small_form_agrees_with_the_paper(results):
     found = judge(results)
     assert [c for c in found.cells if c.verdict is not Verdict.PASS] == []
     assert found.verdict is Verdict.PASS
-    by_table = {name: [c for c in found.cells if c.table == name] for name in dict.fromkeys(c.table for c in found.cells)}
+    by_table = {
+        name: [c for c in found.cells if c.table == name]
+        for name in dict.fromkeys(c.table for c in found.cells)
+    }
     assert {name: len(cells) for name, cells in by_table.items()} == {
-        **{f"Table {g}": 80 for g in range(1, 5)}, MEANS: 80,
-    }  # fmt: skip
-    assert {cell.n for cell in by_table["Table 2"]} == {N_TABLES} and {cell.n for cell in by_table[MEANS]} == {4 * N_TABLES}
-    assert [chapter.name for chapter in found.chapters] == [*(f"group {g}" for g in range(1, 5)), "all groups"]
+        **{f"Table {g}": 80 for g in range(1, 5)},
+        MEANS: 80,
+    }
+    assert {cell.n for cell in by_table["Table 2"]} == {N_TABLES} and {
+        cell.n for cell in by_table[MEANS]
+    } == {4 * N_TABLES}
+    assert [chapter.name for chapter in found.chapters] == [
+        *(f"group {g}" for g in range(1, 5)),
+        "all groups",
+    ]
     assert {"table_1.csv", "table_5.csv", "means.csv"} <= set(found.tables)
     assert "16" not in found.notes[0] and "200 tables" in found.notes[0]
     assert json.dumps([chapter.metrics for chapter in found.chapters], allow_nan=False)
@@ -197,7 +249,9 @@ def test_a_cell_passes_within_four_standard_errors_of_both_samples(results):
 
 
 def test_an_algorithm_that_is_off_fails_in_its_cells_alone(results):
-    """Every relative difference of one algorithm and cost raised by a constant: s stays, the mean moves ten errors."""
+    """Every relative difference of one algorithm and cost raised by a constant: s stays, the
+    mean moves ten errors.
+    """
     j, i = list(COSTS).index("L"), ALGORITHMS.index("max/me")
     sample = Sample.of(result for _, result in results)
     shift = 10 * sample.deviation[i, j] * math.sqrt(1 / N_TABLES + 1 / 10_000)
@@ -206,8 +260,12 @@ def test_an_algorithm_that_is_off_fails_in_its_cells_alone(results):
         one = json.loads(json.dumps(result))
         _raise_by(one, j, i, shift)
         doctored.append((key, one))
-    failing = {(c.table, c.row, c.column) for c in judge(doctored).cells if c.verdict is Verdict.FAIL}
-    assert failing == {(name, "max/me", "L") for name in (*(f"Table {g}" for g in range(1, 5)), MEANS)}
+    failing = {
+        (c.table, c.row, c.column) for c in judge(doctored).cells if c.verdict is Verdict.FAIL
+    }
+    assert failing == {
+        (name, "max/me", "L") for name in (*(f"Table {g}" for g in range(1, 5)), MEANS)
+    }
 
 
 def test_table_five_fails_when_another_algorithm_is_clearly_better(results):
@@ -223,12 +281,21 @@ def test_table_five_fails_when_another_algorithm_is_clearly_better(results):
 
 
 def _raise_by(result: dict, cost: int, algorithm: int, shift: float) -> None:
-    """Add a constant to all relative differences of an algorithm, in the sums and in the sums of products."""
-    at, n = {pair: k for k, pair in enumerate(zip(*np.tril_indices(16), strict=True))}, result["tables"]
+    """Add a constant to all relative differences of an algorithm, in the sums and in the sums of
+    products.
+    """
+    at, n = (
+        {pair: k for k, pair in enumerate(zip(*np.tril_indices(16), strict=True))},
+        result["tables"],
+    )
     sums, products = result["sums"][cost], result["products"][cost]
     for other in range(16):
         k = at[max(other, algorithm), min(other, algorithm)]
-        products[k] += n * shift**2 + 2 * shift * sums[algorithm] if other == algorithm else shift * sums[other]
+        products[k] += (
+            n * shift**2 + 2 * shift * sums[algorithm]
+            if other == algorithm
+            else shift * sums[other]
+        )
     sums[algorithm] += n * shift
 
 

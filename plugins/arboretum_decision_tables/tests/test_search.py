@@ -1,4 +1,6 @@
-"""Branch and bound against the slow truth and the graph; budgets that cut it short; the bounds by themselves."""
+"""Branch and bound against the slow truth and the graph; budgets that cut it short; the bounds
+by themselves.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ from decision_tables import problem_from, problems, random_problem
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 TOLERANCE = 1e-12
-"""Relative: ψ is a sum of at most 2 · 90 terms, so two orders of summation differ by less than 180 ε = 4 · 10⁻¹⁴."""
+"""Relative: ψ is a sum of at most 2 · 90 terms, so two orders of summation differ by less than
+180 ε = 4 · 10⁻¹⁴.
+"""
 
 
 @attrs.frozen
@@ -46,7 +50,9 @@ FORMS = [*(cls() for cls in COMPLEXITIES), Mixed(), MixedMax()]
 
 
 def check_tree(problem, complexity, found):
-    """The tree is lawful and has the value that is claimed; one cut short may be better (a part was improved last)."""
+    """The tree is lawful and has the value that is claimed; one cut short may be better (a part
+    was improved last).
+    """
     tree = found.tree()
     scale = found.space.total_mass if complexity.per_object else 1.0
     value = value_of(complexity, tree) * scale
@@ -61,22 +67,53 @@ def test_the_minimum_is_that_of_the_slow_truth(problem, complexity, widths):
     space = space_of(problem)
     best = slow.minima(space, complexity)[frozenset(range(space.n_objects))]
     found = search(space, complexity.FORM, widths=widths)
-    assert found.solved and found.value == pytest.approx(best, rel=TOLERANCE) and found.lower_bound == found.value
+    assert (
+        found.solved
+        and found.value == pytest.approx(best, rel=TOLERANCE)
+        and found.lower_bound == found.value
+    )
     check_tree(problem, complexity, found)
 
 
-FAMILIES = {"multiway": [Family.multiway] * 6, "two-way": [Family.thresholds, Family.equals] * 3, "all": [*Family, *Family]}
-RULES = {"pure": LeafRule(), "rows": LeafRule(min_split=4), "mass": LeafRule(theta=0.05), "all": LeafRule(3, 0.02, 0.2), "objects": LeafRule(theta=0.03, min_objects=3)}
+FAMILIES = {
+    "multiway": [Family.multiway] * 6,
+    "two-way": [Family.thresholds, Family.equals] * 3,
+    "all": [*Family, *Family],
+}
+RULES = {
+    "pure": LeafRule(),
+    "rows": LeafRule(min_split=4),
+    "mass": LeafRule(theta=0.05),
+    "all": LeafRule(3, 0.02, 0.2),
+    "objects": LeafRule(theta=0.03, min_objects=3),
+}
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @pytest.mark.parametrize("families", FAMILIES.values(), ids=FAMILIES)
 def test_the_minimum_is_that_of_the_graph_on_larger_tables(families, rule):
-    """Tables of 24 rows reach every line of the search that tables of 60 rows did; those of two values contradict themselves."""
+    """Tables of 24 rows reach every line of the search that tables of 60 rows did; those of two
+    values contradict themselves.
+    """
     for seed in range(3):
-        options = {"rule": rule, "impurity": ToyGini(), "prices": [1, 2, 3, 1.5]} if seed % 2 else {"rule": rule, "impurity": ToyGini()}
-        weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 0.1], 24) if seed % 3 == 0 else None
-        problem = random_problem(seed, 24, 6, values=3 - seed // 2, classes=2 + seed % 3, families=families, weight=weight, **options)
+        options = (
+            {"rule": rule, "impurity": ToyGini(), "prices": [1, 2, 3, 1.5]}
+            if seed % 2
+            else {"rule": rule, "impurity": ToyGini()}
+        )
+        weight = (
+            np.random.default_rng(seed).choice([0.5, 1.0, 2.0, 0.1], 24) if seed % 3 == 0 else None
+        )
+        problem = random_problem(
+            seed,
+            24,
+            6,
+            values=3 - seed // 2,
+            classes=2 + seed % 3,
+            families=families,
+            weight=weight,
+            **options,
+        )
         space = space_of(problem)
         graph = build(space)
         for complexity in FORMS:
@@ -96,13 +133,16 @@ def test_cut_short_anywhere_the_bounds_hold_and_the_tree_is_there(complexity, mo
     monkeypatch.setattr(searching.time, "monotonic", lambda: next(clock) * 1.0)
     with pytest.raises(OutOfTime, match="before there was a tree"):
         search(space, complexity.FORM, Context(deadline=time.monotonic() + 1))
-    monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)  # a first tree is sought for so long
+    # a first tree is sought for so long
+    monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)
     gaps = []
     for steps in (1, 30, 100, 300, 1000, 3000):
         start = time.monotonic()
         found = search(space, complexity.FORM, Context(deadline=start + steps))
         assert found.lower_bound <= best * (1 + TOLERANCE) and found.value >= best * (1 - TOLERANCE)
-        assert found.solved == (found.stopped == "") and 0 < found.lower_bound <= found.value < np.inf
+        assert (
+            found.solved == (found.stopped == "") and 0 < found.lower_bound <= found.value < np.inf
+        )
         check_tree(problem, complexity, found)
         gaps.append(found.value - found.lower_bound)
     assert gaps[0] > 0 and gaps[-1] <= gaps[0], "one step proves nothing, and more steps prove more"
@@ -114,7 +154,9 @@ def test_bytes_that_run_out_stop_it_with_sound_bounds(monkeypatch):
     best = search(space, Nodes.FORM)
     for budget in (1, 20_000, 40_000):
         found = search(space, Nodes.FORM, Context(memory_bytes=budget))
-        assert found.stopped == "bytes" and 0 < found.lower_bound <= best.value <= found.value < np.inf
+        assert (
+            found.stopped == "bytes" and 0 < found.lower_bound <= best.value <= found.value < np.inf
+        )
         check_tree(random_problem(6, 120, 7), Nodes(), found)
 
 
@@ -134,7 +176,12 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     whole = frozenset(range(space.n_objects))
     if math.isinf(space.light[0]):
         return  # of leaves by an impurity nothing is known
-    if slow.is_leaf(space, whole) or not slow.bundles_of(space, whole) or complexity.FORM.combine == "sum" and not complexity.FORM.per_mass:
+    if (
+        slow.is_leaf(space, whole)
+        or not slow.bundles_of(space, whole)
+        or complexity.FORM.combine == "sum"
+        and not complexity.FORM.per_mass
+    ):
         return
     walk = searching.Search(space, complexity.FORM, ease=0.0)
     bound = cube_bound_of_all(walk.table, walk.form, walk.setting, depth)
@@ -149,7 +196,9 @@ def test_cubes_of_parity_give_its_depth():
         walk = searching.Search(space, complexity.FORM, ease=0.0)
         from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
 
-        assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(least, rel=TOLERANCE)
+        assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(
+            least, rel=TOLERANCE
+        )
 
 
 @settings(max_examples=4 * settings().max_examples, deadline=None)

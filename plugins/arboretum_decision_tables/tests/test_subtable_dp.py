@@ -14,7 +14,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arboretum.api import CapabilityError, ConfigError, Context, DataError, Family, LeafRule, Limits, Parts, Status, value_of
+from arboretum.api import (
+    CapabilityError,
+    ConfigError,
+    Context,
+    DataError,
+    Family,
+    LeafRule,
+    Limits,
+    Parts,
+    Status,
+    value_of,
+)
 from arboretum.measure.complexity import complexities as measured
 from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
 from arboretum.testing.oracles import branches
@@ -22,7 +33,14 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables import search as searching
-from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, Depth, ExpectedCost, Nodes, ZeroError
+from arboretum_decision_tables.complexities import (
+    COMPLEXITIES,
+    AverageDepth,
+    Depth,
+    ExpectedCost,
+    Nodes,
+    ZeroError,
+)
 from arboretum_decision_tables.kernels_bounds import cap, huffman
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
@@ -38,7 +56,14 @@ NAMES = [cls.name for cls in COMPLEXITIES]
 def asked(problem, complexity, **parts):
     """The problem, with something to minimise."""
     return attrs.evolve(
-        problem, parts=attrs.evolve(problem.parts, complexity=complexity, objective=ZeroError(), solver=SubtableDP(), **parts)
+        problem,
+        parts=attrs.evolve(
+            problem.parts,
+            complexity=complexity,
+            objective=ZeroError(),
+            solver=SubtableDP(),
+            **parts,
+        ),
     )
 
 
@@ -84,12 +109,16 @@ def test_the_tree_is_lawful_verified_and_of_least_value_under_any_leaf_rule(prob
     assert solution.status is Status.optimal
     assert np.isclose(solution.value, best / scale, rtol=1e-12, atol=0)
     assert np.isclose(measured(solution.tree)[complexity.name], solution.value, rtol=1e-12, atol=0)
-    assert value_of(complexity, solution.tree) == solution.value == ZeroError().value(solution.tree, problem)
+    assert (
+        value_of(complexity, solution.tree)
+        == solution.value
+        == ZeroError().value(solution.tree, problem)
+    )
 
 
 def least(objects, prices, rule, rows):
-    """The least Σ mass · price over inner nodes, all trees tried: a leaf has one class, few objects, few rows or little mass,
-    or no test divides it.
+    """The least Σ mass · price over inner nodes, all trees tried: a leaf has one class, few
+    objects, few rows or little mass, or no test divides it.
     """
     mass = objects.weight[rows].sum()
     light = mass <= rule.theta * objects.weight.sum() * (1 + 1e-12)
@@ -104,12 +133,19 @@ def least(objects, prices, rule, rows):
     return min(found, default=0.0)
 
 
-RULES_OF_OBJECTS = [LeafRule(min_objects=3), LeafRule(theta=0.15, min_objects=3), LeafRule(6, 0.1, min_objects=4), LeafRule(5)]
+RULES_OF_OBJECTS = [
+    LeafRule(min_objects=3),
+    LeafRule(theta=0.15, min_objects=3),
+    LeafRule(6, 0.1, min_objects=4),
+    LeafRule(5),
+]
 
 
 @settings(max_examples=2 * settings().max_examples, deadline=None)
 @given(problems(max_rows=7, rules=False), st.sampled_from(RULES_OF_OBJECTS), st.data())
-def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_alike(problem, rule, data):
+def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_alike(
+    problem, rule, data
+):
     n = problem.objects.n_objects
     times = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)))
     problem = asked(repeated(problem, times), ExpectedCost(), stopping=(Rule(rule),))
@@ -117,17 +153,25 @@ def test_a_leaf_rule_that_counts_merged_objects_is_obeyed_by_graph_and_search_al
     total = problem.objects.weight.sum()
     solution = SubtableDP().solve(problem, Context())
     verify_solution(solution, problem)
-    assert solution.status is Status.optimal and np.isclose(solution.value * total, truth, rtol=1e-12, atol=0)
+    assert solution.status is Status.optimal and np.isclose(
+        solution.value * total, truth, rtol=1e-12, atol=0
+    )
     assert np.isclose(search(space_of(problem), ExpectedCost.FORM).value, truth, rtol=1e-12, atol=0)
 
 
 def test_the_objective_counts_objects_where_the_leaf_rule_does():
     codes, label = np.array([[0], [1], [2]]), np.array([0, 1, 0])
-    problem = asked(repeated(problem_from(codes, label, [Family.multiway]), np.array([3, 1, 1])), Depth())
-    few = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_objects=4)),)))
+    problem = asked(
+        repeated(problem_from(codes, label, [Family.multiway]), np.array([3, 1, 1])), Depth()
+    )
+    few = attrs.evolve(
+        problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_objects=4)),))
+    )
     tree = SubtableDP().solve(few, Context()).tree
     assert tree.n_nodes == 1 and ZeroError().value(tree, few) == 0, "three objects of five rows"
-    rows = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_split=4)),)))
+    rows = attrs.evolve(
+        problem, parts=attrs.evolve(problem.parts, stopping=(Rule(LeafRule(min_split=4)),))
+    )
     assert ZeroError().value(tree, rows) == np.inf
 
 
@@ -136,7 +180,10 @@ def test_one_graph_gives_the_minima_of_all_complexities():
     found = SubtableDP().minima(problem, [cls() for cls in COMPLEXITIES], Context())
     for cls, solution in zip(COMPLEXITIES, found, strict=True):
         alone = SubtableDP().solve(asked(problem, cls()), Context())
-        assert solution.value == alone.value == solution.lower_bound and solution.status is Status.optimal
+        assert (
+            solution.value == alone.value == solution.lower_bound
+            and solution.status is Status.optimal
+        )
         assert value_of(cls(), solution.tree) == solution.value
 
 
@@ -152,7 +199,9 @@ def test_listed_trees_are_distinct_optimal_and_as_many_as_counted(problem, compl
         assert ZeroError().value(tree, problem) == solution.value
     space = space_of(problem)
     best, everything = slow.minima(space, complexity), slow.all_trees(space)
-    assert number == sum(slow.is_optimal_throughout(space, complexity, tree, best) for tree in everything)
+    assert number == sum(
+        slow.is_optimal_throughout(space, complexity, tree, best) for tree in everything
+    )
 
 
 def test_stages_are_reported_one_by_one_and_the_tree_is_one_of_those_left():
@@ -161,8 +210,13 @@ def test_stages_are_reported_one_by_one_and_the_tree_is_one_of_those_left():
     minima, number = slow.in_sequence(space_of(problem), [AverageDepth(), Nodes(), Depth()])
     stages = solution.details["stages"]
     assert list(stages) == ["average_depth", "n_nodes", "depth"]
-    assert [stages["n_nodes"], stages["depth"]] == minima[1:] and np.isclose(stages["average_depth"] * 40, minima[0])
-    assert value_of(Nodes(), solution.tree) == minima[1] and value_of(Depth(), solution.tree) == minima[2]
+    assert [stages["n_nodes"], stages["depth"]] == minima[1:] and np.isclose(
+        stages["average_depth"] * 40, minima[0]
+    )
+    assert (
+        value_of(Nodes(), solution.tree) == minima[1]
+        and value_of(Depth(), solution.tree) == minima[2]
+    )
     assert solution.details["optimal_trees"] == str(number)
     loose = SubtableDP(then=("n_nodes",)).solve(asked(problem, Depth()), Context())
     assert any("after depth" in note for note in loose.notes)
@@ -183,7 +237,10 @@ def test_more_than_two_to_the_sixty_three_trees_are_counted_exactly():
 def test_numbers_of_any_length_are_written_in_decimal():
     for number in (0, 7, 10**4000 - 1, 10**4000, 10**8000 + 5, 3**40000):
         text = decimal(number)
-        assert int(text[:4000]) == number // 10 ** max(0, len(text) - 4000) and text[-3:] == f"{number % 1000:03d}"[-len(text) :]
+        assert (
+            int(text[:4000]) == number // 10 ** max(0, len(text) - 4000)
+            and text[-3:] == f"{number % 1000:03d}"[-len(text) :]
+        )
 
 
 def test_contradicting_objects_get_the_majority_or_are_refused():
@@ -197,7 +254,9 @@ def test_contradicting_objects_get_the_majority_or_are_refused():
 
 
 def test_one_decision_is_depth_zero():
-    problem = asked(problem_from(np.array([[0], [1]]), np.array([1, 1]), [Family.multiway]), Depth())
+    problem = asked(
+        problem_from(np.array([[0], [1]]), np.array([1, 1]), [Family.multiway]), Depth()
+    )
     solution = SubtableDP(count=True).solve(problem, Context())
     assert (solution.value, solution.lower_bound, solution.tree.n_nodes) == (0, 0, 1)
     assert solution.details["optimal_trees"] == "1"
@@ -216,7 +275,9 @@ class Falling:
 
 
 def test_a_complexity_that_is_not_monotone_is_refused_with_the_counterexample():
-    with pytest.raises(CapabilityError, match=r"falling is not monotone: F\(.*\) = .* is greater than F\(.*\) = "):
+    with pytest.raises(
+        CapabilityError, match=r"falling is not monotone: F\(.*\) = .* is greater than F\(.*\) = "
+    ):
         SubtableDP().solve(asked(random_problem(0, 5, 2), Falling()), Context())
 
 
@@ -228,8 +289,17 @@ class Undefined(Falling):
 
 
 def test_a_complexity_that_is_no_number_somewhere_is_refused():
-    with pytest.raises(CapabilityError, match=r"undefined is not monotone: F\(mass=3, .*\) = nan must be a number ≥ 0"):
-        SubtableDP().solve(asked(problem_from(np.array([[0], [1], [1]]), np.array([0, 1, 1]), [Family.multiway]), Undefined()), Context())
+    with pytest.raises(
+        CapabilityError,
+        match=r"undefined is not monotone: F\(mass=3, .*\) = nan must be a number ≥ 0",
+    ):
+        SubtableDP().solve(
+            asked(
+                problem_from(np.array([[0], [1], [1]]), np.array([0, 1, 1]), [Family.multiway]),
+                Undefined(),
+            ),
+            Context(),
+        )
 
 
 @attrs.frozen
@@ -243,21 +313,34 @@ def test_what_has_no_minimum_is_refused_with_the_way_out():
     with pytest.raises(CapabilityError, match="max_depth"):
         SubtableDP().solve(asked(problem, Depth(), stopping=(AtMostTwo(),)), Context())
     with pytest.raises(CapabilityError, match="objective=zero_error"):
-        SubtableDP().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=None)), Context())
+        SubtableDP().solve(
+            attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=None)), Context()
+        )
     with pytest.raises(CapabilityError, match="complexity=NAME"):
-        SubtableDP().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=None)), Context())
+        SubtableDP().solve(
+            attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=None)), Context()
+        )
     with pytest.raises(ConfigError, match="did you mean 'depth'"):
         SubtableDP(then=("dept",)).solve(problem, Context())
     two_way = asked(random_problem(0, 8, 2, families=[Family.equals] * 2), Depth())
     with pytest.raises(CapabilityError, match="paid once for several tests"):
-        SubtableDP().solve(attrs.evolve(two_way, prices=attrs.evolve(two_way.prices, once_per_column=True)), Context())
+        SubtableDP().solve(
+            attrs.evolve(two_way, prices=attrs.evolve(two_way.prices, once_per_column=True)),
+            Context(),
+        )
     once = attrs.evolve(problem, prices=attrs.evolve(problem.prices, once_per_column=True))
-    assert SubtableDP().solve(once, Context()).status is Status.optimal, "a multiway test is never asked twice"
+    assert SubtableDP().solve(once, Context()).status is Status.optimal, (
+        "a multiway test is never asked twice"
+    )
 
 
 @pytest.mark.parametrize("complexity", [cls() for cls in COMPLEXITIES], ids=NAMES)
-@pytest.mark.parametrize("families", [None, [Family.thresholds, Family.equals] * 3], ids=["multiway", "two-way"])
-def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawful(complexity, families):
+@pytest.mark.parametrize(
+    "families", [None, [Family.thresholds, Family.equals] * 3], ids=["multiway", "two-way"]
+)
+def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawful(
+    complexity, families
+):
     problem = asked(random_problem(5, 90, 6, families=families, prices=[1, 2, 3]), complexity)
     best = SubtableDP().solve(problem, Context()).value
     last = None
@@ -273,16 +356,22 @@ def test_when_bytes_run_out_the_bound_is_below_the_minimum_and_the_tree_is_lawfu
 
 
 def test_when_seconds_run_out_it_stops_in_time(monkeypatch):
-    """A look at the clock lets a second pass, so what is done after the deadline is counted in looks: the greedy tree, 600."""
+    """A look at the clock lets a second pass, so what is done after the deadline is counted in
+    looks: the greedy tree, 600.
+    """
     for module in (graphs, searching):
         monkeypatch.setattr(module, "SLICE", 1000)
     looks = itertools.count()
     monkeypatch.setattr(time, "monotonic", lambda: float(next(looks)))
-    monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)  # a first tree is sought for so long
+    # a first tree is sought for so long
+    monkeypatch.setattr("arboretum.interfaces.method.MOMENT", 1e6)
     problem = asked(random_problem(6, 3000, 16), AverageDepth())  # some million subtables
     for seconds in (0, 20, 100):
         points = []
-        context = Context(deadline=next(looks) + seconds, proven=lambda low, value, points=points: points.append((low, value)))
+        context = Context(
+            deadline=next(looks) + seconds,
+            proven=lambda low, value, points=points: points.append((low, value)),
+        )
         solution = SubtableDP().solve(problem, context)
         assert next(looks) - context.deadline < 1000
         assert solution.status is Status.feasible and "seconds" in solution.notes[0]
@@ -293,20 +382,37 @@ def test_when_seconds_run_out_it_stops_in_time(monkeypatch):
 
 @pytest.mark.parametrize("prices", [None, [1, 2, 3]], ids=["unit", "priced"])
 def test_after_warming_up_no_kernel_is_compiled_or_loaded(prices):
-    problem = asked(random_problem(5, 90, 6, families=[*Family] * 2, prices=prices, weight=np.full(90, 0.5)), AverageDepth())
+    problem = asked(
+        random_problem(5, 90, 6, families=[*Family] * 2, prices=prices, weight=np.full(90, 0.5)),
+        AverageDepth(),
+    )
     SubtableDP().warm_up(problem, Context(deadline=math.inf))
     before = _signatures()
     SubtableDP().solve(problem, Context())
-    assert "branch and bound" in SubtableDP().solve(problem, Context(deadline=math.inf, memory_bytes=800_000)).notes[0]
+    assert (
+        "branch and bound"
+        in SubtableDP().solve(problem, Context(deadline=math.inf, memory_bytes=800_000)).notes[0]
+    )
     assert _signatures() == before and len(before) > 20
 
 
 def _signatures() -> dict[str, int]:
     """Kernel of the solver → how many forms of it there are in this process."""
     folder = Path(graphs.__file__).parent
-    modules = [importlib.import_module(f"arboretum_decision_tables.{path.stem}") for path in folder.glob("kernels_*.py")]
-    kernels = [kernel for module in modules for kernel in vars(module).values() if hasattr(kernel, "nopython_signatures")]
-    return {f"{kernel.py_func.__module__}.{kernel.__name__}": len(kernel.nopython_signatures) for kernel in kernels}
+    modules = [
+        importlib.import_module(f"arboretum_decision_tables.{path.stem}")
+        for path in folder.glob("kernels_*.py")
+    ]
+    kernels = [
+        kernel
+        for module in modules
+        for kernel in vars(module).values()
+        if hasattr(kernel, "nopython_signatures")
+    ]
+    return {
+        f"{kernel.py_func.__module__}.{kernel.__name__}": len(kernel.nopython_signatures)
+        for kernel in kernels
+    }
 
 
 @settings(max_examples=80, deadline=None)
@@ -337,7 +443,11 @@ def test_huffman_knows_the_textbook():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 2.25, 7.0]), min_size=1, max_size=9), st.integers(2, 4), st.sampled_from([0.0, 1.0, 2.0]))
+@given(
+    st.lists(st.sampled_from([0.5, 1.0, 2.0, 2.25, 7.0]), min_size=1, max_size=9),
+    st.integers(2, 4),
+    st.sampled_from([0.0, 1.0, 2.0]),
+)
 def test_the_kernels_find_the_portions_and_the_code_that_are_found_slowly(weights, arity, free):
     heap, expected = np.sort(weights), slow.capped(weights, free)
     n = cap(heap, len(heap), free)
@@ -349,7 +459,8 @@ def test_progress_is_told_in_subtables(monkeypatch):
     monkeypatch.setattr(graphs, "SLICE", 100)
     heard = []
     SubtableDP().solve(
-        asked(random_problem(7, 60, 5), ExpectedCost()), Context(progress=lambda done, total, message: heard.append((done, total, message)))
+        asked(random_problem(7, 60, 5), ExpectedCost()),
+        Context(progress=lambda done, total, message: heard.append((done, total, message))),
     )
     done = [told[0] for told in heard]
     assert len(heard) > 1 and done == sorted(done) and all("subtables" in told[2] for told in heard)
@@ -376,10 +487,15 @@ def test_an_attempt_goes_on_where_its_budget_ended(monkeypatch):
     best = SubtableDP().solve(problem, Context())
     assert found[-1].value == best.value and found[-1].status is Status.optimal
     for earlier, later in itertools.pairwise(found):
-        assert earlier.lower_bound <= later.lower_bound <= best.value <= later.value <= earlier.value
+        assert (
+            earlier.lower_bound <= later.lower_bound <= best.value <= later.value <= earlier.value
+        )
 
 
 def test_without_a_budget_the_graph_still_takes_no_more_than_the_default_bytes(monkeypatch):
     monkeypatch.setattr("arboretum_decision_tables.solver.DEFAULT_BYTES", 800_000)
     solution = SubtableDP().solve(asked(random_problem(9, 200, 10), AverageDepth()), Context())
-    assert solution.status is Status.optimal and "budget of bytes; branch and bound proved" in solution.notes[0]
+    assert (
+        solution.status is Status.optimal
+        and "budget of bytes; branch and bound proved" in solution.notes[0]
+    )

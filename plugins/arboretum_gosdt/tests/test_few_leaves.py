@@ -11,7 +11,9 @@ from arboretum_gosdt.few_leaves import few_leaves, most_leaves
 
 
 def leaves_of(outcome, tests):
-    """bool[leaves, objects]: where the objects of a tree end, by its tests in order, outcome 1 first."""
+    """bool[leaves, objects]: where the objects of a tree end, by its tests in order, outcome 1
+    first.
+    """
     rest = iter(tests)
 
     def walk(here):
@@ -33,17 +35,28 @@ def test_they_are_all_trees_with_what_lies_in_their_leaves(seed):
         for at in itertools.product(range(tests), repeat=shape.leaves[0].ndim - 1):
             order = shape.tests(at)
             held = leaves_of(outcome, order)
-            np.testing.assert_array_equal([leaf[(slice(3), *at)] for leaf in shape.leaves], held @ planes)
+            np.testing.assert_array_equal(
+                [leaf[(slice(3), *at)] for leaf in shape.leaves], held @ planes
+            )
             pair = held[shape.last : shape.last + 2].any(axis=0)  # what the last test divides
-            assert (leaves_of(outcome, [order[0], -1, -1]) == pair).all(axis=1).any() or len(held) == 2 and pair.all()
+            assert (
+                (leaves_of(outcome, [order[0], -1, -1]) == pair).all(axis=1).any()
+                or len(held) == 2
+                and pair.all()
+            )
             found.add(tuple(order))
     pairs = list(itertools.product(range(tests), repeat=2))
-    assert found == {(t, -1, -1) for t in range(tests)} | {(t, s, -1, -1, -1) for t, s in pairs} | {(t, -1, s, -1, -1) for t, s in pairs}
+    assert found == {(t, -1, -1) for t in range(tests)} | {(t, s, -1, -1, -1) for t, s in pairs} | {
+        (t, -1, s, -1, -1) for t, s in pairs
+    }
 
 
 def test_limits_and_many_tests_leave_fewer():
     table = np.zeros((4, 3), np.uint8)
-    assert [most_leaves(table, *more) for more in ((None, None), (2, None), (9, 2), (None, 1), (1, None), (None, 0))] == [3, 2, 3, 2, 1, 1]
+    assert [
+        most_leaves(table, *more)
+        for more in ((None, None), (2, None), (9, 2), (None, 1), (1, None), (None, 0))
+    ] == [3, 2, 3, 2, 1, 1]
     assert most_leaves(np.zeros((1, 1 << 15), np.uint8), None, None) == 2
     assert most_leaves(np.zeros((4, 0), np.uint8), None, None) == 1
     assert not list(few_leaves(table, table, 1)) and len(list(few_leaves(table, table, 2))) == 1

@@ -1,4 +1,6 @@
-"""F-score, areas under curves and monotone losses of other plugins: optima against every tree of tiny tables, in floats of its own."""
+"""F-score, areas under curves and monotone losses of other plugins: optima against every tree of
+tiny tables, in floats of its own.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from tiny_tables import Held, limited, tiny_problem
 
 @attrs.frozen
 class GMean(Confusion):
-    """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of positives."""
+    """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of
+    positives.
+    """
 
     name = "g_mean"
 
@@ -51,7 +55,11 @@ def leaf_sets(problem, depth, least):
         for outcome in outcomes if depth else ():
             sides = rows[outcome[rows]], rows[~outcome[rows]]
             if all(len(side) and objects.count[side].sum() >= least for side in sides):
-                found |= {tuple(sorted(a + b)) for a in trees(sides[0], depth - 1) for b in trees(sides[1], depth - 1)}
+                found |= {
+                    tuple(sorted(a + b))
+                    for a in trees(sides[0], depth - 1)
+                    for b in trees(sides[1], depth - 1)
+                }
         return found
 
     return trees(everything, depth)
@@ -79,7 +87,13 @@ def best(problem, objective, depth=9, leaves=99, least=1):
         n, p = (sum(leaf[k] for leaf in tree) for k in range(2))
         if isinstance(objective, Confusion):
             labels = itertools.product((0, 1), repeat=len(tree))
-            wrong = ([sum(leaf[1 - says] for leaf, says in zip(tree, one, strict=True) if says == k) for k in (1, 0)] for one in labels)
+            wrong = (
+                [
+                    sum(leaf[1 - says] for leaf, says in zip(tree, one, strict=True) if says == k)
+                    for k in (1, 0)
+                ]
+                for one in labels
+            )
             loss = min(float(objective.loss(fp, fn, p, n)) for fp, fn in wrong)
         else:
             theta, unit = objective.until()
@@ -88,10 +102,22 @@ def best(problem, objective, depth=9, leaves=99, least=1):
     return found
 
 
-OBJECTIVES = [FScore, lambda lam: FScore(lam=lam, beta=0.5), Auc, lambda lam: PartialAuc(lam=lam, theta=0.3), lambda lam: PartialAuc(lam=lam, theta=0.5, normalised=True), GMean, Jaccard]
+OBJECTIVES = [
+    FScore,
+    lambda lam: FScore(lam=lam, beta=0.5),
+    Auc,
+    lambda lam: PartialAuc(lam=lam, theta=0.3),
+    lambda lam: PartialAuc(lam=lam, theta=0.5, normalised=True),
+    GMean,
+    Jaccard,
+]
 
 
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 40 + tries(560)), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds",
+    [range(40), pytest.param(range(40, 40 + tries(560)), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
 def test_the_optimum_is_that_of_all_trees(kind, seeds):
     tried = 0
@@ -112,7 +138,13 @@ def test_the_optimum_is_that_of_all_trees(kind, seeds):
             objective = attrs.evolve(objective, lam=0.0)
         problem = limited(problem, objective=objective, stopping=(Held(Limits(**limits)),))
         found = NonDominated().solve(problem, Context())
-        expected = best(problem, objective, limits.get("max_depth", 9), limits.get("max_leaves", 99), limits.get("min_leaf", 1))
+        expected = best(
+            problem,
+            objective,
+            limits.get("max_depth", 9),
+            limits.get("max_leaves", 99),
+            limits.get("min_leaf", 1),
+        )
         assert found.value == pytest.approx(expected, abs=1e-8), (seed, limits)
         assert found.status is Status.optimal
         tried += 1
@@ -129,19 +161,34 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
             continue
         loss = Attempt(problem, Context()).loss
         unit = float(exact_weights(problem.objects.weight)[1])
-        trees = [np.rint(np.array(tree) / unit).astype(np.int64) for tree in leaf_sets(problem, 9, 1)]
+        trees = [
+            np.rint(np.array(tree) / unit).astype(np.int64) for tree in leaf_sets(problem, 9, 1)
+        ]
         values, answers = zip(*map(loss.of_leaves, trees), strict=True)
         worst = int(np.argmax(values))
         searched = []
-        while (cost := loss.next(trees[worst], values[worst] + 0.01)) is not None and len(searched) < 8:
+        while (cost := loss.next(trees[worst], values[worst] + 0.01)) is not None and len(
+            searched
+        ) < 8:
             searched.append(cost)
-            loss.learn(cost, min(paid(cost, tree, says) for tree in trees for says in itertools.product(range(2), repeat=len(tree))))
+            loss.learn(
+                cost,
+                min(
+                    paid(cost, tree, says)
+                    for tree in trees
+                    for says in itertools.product(range(2), repeat=len(tree))
+                ),
+            )
             assert loss.bound(9.0) <= min(values) + 1e-8
             for value in values:
                 chosen, most, room = loss.within(value + 1e-6)
                 assert chosen in searched
                 assert room >= 0
-                cheaper = [paid(chosen, tree, says) for tree, says, one in zip(trees, answers, values, strict=True) if one <= value]
+                cheaper = [
+                    paid(chosen, tree, says)
+                    for tree, says, one in zip(trees, answers, values, strict=True)
+                    if one <= value
+                ]
                 assert max(cheaper) <= most
                 tried += 1
         assert searched
@@ -172,26 +219,52 @@ def paid(cost, tree, answers):
 
 
 def additive(cost, leaves, answers):
-    """What a tree pays without leaves' prices, each leaf with its best answer, by the formula of the cost's class."""
+    """What a tree pays without leaves' prices, each leaf with its best answer, by the formula of
+    the cost's class.
+    """
     if hasattr(cost, "a"):
-        return int(sum(cost.a * n if says else cost.b * p for (n, p), says in zip(leaves.tolist(), answers.tolist(), strict=True)))
+        return int(
+            sum(
+                cost.a * n if says else cost.b * p
+                for (n, p), says in zip(leaves.tolist(), answers.tolist(), strict=True)
+            )
+        )
     steps = range(len(cost.lengths) + 1)
-    gains = [[p * sum(cost.lengths[k:]) - n * sum(cost.gains[k:]) for k in steps] for n, p in leaves.tolist()]
-    objects = [[p * sum(cost.lengths[k:]) - n * sum(cost.gains[k:]) for k in steps] for n, p in cost.of.of_class.tolist()]
+    gains = [
+        [p * sum(cost.lengths[k:]) - n * sum(cost.gains[k:]) for k in steps]
+        for n, p in leaves.tolist()
+    ]
+    objects = [
+        [p * sum(cost.lengths[k:]) - n * sum(cost.gains[k:]) for k in steps]
+        for n, p in cost.of.of_class.tolist()
+    ]
     return sum(map(max, objects)) - sum(map(max, gains))
 
 
 def test_a_curve_beats_another_where_it_lies_nowhere_below():
     rng = np.random.default_rng(2)
     for _ in range(400):
-        curves = [sorted(rng.integers(0, 5, (int(rng.integers(1, 4)), 2)).tolist(), key=slope, reverse=True) for _ in range(2)]
+        curves = [
+            sorted(
+                rng.integers(0, 5, (int(rng.integers(1, 4)), 2)).tolist(), key=slope, reverse=True
+            )
+            for _ in range(2)
+        ]
         whole = np.sum([np.sum(one, axis=0) for one in curves], axis=0)
-        curves = [sorted([*one, (whole - np.sum(one, axis=0)).tolist()], key=slope, reverse=True) for one in curves]  # of the same ends
+        # of the same ends
+        curves = [
+            sorted([*one, (whole - np.sum(one, axis=0)).tolist()], key=slope, reverse=True)
+            for one in curves
+        ]
         size = max(map(len, curves))
         mark = np.array([one + [[0, 0]] * (size - len(one)) for one in curves])
         zeros = np.zeros(2, np.int64)
-        marks = Marks(mark, np.array([len(one) for one in curves]), zeros, zeros, np.zeros((2, 3), np.int64))
-        xs = [Fraction(k, 6) for k in range(6 * int(whole[1]) + 1)] + np.cumsum(mark[:, :, 1], axis=1).ravel().tolist()
+        marks = Marks(
+            mark, np.array([len(one) for one in curves]), zeros, zeros, np.zeros((2, 3), np.int64)
+        )
+        xs = [Fraction(k, 6) for k in range(6 * int(whole[1]) + 1)] + np.cumsum(
+            mark[:, :, 1], axis=1
+        ).ravel().tolist()
         expected = all(height(curves[0], x) >= height(curves[1], x) for x in xs)
         assert beats(marks, 0, 1, True, np.zeros(1, bool)) == expected
 
@@ -211,7 +284,10 @@ def height(curve, x):
 
 @pytest.mark.parametrize("beta", [1e-6, 1e-3, 1.0, 1e3])
 def test_f_is_monotone_in_floats_whatever_beta_is(beta):
-    fp, fn = (np.array([0.0, 0.01, 0.05, 0.1, 1.2, 1.6])[:, None], np.array([0.0, 0.1, 0.8, 1.5, 1.6]))
+    fp, fn = (
+        np.array([0.0, 0.01, 0.05, 0.1, 1.2, 1.6])[:, None],
+        np.array([0.0, 0.1, 0.8, 1.5, 1.6]),
+    )
     loss = FScore(beta=beta).loss(fp, fn, 1.6, 1.6)
     assert (np.diff(loss, axis=0) >= -1e-15).all() and (np.diff(loss, axis=1) >= -1e-15).all()
     assert (loss[:, -1] == 1).all()
@@ -236,6 +312,11 @@ class Falling(Confusion):
 
 def test_a_loss_that_falls_is_refused_with_the_counterexample():
     problem = limited(tiny_problem(1), objective=Falling())
-    both = attrs.evolve(problem.objects, label=np.arange(problem.objects.n_objects, dtype=np.int32) % 2)
-    with pytest.raises(CapabilityError, match=r"falling is not monotone: loss\(fp=0, fn=.*\) = .* is greater than loss\(fp="):
+    both = attrs.evolve(
+        problem.objects, label=np.arange(problem.objects.n_objects, dtype=np.int32) % 2
+    )
+    with pytest.raises(
+        CapabilityError,
+        match=r"falling is not monotone: loss\(fp=0, fn=.*\) = .* is greater than loss\(fp=",
+    ):
         NonDominated().solve(attrs.evolve(problem, objects=both), Context())

@@ -23,7 +23,9 @@ def search_of(problem, depth=None, leaves=None, **rules):
     units, objective = units_of(problem), problem.parts.objective
     merged = merge(problem, all_tests(problem), units)
     bounds = Bounds(ANY if depth is None else depth, ANY if leaves is None else leaves)
-    return merged, GeneralSearch(merged, units.p, units.q, Rules(bounds, worst=objective.price is Price.max, **rules))
+    return merged, GeneralSearch(
+        merged, units.p, units.q, Rules(bounds, worst=objective.price is Price.max, **rules)
+    )
 
 
 def told(merged, integer):
@@ -66,9 +68,20 @@ def check(seed, objective, **limits):
 
 
 LIMITS = [
-    {}, {"depth": 0}, {"depth": 1}, {"depth": 2}, {"leaves": 1}, {"leaves": 2}, {"leaves": 3}, {"leaves": 4, "depth": 2}, {"leaves": 5},
-    {"least": 2}, {"least": 3, "leaves": 3}, {"split": 4, "depth": 3}, {"least": 2, "depth": 2, "leaves": 3},
-]  # fmt: skip
+    {},
+    {"depth": 0},
+    {"depth": 1},
+    {"depth": 2},
+    {"leaves": 1},
+    {"leaves": 2},
+    {"leaves": 3},
+    {"leaves": 4, "depth": 2},
+    {"leaves": 5},
+    {"least": 2},
+    {"least": 3, "leaves": 3},
+    {"split": 4, "depth": 3},
+    {"least": 2, "depth": 2, "leaves": 3},
+]
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -86,13 +99,22 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                 problem = tiny_problem(seed, objective, n_rows=24, n_columns=4)
                 rules = {"least": limits["least"]} if "least" in limits else {}
                 found = []
-                for wide, relaxed, bits in ((400, False, 29), (0, True, 29), (400, True, 29), (400, True, 4)):
+                for wide, relaxed, bits in (
+                    (400, False, 29),
+                    (0, True, 29),
+                    (400, True, 29),
+                    (400, True, 4),
+                ):
                     monkeypatch.setattr("arboretum_gosdt.general.WIDE", wide)
                     monkeypatch.setattr("arboretum_gosdt.relaxed.BITS", bits)
-                    merged, search = search_of(problem, limits.get("depth"), limits.get("leaves"), **rules)
+                    merged, search = search_of(
+                        problem, limits.get("depth"), limits.get("leaves"), **rules
+                    )
                     search._relaxed.usable &= relaxed
                     assert search.run(None, None, lambda low, up: None) == ""
-                    assert replayed(merged, search, objective.price is Price.max) == told(merged, search.upper)
+                    assert replayed(merged, search, objective.price is Price.max) == told(
+                        merged, search.upper
+                    )
                     found.append(search.upper)
                 assert len(set(found)) == 1, (seed, objective, limits)
 
@@ -115,7 +137,9 @@ def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
 def test_a_bound_by_leaves_is_raised_to_the_next_cost_that_a_tree_can_have(p, q):
     for leaves in range(1, 6):
         costs = {q * loss + p * k for loss in range(60) for k in range(1, leaves + 1)}
-        assert [attained(low, leaves, p, q) for low in range(1, 50)] == [min(cost for cost in costs if cost >= low) for low in range(1, 50)]
+        assert [attained(low, leaves, p, q) for low in range(1, 50)] == [
+            min(cost for cost in costs if cost >= low) for low in range(1, 50)
+        ]
 
 
 @pytest.mark.slow

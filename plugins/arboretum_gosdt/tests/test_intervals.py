@@ -26,7 +26,11 @@ def least_loss(ranks, weights, depth):
         for column in range(ranks.shape[1]):
             for cut in sorted({int(ranks[row, column]) for row in rows})[:-1]:
                 left = tuple(row for row in rows if ranks[row, column] <= cut)
-                best = min(best, least(left, depth - 1) + least(tuple(row for row in rows if row not in left), depth - 1))
+                best = min(
+                    best,
+                    least(left, depth - 1)
+                    + least(tuple(row for row in rows if row not in left), depth - 1),
+                )
         return best
 
     return least(tuple(range(len(ranks))), depth)
@@ -49,14 +53,18 @@ def loss_of(ranks, weights, tree):
 
 
 def tiny_table(seed):
-    """Up to 13 rows, 4 columns and 4 classes; ties, rows that nothing saves, weights that need lanes of 32 bits."""
+    """Up to 13 rows, 4 columns and 4 classes; ties, rows that nothing saves, weights that need
+    lanes of 32 bits.
+    """
     generator = np.random.default_rng([seed, 4])
     rows, columns, classes = (int(generator.integers(1, most)) for most in (14, 5, 5))
     ranks = generator.integers(0, int(generator.integers(1, 12)), (rows, columns)).astype(np.int32)
     weights = generator.integers(0, 4, (rows, classes))
     if generator.random() < 0.5:
         weights = np.zeros((rows, classes), np.int64)
-        weights[np.arange(rows), generator.integers(0, classes, rows)] = generator.integers(1, 4, rows)
+        weights[np.arange(rows), generator.integers(0, classes, rows)] = generator.integers(
+            1, 4, rows
+        )
     scale = int(generator.choice([1, 1, 1, 60, 5000]))
     return ranks, weights * scale
 
@@ -70,12 +78,21 @@ def check(seed, depths=(0, 1, 2, 3, 4)):
     for depth in depths:
         search = IntervalSearch(ranks, weights, depth)
         assert search.run(None, None, nothing) == ""
-        assert search.lower == search.upper == least_loss(ranks, weights, depth) == loss_of(ranks, weights, search.tree()), (seed, depth)
+        assert (
+            search.lower
+            == search.upper
+            == least_loss(ranks, weights, depth)
+            == loss_of(ranks, weights, search.tree())
+        ), (seed, depth)
         assert height(search.tree()) <= depth
 
 
 def height(tree, node=0):
-    return 0 if tree[node, 0] < 0 else 1 + max(height(tree, tree[node, 2]), height(tree, tree[node, 3]))
+    return (
+        0
+        if tree[node, 0] < 0
+        else 1 + max(height(tree, tree[node, 2]), height(tree, tree[node, 3]))
+    )
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -93,7 +110,11 @@ def middle_table(seed, rows=120, columns=5, classes=2, values=40):
     """Labels that follow two columns, with noise."""
     generator = np.random.default_rng([seed, 5])
     ranks = generator.integers(0, values, (rows, columns)).astype(np.int32)
-    label = (ranks[:, 0] + ranks[:, 1] // 2 + generator.integers(0, values // 2, rows)) * classes // (2 * values)
+    label = (
+        (ranks[:, 0] + ranks[:, 1] // 2 + generator.integers(0, values // 2, rows))
+        * classes
+        // (2 * values)
+    )
     weights = np.zeros((rows, classes), np.int64)
     weights[np.arange(rows), np.minimum(label, classes - 1)] = generator.integers(1, 3, rows)
     return ranks, weights
@@ -174,7 +195,9 @@ def test_tables_without_anything_to_ask():
 @pytest.mark.parametrize("seed", range(5))
 def test_ranks_are_dense_and_in_order(seed):
     generator = np.random.default_rng(seed)
-    values = generator.choice([-0.0, 0.0, 1e-300, -2.5, 3.0, 7e9, np.inf], (int(generator.integers(1, 30)), 3))
+    values = generator.choice(
+        [-0.0, 0.0, 1e-300, -2.5, 3.0, 7e9, np.inf], (int(generator.integers(1, 30)), 3)
+    )
     expected = np.array([np.unique(column, return_inverse=True)[1].ravel() for column in values.T])
     np.testing.assert_array_equal(ranks_of(values), expected)
 

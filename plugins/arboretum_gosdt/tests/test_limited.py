@@ -1,4 +1,6 @@
-"""The depth-limited search against all trees of tiny tables, under every switch, budget and width of lanes."""
+"""The depth-limited search against all trees of tiny tables, under every switch, budget and
+width of lanes.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,16 @@ from arboretum_gosdt.limited import LimitedSearch
 
 
 def table(seed: int, *, classes: int | None = None, features: int | None = None):
-    """(outcomes [rows, features], weights [rows, classes]): every row's least weight 0, not all of them."""
+    """(outcomes [rows, features], weights [rows, classes]): every row's least weight 0, not all
+    of them.
+    """
     rng = np.random.default_rng([seed, 77])
     classes = classes or int(rng.integers(2, 5))
     n, features = int(rng.integers(1, 26)), features or int(rng.integers(1, 7))
     outcomes = (rng.random((n, features)) < rng.choice([0.2, 0.5, 0.8])).astype(np.int64)
-    weights = rng.integers(0, rng.choice([2, 4, 60, 900]), (n, classes)) * (rng.random((n, classes)) < 0.6)
+    weights = rng.integers(0, rng.choice([2, 4, 60, 900]), (n, classes)) * (
+        rng.random((n, classes)) < 0.6
+    )
     weights -= weights.min(axis=1, keepdims=True)
     kept = weights.any(axis=1)
     return outcomes[kept], weights[kept]
@@ -73,7 +79,11 @@ def check(seed: int, depth: int, **switches) -> None:
     outcomes, weights = table(seed)
     search = searched(outcomes, weights, depth, **switches)
     expected = least(outcomes, weights, depth)
-    assert (search.run(), search.lower, search.upper) == ("", expected, expected), (seed, depth, switches)
+    assert (search.run(), search.lower, search.upper) == ("", expected, expected), (
+        seed,
+        depth,
+        switches,
+    )
     assert loss(search.tree(), outcomes, weights, depth) == expected, (seed, depth, switches)
 
 
@@ -108,7 +118,9 @@ def wide(seed: int, rows: int, features: int, classes: int, heaviest: int = 1):
     rng = np.random.default_rng([seed, 80])
     outcomes = (rng.random((rows, features)) < rng.uniform(0.1, 0.9, features)).astype(np.int64)
     alike = rng.integers(0, features, features // 3)
-    outcomes[:, alike] = outcomes[:, (alike + 1) % features] ^ (rng.random((rows, len(alike))) < 0.1)
+    outcomes[:, alike] = outcomes[:, (alike + 1) % features] ^ (
+        rng.random((rows, len(alike))) < 0.1
+    )
     label = (outcomes[:, 0] + 2 * outcomes[:, 1] * outcomes[:, 2]) % classes
     label = np.where(rng.random(rows) < 0.25, rng.integers(0, classes, rows), label)
     weights = np.zeros((rows, classes), np.int64)
@@ -121,7 +133,14 @@ def test_without_bounds_and_memory_the_loss_is_the_same(classes, features):
     outcomes, weights = wide(classes, 160, features, classes, 3)
     plain = {"similarity": False, "cells": False, "greedy": False}
     found = []
-    for switches in ({}, {"ring": False}, {"ring": True}, plain, {"similarity": False}, {"cells": False}):
+    for switches in (
+        {},
+        {"ring": False},
+        {"ring": True},
+        plain,
+        {"similarity": False},
+        {"cells": False},
+    ):
         search = searched(outcomes, weights, 4 if features < 60 else 3, **switches)
         search.run()
         found.append(search.upper)
@@ -137,7 +156,10 @@ def test_wider_lanes_count_the_same_and_weights_of_any_size():
         search.run()
         assert search.word == word
         assert search.upper % times == 0
-        assert (search.upper // times, search.lower) == (searched_loss(outcomes, weights, 3), search.upper)
+        assert (search.upper // times, search.lower) == (
+            searched_loss(outcomes, weights, 3),
+            search.upper,
+        )
 
 
 def searched_loss(outcomes, weights, depth: int) -> int:
@@ -151,11 +173,34 @@ def test_what_an_array_holds_before_a_set_is_opened_changes_nothing():
     expected = searched_loss(outcomes, weights, 5)
     search = searched(outcomes, weights, 5)
     task, rng = search._task, np.random.default_rng(1)  # the arrays that the kernel reads
-    for levels in (task.levels.count, task.levels.weight, task.levels.key, task.levels.total, task.levels.sums, task.levels.entries):
-        levels[:] = rng.integers(-9_000 if levels.dtype.kind == "i" else 0, 9_000, levels.shape).astype(levels.dtype)
-    for below in (task.levels.low, task.levels.up, task.levels.rows, task.levels.frame, task.levels.own, task.levels.todo):
+    for levels in (
+        task.levels.count,
+        task.levels.weight,
+        task.levels.key,
+        task.levels.total,
+        task.levels.sums,
+        task.levels.entries,
+    ):
+        levels[:] = rng.integers(
+            -9_000 if levels.dtype.kind == "i" else 0, 9_000, levels.shape
+        ).astype(levels.dtype)
+    for below in (
+        task.levels.low,
+        task.levels.up,
+        task.levels.rows,
+        task.levels.frame,
+        task.levels.own,
+        task.levels.todo,
+    ):
         below[1:] = 1
-    for scratch in (task.scratch.lanes, task.scratch.margins, task.scratch.key, task.scratch.shared, task.scratch.entries, task.scratch.flip):
+    for scratch in (
+        task.scratch.lanes,
+        task.scratch.margins,
+        task.scratch.key,
+        task.scratch.shared,
+        task.scratch.entries,
+        task.scratch.flip,
+    ):
         scratch[:] = 1
     search.run()
     assert (search.lower, search.upper) == (expected, expected)
@@ -189,7 +234,11 @@ def test_a_budget_of_bytes_stops_and_a_larger_one_goes_on(monkeypatch):
     assert search.bytes_used <= budget
     assert search.lower <= loss(search.tree(), outcomes, weights, 5) <= search.upper
     assert search.run() == ""
-    assert loss(search.tree(), outcomes, weights, 5) == search.upper == searched_loss(outcomes, weights, 5)
+    assert (
+        loss(search.tree(), outcomes, weights, 5)
+        == search.upper
+        == searched_loss(outcomes, weights, 5)
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 2), (5, 0, 2), (5, 3, 1)])

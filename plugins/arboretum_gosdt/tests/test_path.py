@@ -1,4 +1,6 @@
-"""The regularisation path and the exact front of error and leaves, against every tree of tiny tables."""
+"""The regularisation path and the exact front of error and leaves, against every tree of tiny
+tables.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def least_losses(problem, depth):
     weight = [Fraction(str(float(one))) for one in objects.weight]
 
     def trees(rows, depth):
-        held = [sum((weight[r] for r in rows if objects.label[r] == k), Fraction(0)) for k in range(objects.n_classes)]
+        held = [
+            sum((weight[r] for r in rows if objects.label[r] == k), Fraction(0))
+            for k in range(objects.n_classes)
+        ]
         found = {1: sum(held) - max(held)}
         for outcome in outcomes if depth else ():
             sides = rows[outcome[rows]], rows[~outcome[rows]]
@@ -43,7 +48,9 @@ def least_losses(problem, depth):
 def test_the_path_and_the_front_are_those_of_all_trees(seed):
     lam = [0.01, 0.05, 0.002][seed % 3]
     rows, columns = [(None, 3), (14, 3), (24, 2)][seed // 3 % 3]
-    problem = tiny_problem(seed, Accuracy(lam=lam), raw=seed % 5 == 0, n_rows=rows, n_columns=columns)
+    problem = tiny_problem(
+        seed, Accuracy(lam=lam), raw=seed % 5 == 0, n_rows=rows, n_columns=columns
+    )
     depth = 2 if seed % 4 == 1 else 9
     if depth == 2:
         problem = limited(problem, stopping=(Held(Limits(max_depth=2)),))
@@ -55,16 +62,26 @@ def test_the_path_and_the_front_are_those_of_all_trees(seed):
         return
     smallest = Fraction(str(lam))
     starts, leaves = found.details["lambdas"], found.details["leaves"]
-    for i, start in enumerate(starts):  # at every turn, and halfway to the next, the step costs least
+    # at every turn, and halfway to the next, the step costs least
+    for i, start in enumerate(starts):
         end = starts[i + 1] if i + 1 < len(starts) else 2.0
         for lam in (max(Fraction(start), smallest), Fraction(start + end) / 2):
             best = min(loss + lam * k for k, loss in least.items())
-            assert float(least[leaves[i]] + lam * leaves[i]) == pytest.approx(float(best), abs=1e-12)
-    kept = [k for k in sorted(least) if k <= leaves[0] and least[k] < min((least[j] for j in least if j < k), default=2)]
-    assert [point.values for point in found.front.points] == [pytest.approx((float(least[k]), k)) for k in kept]
+            assert float(least[leaves[i]] + lam * leaves[i]) == pytest.approx(
+                float(best), abs=1e-12
+            )
+    kept = [
+        k
+        for k in sorted(least)
+        if k <= leaves[0] and least[k] < min((least[j] for j in least if j < k), default=2)
+    ]
+    assert [point.values for point in found.front.points] == [
+        pytest.approx((float(least[k]), k)) for k in kept
+    ]
     for k, loss in least.items():  # the bound holds for every tree
         assert any(error <= float(loss) + 1e-12 and n <= k for error, n in found.front.bound)
-    for error, k in found.front.bound[: leaves[0]]:  # and where the path reaches it is what the trees found show
+    # and where the path reaches it is what the trees found show
+    for error, k in found.front.bound[: leaves[0]]:
         assert error == pytest.approx(float(min(least[j] for j in least if j <= k)))
 
 
@@ -79,17 +96,29 @@ def test_other_losses_have_the_trees_between_among_the_others():
         problem = tiny_problem(seed, Balanced(lam=0.01), n_columns=3, n_rows=16)
         plain, exact = (Path(exact=one).solve(problem, Context()) for one in (False, True))
         leaves = [tree.n_leaves for tree in exact.others]
-        assert leaves == sorted(leaves, reverse=True) and {tree.n_leaves for tree in plain.others} <= set(leaves)
-        for k in range(1, plain.tree.n_leaves):  # as good as every solver's best tree of so many leaves
-            best = Gosdt().solve(limited(problem, stopping=(Held(Limits(max_leaves=k)),)), Context())
-            own = min(problem.parts.objective.value(tree, problem) for tree in exact.others if tree.n_leaves <= k)
+        assert leaves == sorted(leaves, reverse=True) and {
+            tree.n_leaves for tree in plain.others
+        } <= set(leaves)
+        # as good as every solver's best tree of so many leaves
+        for k in range(1, plain.tree.n_leaves):
+            best = Gosdt().solve(
+                limited(problem, stopping=(Held(Limits(max_leaves=k)),)), Context()
+            )
+            own = min(
+                problem.parts.objective.value(tree, problem)
+                for tree in exact.others
+                if tree.n_leaves <= k
+            )
             assert own == pytest.approx(best.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("depth", [1, 2, None])
 def test_the_bound_ends_with_the_most_leaves_that_a_tree_may_have(depth):
     problem = tiny_problem(5, Accuracy(lam=1e-9), n_columns=3, n_rows=14)
-    found = Path().solve(problem if depth is None else limited(problem, stopping=(Held(Limits(max_depth=depth)),)), Context())
+    found = Path().solve(
+        problem if depth is None else limited(problem, stopping=(Held(Limits(max_depth=depth)),)),
+        Context(),
+    )
     assert max(leaves for _, leaves in found.front.bound) <= (14 if depth is None else 1 << depth)
 
 
@@ -108,7 +137,11 @@ def test_what_the_sparse_search_does_not_know_is_refused():
 def test_ctrl_c_never_proves_anything(after, monkeypatch):
     from arboretum_gosdt.sparse import SparseSearch
 
-    problem, run, calls = tiny_problem(11, Accuracy(lam=0.01), n_columns=2, n_rows=8), SparseSearch.run, []
+    problem, run, calls = (
+        tiny_problem(11, Accuracy(lam=0.01), n_columns=2, n_rows=8),
+        SparseSearch.run,
+        [],
+    )
     whole = Path().solve(problem, Context())
     assert whole.details["leaves"][0] > 4  # trees of fewer are found without another search
 
@@ -130,13 +163,21 @@ def test_ctrl_c_never_proves_anything(after, monkeypatch):
 @pytest.mark.parametrize("seed", [1, 2, 3, 5, 6, 9, 12, 13, 15, 16, 18, 20, 21])
 def test_larger_paths_are_those_of_one_search_for_each_price(seed):
     rng = np.random.default_rng(seed)
-    problem = tiny_problem(seed + 100, Accuracy(lam=0.003), n_rows=int(rng.integers(30, 70)), n_columns=int(rng.integers(4, 6)))
+    problem = tiny_problem(
+        seed + 100,
+        Accuracy(lam=0.003),
+        n_rows=int(rng.integers(30, 70)),
+        n_columns=int(rng.integers(4, 6)),
+    )
     found = Path().solve(problem, Context())
     starts, leaves, losses = (found.details[key] for key in ("lambdas", "leaves", "losses"))
     assert found.finished and leaves[0] > 4  # trees of fewer are found without another search
     for lam in np.geomspace(0.003, 0.4, 15).tolist():
         at = max(i for i, start in enumerate(starts) if start <= lam)
-        alone = Gosdt().solve(attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(lam=lam))), Context())
+        alone = Gosdt().solve(
+            attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(lam=lam))),
+            Context(),
+        )
         assert losses[at] + lam * leaves[at] == pytest.approx(alone.value, abs=1e-12)
 
 
@@ -154,12 +195,18 @@ def test_no_inherited_bound_is_above_what_a_set_costs(seed):
     for dear in (None, sides[1]):
         middle = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
         middle.start_between(sides[0], dear)
-        assert middle.run(None, None, lambda low, up: None) == "" and middle.upper == middle.lower == alone.upper
+        assert (
+            middle.run(None, None, lambda low, up: None) == ""
+            and middle.upper == middle.lower == alone.upper
+        )
         assert cost_of(middle.tree(), has, weights, 2 * p, q)[0] == alone.upper
         below = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
         below.below(alone.upper)  # there is no such tree
         below.start_between(sides[0], dear)
-        assert below.run(None, None, lambda low, up: None) == "" and below.lower == alone.upper <= below.upper
+        assert (
+            below.run(None, None, lambda low, up: None) == ""
+            and below.lower == alone.upper <= below.upper
+        )
 
 
 @pytest.mark.parametrize("seed", [2, 5])
@@ -167,7 +214,8 @@ def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, m
     from arboretum.testing.suites.base import verify_solution
     from arboretum_gosdt import sparse
 
-    monkeypatch.setattr(sparse, "SLICE", 300)  # short slices: many words, with trees that are better than the search has added up
+    # short slices: many words, with trees that are better than the search has added up
+    monkeypatch.setattr(sparse, "SLICE", 300)
     monkeypatch.setattr(sparse, "SLICE_SECONDS", 1e-5)
     problem = tiny_problem(seed + 100, Accuracy(lam=0.003), n_rows=60, n_columns=5)
     best, heard = Path().solve(problem, Context()), []
@@ -181,7 +229,9 @@ def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, m
 
         found = Path(exact=last % 2 == 0).solve(problem, Context(progress=ends))
         verify_solution(found, problem)
-        assert (found.interrupted is not None) == (len(heard) == last) and found.lower_bound <= best.value <= found.value + 1e-12
+        assert (found.interrupted is not None) == (
+            len(heard) == last
+        ) and found.lower_bound <= best.value <= found.value + 1e-12
         errors = [point.values[0] for point in found.front.points]
         assert errors == pytest.approx([_error(one.tree) for one in found.front.points])
 
@@ -193,7 +243,18 @@ def _error(tree):
 
 def test_a_front_is_of_the_errors_of_rows_so_merged_rows_have_none():
     """Its trees are listed all the same, and verified."""
-    words = ["method=path", "dataset=iris", "encoder=onehot", "objective.lam=0.02", "split=none", "tracker=none"]
+    words = [
+        "method=path",
+        "dataset=iris",
+        "encoder=onehot",
+        "objective.lam=0.02",
+        "split=none",
+        "tracker=none",
+    ]
     merged, each = (arboretum.run([*words, f"encoder.coalesce={how}"]) for how in ("one", "none"))
-    assert merged.verified and merged.solution.front is None and len(merged.solution.details["lambdas"]) > 1
+    assert (
+        merged.verified
+        and merged.solution.front is None
+        and len(merged.solution.details["lambdas"]) > 1
+    )
     assert each.verified and each.solution.front is not None

@@ -30,9 +30,15 @@ def exact_losses(problem):
     """[objects, classes] in fractions: what each costs by the label of its leaf."""
     objects, objective = problem.objects, problem.parts.objective
     weight = [decimal(one) for one in objects.weight.tolist()]
-    total = [sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0)) for k in range(objects.n_classes)]
+    total = [
+        sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0))
+        for k in range(objects.n_classes)
+    ]
     factor, errors = objective.factors(total), objective.errors(objects.n_classes)
-    return [[w * factor[y] * one for one in errors[y]] for w, y in zip(weight, objects.label.tolist(), strict=True)]
+    return [
+        [w * factor[y] * one for one in errors[y]]
+        for w, y in zip(weight, objects.label.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -41,37 +47,64 @@ def test_integers_say_what_fractions_say_of_every_set_that_tests_can_make(seed):
         problem = tiny_problem(seed, objective, raw=seed % 5 == 0)
         merged, tests, units = prepare(problem)
         assert units.slack == units.slack_per_leaf == 0
-        assert units.p * units.loss_value == decimal(objective.lam) * units.q or objective.lam == 0 or units.p > 0
+        assert (
+            units.p * units.loss_value == decimal(objective.lam) * units.q
+            or objective.lam == 0
+            or units.p > 0
+        )
         losses, everything = exact_losses(problem), np.arange(problem.objects.n_objects)
         used = [tests.outcome(int(t), everything) for t in merged.tests]
-        for signs in itertools.product((0, 1, 2), repeat=min(len(used), 3)):  # with outcome 0, with outcome 1, either
+        # with outcome 0, with outcome 1, either
+        for signs in itertools.product((0, 1, 2), repeat=min(len(used), 3)):
             chosen, groups = np.ones(len(everything), bool), np.ones(len(merged.bits), bool)
             for f, sign in enumerate(signs):
                 if sign < 2:
                     chosen &= used[f] == sign
                     groups &= bit(merged.bits, f) == sign
             inside, outside = merged.weights[groups], merged.weights[~groups]
-            own = min(sum(losses[u][k] for u in everything[chosen]) for k in range(problem.objects.n_classes))
-            rest = min(sum(losses[u][k] for u in everything[~chosen]) for k in range(problem.objects.n_classes))
-            counted = sum(int(part.sum() - part.sum(axis=0).max()) for part in (inside, outside) if len(part)) + merged.base
+            own = min(
+                sum(losses[u][k] for u in everything[chosen])
+                for k in range(problem.objects.n_classes)
+            )
+            rest = min(
+                sum(losses[u][k] for u in everything[~chosen])
+                for k in range(problem.objects.n_classes)
+            )
+            counted = (
+                sum(
+                    int(part.sum() - part.sum(axis=0).max())
+                    for part in (inside, outside)
+                    if len(part)
+                )
+                + merged.base
+            )
             assert counted * units.loss_value == own + rest
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_normal_form(seed):
-    problem = tiny_problem(seed, objectives(seed)[seed % 4], raw=seed % 7 == 0, n_rows=8, n_columns=5)
+    problem = tiny_problem(
+        seed, objectives(seed)[seed % 4], raw=seed % 7 == 0, n_rows=8, n_columns=5
+    )
     merged, tests, units = prepare(problem)
     columns = [tuple(bit(merged.bits, f)) for f in range(len(merged.tests))]
     flipped = [tuple(1 - np.array(column)) for column in columns]
     assert len(set(columns + flipped)) == 2 * len(columns), "constant, twice, or a complement"
     assert len({tuple(row) for row in merged.bits.tolist()}) == len(merged.bits)
-    assert merged.rows.sum() == problem.objects.count.sum() and merged.members.sum() == problem.objects.n_objects
+    assert (
+        merged.rows.sum() == problem.objects.count.sum()
+        and merged.members.sum() == problem.objects.n_objects
+    )
     assert (merged.weights >= 0).all() and (merged.weights.min(axis=1) == 0).all()
-    assert (prepared := merged.prepared).weights.any(axis=1).all() and len(prepared.bits) == merged.helps.sum()
+    assert (prepared := merged.prepared).weights.any(axis=1).all() and len(
+        prepared.bits
+    ) == merged.helps.sum()
     everything = np.arange(problem.objects.n_objects)
     alike = {tuple(tests.outcome(t, everything)) for t in range(len(tests.column))}
     alike = {column for column in alike if len(set(column)) > 1}
-    assert len(merged.tests) == len({min(column, tuple(not one for one in column)) for column in alike})
+    assert len(merged.tests) == len(
+        {min(column, tuple(not one for one in column)) for column in alike}
+    )
 
 
 def test_outcomes_are_those_of_the_house():
@@ -79,7 +112,9 @@ def test_outcomes_are_those_of_the_house():
         problem = tiny_problem(seed)
         tests, everything = all_tests(problem), np.arange(problem.objects.n_objects)
         for test in range(len(tests.column)):
-            assert (tests.outcome(test, everything) == outcomes(problem.objects, test, everything)).all()
+            assert (
+                tests.outcome(test, everything) == outcomes(problem.objects, test, everything)
+            ).all()
 
 
 def test_of_equal_tests_the_cheapest_is_kept_where_prices_count():
@@ -106,10 +141,19 @@ def test_decimals_are_exact_and_long_ones_are_rounded_within_the_slack():
     odd = np.random.default_rng(0).random(50)
     mass, unit, error = exact_weights(odd)
     assert 0 < error < odd.mean() / 2**33
-    assert all(abs(Fraction(w) - int(m) * unit) <= error for w, m in zip(odd.tolist(), mass, strict=True))
+    assert all(
+        abs(Fraction(w) - int(m) * unit) <= error for w, m in zip(odd.tolist(), mass, strict=True)
+    )
 
 
-@pytest.mark.parametrize("objective", [Accuracy(lam=1 / 3), Balanced(lam=0.017), CostMatrix(costs=(np.ones((3, 3)) / 3).tolist(), lam=1e-12)])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        Accuracy(lam=1 / 3),
+        Balanced(lam=0.017),
+        CostMatrix(costs=(np.ones((3, 3)) / 3).tolist(), lam=1e-12),
+    ],
+)
 def test_what_does_not_fit_is_rounded_and_the_slack_covers_it(objective):
     for seed in range(30):
         problem = tiny_problem(seed, objective)
@@ -121,7 +165,10 @@ def test_what_does_not_fit_is_rounded_and_the_slack_covers_it(objective):
         counted = int(merged.weights.sum() - merged.weights.sum(axis=0).max()) + merged.base
         assert 0 <= units.slack < 1e-8
         assert abs(counted * units.loss_value - own) <= units.slack
-        assert abs(units.p * units.loss_value / units.q - decimal(objective.lam)) <= units.slack_per_leaf
+        assert (
+            abs(units.p * units.loss_value / units.q - decimal(objective.lam))
+            <= units.slack_per_leaf
+        )
         assert units.q * int(units.loss.sum()) < 1 << 62
 
 
@@ -132,11 +179,26 @@ def test_what_no_form_of_it_can_be_asked_is_refused_with_the_way_out(monkeypatch
     features = (wide, *problem.objects.features[1:])
     with pytest.raises(CapabilityError, match="has 3 branches; use encoder=onehot"):
         all_tests(attrs.evolve(problem, objects=attrs.evolve(problem.objects, features=features)))
-    gap = attrs.evolve(problem.objects.features[0], family=Family.thresholds, n_bins=1, has_missing=True)
-    with pytest.raises(CapabilityError, match="'x0' has missing values; use encoder.missing=category"):
-        all_tests(attrs.evolve(problem, objects=attrs.evolve(problem.objects, features=(gap, *problem.objects.features[1:]))))
-    with pytest.raises(BudgetError, match="tests of 6 objects as bits take about 0 MB.* raise budget.memory_mb"):
+    gap = attrs.evolve(
+        problem.objects.features[0], family=Family.thresholds, n_bins=1, has_missing=True
+    )
+    with pytest.raises(
+        CapabilityError, match="'x0' has missing values; use encoder.missing=category"
+    ):
+        all_tests(
+            attrs.evolve(
+                problem,
+                objects=attrs.evolve(
+                    problem.objects, features=(gap, *problem.objects.features[1:])
+                ),
+            )
+        )
+    with pytest.raises(
+        BudgetError, match="tests of 6 objects as bits take about 0 MB.* raise budget.memory_mb"
+    ):
         merge(problem, all_tests(problem), units_of(problem), Context(memory_bytes=1))
-    dear = attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=Accuracy(mu=1e30, price=Price.max)))
+    dear = attrs.evolve(
+        problem, parts=attrs.evolve(problem.parts, objective=Accuracy(mu=1e30, price=Price.max))
+    )
     with pytest.raises(CapabilityError, match="do not fit into 62 bits"):
         units_of(attrs.evolve(dear, prices=attrs.evolve(dear.prices, tests=dear.prices.tests + 1)))

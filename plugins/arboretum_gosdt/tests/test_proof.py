@@ -1,4 +1,6 @@
-"""Proofs of the solver are accepted, whichever search found the bound; what cannot be proven is said."""
+"""Proofs of the solver are accepted, whichever search found the bound; what cannot be proven is
+said.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,20 @@ import numpy as np
 import pytest
 
 from arboretum.api import (
-    CapabilityError, Column, ColumnKind, Context, Limits, Parts, Problem, ProofWriter, RawFeature, Table, Target, Task, VerificationError,
-)  # fmt: skip
+    CapabilityError,
+    Column,
+    ColumnKind,
+    Context,
+    Limits,
+    Parts,
+    Problem,
+    ProofWriter,
+    RawFeature,
+    Table,
+    Target,
+    Task,
+    VerificationError,
+)
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
@@ -39,16 +53,30 @@ class Within:
 def problem_of(seed, objective, classes=2, n=40, **limits):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2, (n, 5))
-    y = ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(n) < 0.2)) + (classes > 2) * rng.integers(0, 2, n)
+    y = ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(n) < 0.2)) + (classes > 2) * rng.integers(
+        0, 2, n
+    )
     return problem_from(x, y, objective, classes, **limits)
 
 
 def problem_from(x, y, objective, classes=2, priced=None, **limits):
     """priced : seed of the prices; None: all are 1."""
-    columns = tuple(Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b")) for f, values in enumerate(x.T))
-    table = Table("drawn", columns, Target("y", Task.classification, y.astype(np.int32), tuple("abc"[:classes])), None)
+    columns = tuple(
+        Column(f"x{f}", ColumnKind.categorical, values.astype(np.int32), ("a", "b"))
+        for f, values in enumerate(x.T)
+    )
+    table = Table(
+        "drawn",
+        columns,
+        Target("y", Task.classification, y.astype(np.int32), tuple("abc"[:classes])),
+        None,
+    )
     objects = toy_objects(table, multiway=False)
-    return Problem(objects, prices_of(objects, priced), Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)))
+    return Problem(
+        objects,
+        prices_of(objects, priced),
+        Parts(method=None, objective=objective, solver=Gosdt(), stopping=(Within(**limits),)),
+    )
 
 
 def proven(problem, path, context=Context()):
@@ -58,15 +86,25 @@ def proven(problem, path, context=Context()):
 
 
 CASES = [
-    (Accuracy(lam=0.02), {}), (Accuracy(lam=0.01), {"max_depth": 3}), (Accuracy(lam=0.0), {"max_depth": 2}),
-    (Balanced(lam=0.013), {}), (Accuracy(lam=0.01), {"min_leaf": 4}), (CostMatrix(lam=0.05, costs=[[0, 1], [3, 0.5]]), {}),
-    (Accuracy(lam=0.01, mu=0.002), {"priced": 1}), (Balanced(lam=0.02, mu=0.01), {"priced": 2, "max_depth": 3}),
-    (Accuracy(lam=0.01, mu=0.002), {"priced": 3, "min_leaf": 4}), (Accuracy(lam=0.0, mu=0.004), {"priced": 4, "max_leaves": 4, "max_depth": 3}),
-    (Accuracy(lam=0.0), {"max_leaves": 4}), (Accuracy(lam=0.01), {"max_leaves": 3, "max_depth": 3}), (Accuracy(lam=0.0), {"max_depth": 4}),
-]  # fmt: skip
+    (Accuracy(lam=0.02), {}),
+    (Accuracy(lam=0.01), {"max_depth": 3}),
+    (Accuracy(lam=0.0), {"max_depth": 2}),
+    (Balanced(lam=0.013), {}),
+    (Accuracy(lam=0.01), {"min_leaf": 4}),
+    (CostMatrix(lam=0.05, costs=[[0, 1], [3, 0.5]]), {}),
+    (Accuracy(lam=0.01, mu=0.002), {"priced": 1}),
+    (Balanced(lam=0.02, mu=0.01), {"priced": 2, "max_depth": 3}),
+    (Accuracy(lam=0.01, mu=0.002), {"priced": 3, "min_leaf": 4}),
+    (Accuracy(lam=0.0, mu=0.004), {"priced": 4, "max_leaves": 4, "max_depth": 3}),
+    (Accuracy(lam=0.0), {"max_leaves": 4}),
+    (Accuracy(lam=0.01), {"max_leaves": 3, "max_depth": 3}),
+    (Accuracy(lam=0.0), {"max_depth": 4}),
+]
 
 
-@pytest.mark.parametrize(("objective", "limits"), CASES, ids=lambda one: getattr(one, "name", str(one)))
+@pytest.mark.parametrize(
+    ("objective", "limits"), CASES, ids=lambda one: getattr(one, "name", str(one))
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_proof_shows_the_value(objective, limits, seed, tmp_path):
     found, problem = proven(problem_of(seed, objective, **limits), tmp_path / "log")
@@ -81,11 +119,15 @@ def test_three_classes(tmp_path):
 
 
 def test_without_time_the_bound_that_is_known_is_proven(tmp_path):
-    found, problem = proven(problem_of(2, Accuracy(lam=0.001), n=200), tmp_path / "log", Context(deadline=0.0))
+    found, problem = proven(
+        problem_of(2, Accuracy(lam=0.001), n=200), tmp_path / "log", Context(deadline=0.0)
+    )
     assert check(read(tmp_path / "log"), problem).lower_bound <= found.value
 
 
-@pytest.mark.parametrize(("objective", "limits", "why"), [(Accuracy(mu=0.1, price=Price.max), {}, "dearest path")])
+@pytest.mark.parametrize(
+    ("objective", "limits", "why"), [(Accuracy(mu=0.1, price=Price.max), {}, "dearest path")]
+)
 def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
     found, _ = proven(problem_of(0, objective, **limits), tmp_path / "log")
     assert any(note.startswith("no proof is written: ") and why in note for note in found.notes)
@@ -102,7 +144,12 @@ def stopped(problem, slices):
 def hard(mu=0.0, seed=3):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 2, (300, 14))
-    return problem_from(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int), Accuracy(lam=0.006, mu=mu), priced=seed)
+    return problem_from(
+        x,
+        ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(300) < 0.25)).astype(int),
+        Accuracy(lam=0.006, mu=mu),
+        priced=seed,
+    )
 
 
 def hard_with_raw_columns(seed=5):
@@ -124,7 +171,9 @@ def test_thresholds_of_raw_columns_are_shown_by_what_the_search_remembers(tmp_pa
     assert check(proof, problem).lower_bound == pytest.approx(found.value)
 
 
-@pytest.mark.parametrize("problem", [hard(), hard(mu=0.0001), hard_with_raw_columns()], ids=["", "prices", "raw"])
+@pytest.mark.parametrize(
+    "problem", [hard(), hard(mu=0.0001), hard_with_raw_columns()], ids=["", "prices", "raw"]
+)
 def test_a_search_goes_on_from_its_proof(problem, tmp_path):
     whole, (attempt, part) = Gosdt().solve(problem, Context()), stopped(problem, 1)
     assert 0 < part.subproblems < whole.subproblems / 2 and part.lower_bound < part.value
@@ -151,21 +200,39 @@ def test_a_search_goes_on_only_from_a_proof_of_its_problem_that_is_one(tmp_path)
     with pytest.raises(VerificationError, match="the end claims a tree of"):
         again.solve(problem_of(0, Accuracy(lam=0.03)), Context())
     proof = read(tmp_path / "log")
-    with ProofWriter(tmp_path / "raised", proven(problem, tmp_path / "again")[1], tests=proof.header["tests"], unit=proof.unit) as log:
+    with ProofWriter(
+        tmp_path / "raised",
+        proven(problem, tmp_path / "again")[1],
+        tests=proof.header["tests"],
+        unit=proof.unit,
+    ) as log:
         for number, record in enumerate(proof.records()):
-            log.record(record.path.tolist(), record.bound + (number == proof.n_records - 1), record.depth)
+            log.record(
+                record.path.tolist(), record.bound + (number == proof.n_records - 1), record.depth
+            )
         log.close(proof.end["bound"], proof.end["value"], None)
     with pytest.raises(VerificationError, match="claims a bound of"):
         Gosdt(resume=str(tmp_path / "raised")).solve(problem, Context())
 
 
-@pytest.mark.parametrize(("lam", "limits", "search"), [
-    (0.02, {"min_leaf": 3}, "general"), (0.02, {"max_leaves": 3}, "general"), (0.0, {"max_depth": 3}, "limited"),
-    (0.0, {"max_depth": 2}, "intervals"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lam", "limits", "search"),
+    [
+        (0.02, {"min_leaf": 3}, "general"),
+        (0.02, {"max_leaves": 3}, "general"),
+        (0.0, {"max_depth": 3}, "limited"),
+        (0.0, {"max_depth": 2}, "intervals"),
+    ],
+)
 def test_searches_that_do_not_go_on_refuse_it_before_they_begin(lam, limits, search):
     problem = problem_of(0, Accuracy(lam=lam), **limits)
-    with pytest.raises(CapabilityError, match=f"the search {search} does not go on from a proof, .* leave solver.resume, or --from, out"):
+    with pytest.raises(
+        CapabilityError,
+        match=(
+            f"the search {search} does not go on from a proof, .* leave solver.resume, or "
+            "--from, out"
+        ),
+    ):
         Gosdt(resume="nothing is read", search=Which(search)).begin(problem)
 
 

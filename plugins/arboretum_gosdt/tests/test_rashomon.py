@@ -19,15 +19,23 @@ from tiny_tables import Held, least, limited, tiny_problem
 
 
 def every_value(problem, depth):
-    """How many trees have each value, by all trees over the tests that differ; in exact fractions."""
+    """How many trees have each value, by all trees over the tests that differ; in exact
+    fractions.
+    """
     objects, objective, units = problem.objects, problem.parts.objective, units_of(problem)
     merged, tests = merge(problem, all_tests(problem), units), all_tests(problem)
     everything = np.arange(objects.n_objects)
     outcomes = [tests.outcome(int(test), everything) for test in merged.tests]
-    prices = [Fraction(units.price_value) * Fraction(str(float(tests.price[test]))) for test in merged.tests]
+    prices = [
+        Fraction(units.price_value) * Fraction(str(float(tests.price[test])))
+        for test in merged.tests
+    ]
 
     def trees(rows, depth):
-        loss = min(sum(int(units.loss[u]) * int(units.cost[objects.label[u], k]) for u in rows) for k in range(len(units.cost)))
+        loss = min(
+            sum(int(units.loss[u]) * int(units.cost[objects.label[u], k]) for u in rows)
+            for k in range(len(units.cost))
+        )
         found = Counter([units.q * loss + units.p])
         for outcome, price in zip(outcomes, prices, strict=True) if depth else ():
             sides = rows[outcome[rows]], rows[~outcome[rows]]
@@ -47,7 +55,11 @@ def every_value(problem, depth):
 def test_the_set_is_that_of_all_trees(seed):
     rng = np.random.default_rng([seed, 77])
     more = {"lam": float(rng.choice([0.01, 0.05, 0.125])), "mu": float(rng.choice([0.0, 0.0, 0.1]))}
-    objective = [Accuracy(**more), Balanced(**more), CostMatrix(costs=[[0, 1, 2], [1, 0, 1], [3, 1, 0]], **more)][seed % 3]
+    objective = [
+        Accuracy(**more),
+        Balanced(**more),
+        CostMatrix(costs=[[0, 1, 2], [1, 0, 1], [3, 1, 0]], **more),
+    ][seed % 3]
     problem = limited(tiny_problem(seed, objective, n_columns=2), objective=objective)
     depth = 2 if seed % 4 == 0 else None
     if depth:
@@ -57,13 +69,17 @@ def test_the_set_is_that_of_all_trees(seed):
     best = min(expected)
     if depth is None:
         assert best == least(problem)
-    kept = {value: n for value, n in expected.items() if value <= best * (1 + Fraction(str(epsilon)))}
+    kept = {
+        value: n for value, n in expected.items() if value <= best * (1 + Fraction(str(epsilon)))
+    }
     found = Rashomon(epsilon=epsilon, listed=5).solve(problem, Context())
     assert found.status is Status.optimal and found.value == pytest.approx(float(best))
     assert int(found.details["trees"]) == sum(kept.values())
     assert found.details["most"] == pytest.approx(float(max(kept)))
     ordered = sorted(value for value, n in kept.items() for _ in range(min(n, 6)))[1:6]
-    assert [objective.value(tree, problem) for tree in found.others] == pytest.approx([float(value) for value in ordered])
+    assert [objective.value(tree, problem) for tree in found.others] == pytest.approx(
+        [float(value) for value in ordered]
+    )
     k = int(rng.integers(1, 30))
     several = sorted(value for value, n in expected.items() for _ in range(min(n, 30)))
     last = several[min(k, len(several)) - 1]
@@ -80,14 +96,29 @@ def test_importances_are_means_over_all_pairs_of_rows():
             continue
         tried += 1
         objects, table = problem.objects, problem.objects.table
-        rows = [{one.name: one.values[r] if one.kind is ColumnKind.continuous else one.categories[one.values[r]] for one in table.columns} for r in range(table.n_rows)]
+        rows = [
+            {
+                one.name: one.values[r]
+                if one.kind is ColumnKind.continuous
+                else one.categories[one.values[r]]
+                for one in table.columns
+            }
+            for r in range(table.n_rows)
+        ]
         weight = objects.weight / objects.weight.sum()
         for name, told in found.details["columns"].items():
             lost = []
             for tree in (found.tree, *found.others):
-                wrong = np.array([[says(tree, row | {name: other[name]}) for other in rows] for row in rows]) != objects.label[:, None]
+                wrong = (
+                    np.array(
+                        [[says(tree, row | {name: other[name]}) for other in rows] for row in rows]
+                    )
+                    != objects.label[:, None]
+                )
                 lost.append(weight @ wrong @ weight - weight @ np.diag(wrong))
-            assert (told["importance_from"], told["importance_to"]) == pytest.approx((min(lost), max(lost)), abs=1e-12)
+            assert (told["importance_from"], told["importance_to"]) == pytest.approx(
+                (min(lost), max(lost)), abs=1e-12
+            )
     assert tried > 5
 
 
@@ -109,10 +140,16 @@ def test_the_page_needs_no_other_file_and_a_bad_folder_is_named(tmp_path):
     raw = limited(tiny_problem(8, n_rows=30, n_columns=2, raw=True), objective=Accuracy(lam=0.02))
     Rashomon(epsilon=0.5, compared=0, page=str(tmp_path / "set.html")).solve(raw, Context())
     page = (tmp_path / "set.html").read_text(encoding="utf-8")
-    held = [line.split("<td>")[2].split("</td>")[0] for line in page.split("<h2>Rows on")[1].split("<tr>")[2:]]
+    held = [
+        line.split("<td>")[2].split("</td>")[0]
+        for line in page.split("<h2>Rows on")[1].split("<tr>")[2:]
+    ]
     assert held and "Importance:" not in page
     for line in held:  # of several thresholds of a column the nearest
-        assert max(line.count(f"{name} {side}") for name in ("x0", "x1") for side in ("≤", "&gt;")) == 1
+        assert (
+            max(line.count(f"{name} {side}") for name in ("x0", "x1") for side in ("≤", "&gt;"))
+            == 1
+        )
     with pytest.raises(StoreError, match="solver.page="):
         Rashomon(page=str(tmp_path / "absent" / "set.html")).solve(problem, Context())
 
@@ -122,30 +159,62 @@ def test_every_tree_is_listed_once_whichever_of_the_best_the_search_found():
     for seed in range(60):
         problem = limited(tiny_problem(seed, n_rows=9, n_columns=3), objective=Accuracy(lam=0.03))
         found = Rashomon(epsilon=0.1, listed=3000, compared=0).solve(problem, Context())
-        trees = [str([(one.test[v] >= 0 and one.rules[one.test[v]], one.child.tolist()) for v in range(one.n_nodes)]) for one in (found.tree, *found.others)]
+        trees = [
+            str(
+                [
+                    (one.test[v] >= 0 and one.rules[one.test[v]], one.child.tolist())
+                    for v in range(one.n_nodes)
+                ]
+            )
+            for one in (found.tree, *found.others)
+        ]
         assert len(set(trees)) == len(trees) == int(found.details["trees"])
-        tied += len([one for one in found.others if problem.parts.objective.value(one, problem) == found.value]) > 0
+        tied += (
+            len(
+                [
+                    one
+                    for one in found.others
+                    if problem.parts.objective.value(one, problem) == found.value
+                ]
+            )
+            > 0
+        )
     assert tied > 5
 
 
 def test_trees_that_would_take_too_long_to_list_are_counted_and_left(monkeypatch):
-    problem = limited(tiny_problem(5, n_rows=200, n_columns=3, raw=True), objective=Accuracy(lam=0.001))
+    problem = limited(
+        tiny_problem(5, n_rows=200, n_columns=3, raw=True), objective=Accuracy(lam=0.001)
+    )
     whole = Rashomon(epsilon=1.0, listed=3).solve(problem, Context())
     left = int(whole.details["trees"]) - 4
     assert left > 1000 and f", {left:,} of them not listed" in whole.notes[-1]
     deadline = time.monotonic() + 600.0
     seconds = itertools.count(deadline - 20.0)  # each look at the clock takes one
-    monkeypatch.setattr("arboretum_gosdt.rashomon.time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    found = Rashomon(epsilon=1.0, listed=10**9, compared=10**9).solve(problem, Context(deadline=deadline))
-    assert found.details["trees"] == whole.details["trees"] and 0 < len(found.others) < left and 0 < found.details["compared"] < left
+    monkeypatch.setattr(
+        "arboretum_gosdt.rashomon.time", SimpleNamespace(monotonic=lambda: next(seconds))
+    )
+    found = Rashomon(epsilon=1.0, listed=10**9, compared=10**9).solve(
+        problem, Context(deadline=deadline)
+    )
+    assert (
+        found.details["trees"] == whole.details["trees"]
+        and 0 < len(found.others) < left
+        and 0 < found.details["compared"] < left
+    )
 
 
 def test_without_a_price_of_a_leaf_the_rows_in_it_may_limit_trees():
     problem = limited(tiny_problem(4, n_columns=2), objective=Accuracy(lam=0.0))
     with pytest.raises(CapabilityError, match="objective.lam=0 needs a limit"):
         Rashomon().solve(problem, Context())
-    wide = [limited(problem, stopping=(Held(Limits(max_depth=depth, min_leaf=2)),)) for depth in (None, 9)]
-    assert Rashomon().solve(wide[0], Context()).details == Rashomon().solve(wide[1], Context()).details
+    wide = [
+        limited(problem, stopping=(Held(Limits(max_depth=depth, min_leaf=2)),))
+        for depth in (None, 9)
+    ]
+    assert (
+        Rashomon().solve(wide[0], Context()).details == Rashomon().solve(wide[1], Context()).details
+    )
 
 
 def test_too_little_memory_leaves_the_optimum_and_says_so(monkeypatch):
@@ -154,4 +223,7 @@ def test_too_little_memory_leaves_the_optimum_and_says_so(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.within.DEFAULT_BYTES", 8)
     found = Rashomon().solve(problem, Context())
     assert found.status is Status.optimal and found.value == whole.value and not found.finished
-    assert "the set is not known: the pairs of" in found.notes[0] and "budget.memory_mb" in found.notes[0]
+    assert (
+        "the set is not known: the pairs of" in found.notes[0]
+        and "budget.memory_mb" in found.notes[0]
+    )

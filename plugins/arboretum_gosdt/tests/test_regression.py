@@ -10,7 +10,18 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Column, ColumnKind, Context, Limits, Parts, Problem, Status, Table, Target, Task
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Limits,
+    Parts,
+    Problem,
+    Status,
+    Table,
+    Target,
+    Task,
+)
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.tables import prices_of, toy_objects
@@ -21,22 +32,53 @@ from arboretum_gosdt.solver import Gosdt
 from tiny_tables import Held, tiny_problem
 
 
-def numbers(seed: int, objective, limits=Limits(), *, rows: int | None = None, columns: int | None = None, raw: bool = False) -> Problem:
+def numbers(
+    seed: int,
+    objective,
+    limits=Limits(),
+    *,
+    rows: int | None = None,
+    columns: int | None = None,
+    raw: bool = False,
+) -> Problem:
     """A tiny problem whose target is a number: whole ones with ties, decimals, or of 17 digits."""
-    rng, problem = np.random.default_rng([seed, 31]), tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns)
+    rng, problem = (
+        np.random.default_rng([seed, 31]),
+        tiny_problem(seed, raw=raw, n_rows=rows, n_columns=columns),
+    )
     n, kind = problem.objects.n_objects, seed % 4
-    y = rng.integers(-3, 4, n) * 1.0 if kind < 2 else (rng.normal(size=n) * 10 + 100).round(1) if kind == 2 else rng.normal(size=n)
+    y = (
+        rng.integers(-3, 4, n) * 1.0
+        if kind < 2
+        else (rng.normal(size=n) * 10 + 100).round(1)
+        if kind == 2
+        else rng.normal(size=n)
+    )
     table = attrs.evolve(problem.objects.table, target=Target("y", Task.regression, values=y))
     objects = attrs.evolve(problem.objects, table=table, label=None, y=y)
-    return Problem(objects, problem.prices, Parts(method=None, objective=objective, solver=Regression(), stopping=(Held(limits),)))
+    return Problem(
+        objects,
+        problem.prices,
+        Parts(method=None, objective=objective, solver=Regression(), stopping=(Held(limits),)),
+    )
 
 
 def least(problem: Problem, absolute: bool) -> Fraction:
     """The least value over all trees."""
-    objects, limits, tests = problem.objects, problem.parts.limits(), all_tests(problem, Task.regression)
+    objects, limits, tests = (
+        problem.objects,
+        problem.parts.limits(),
+        all_tests(problem, Task.regression),
+    )
     rows = range(objects.n_objects)
-    sides = [frozenset(np.flatnonzero(tests.outcome(test, np.array(rows))).tolist()) for test in range(len(tests.column))]
-    y, w = [Fraction(one) for one in objects.y.tolist()], [decimal(one) for one in objects.weight.tolist()]
+    sides = [
+        frozenset(np.flatnonzero(tests.outcome(test, np.array(rows))).tolist())
+        for test in range(len(tests.column))
+    ]
+    y, w = (
+        [Fraction(one) for one in objects.y.tolist()],
+        [decimal(one) for one in objects.weight.tolist()],
+    )
 
     @cache
     def leaf(who: frozenset) -> Fraction:
@@ -51,14 +93,26 @@ def least(problem: Problem, absolute: bool) -> Fraction:
         found = {1: leaf(who)}
         for side in sides if depth else ():
             parts = who & side, who - side
-            if all(part and sum(int(objects.count[i]) for i in part) >= limits.min_leaf for part in parts):
-                for (a, x), (b, z) in itertools.product(*(trees(part, depth - 1).items() for part in parts)):
+            if all(
+                part and sum(int(objects.count[i]) for i in part) >= limits.min_leaf
+                for part in parts
+            ):
+                for (a, x), (b, z) in itertools.product(
+                    *(trees(part, depth - 1).items() for part in parts)
+                ):
                     found[a + b] = min(found.get(a + b, x + z), x + z)
         return found
 
-    every, whole = trees(frozenset(rows), 9 if limits.max_depth is None else limits.max_depth), leaf(frozenset(rows))
+    every, whole = (
+        trees(frozenset(rows), 9 if limits.max_depth is None else limits.max_depth),
+        leaf(frozenset(rows)),
+    )
     lam = decimal(problem.parts.objective.lam)
-    return min((loss / whole if whole else 0) + lam * leaves for leaves, loss in every.items() if leaves <= (limits.max_leaves or 99))
+    return min(
+        (loss / whole if whole else 0) + lam * leaves
+        for leaves, loss in every.items()
+        if leaves <= (limits.max_leaves or 99)
+    )
 
 
 class TestObjectives(ObjectiveSuite):
@@ -88,46 +142,88 @@ class TestConformance(SolverSuite):
     def test_a_table_of_one_class_is_solved_by_a_leaf(self, parts):
         problem = numbers(2, parts.objective)
         same = np.full(problem.objects.n_objects, 0.1)
-        table = attrs.evolve(problem.objects.table, target=Target("y", Task.regression, values=same))
-        solution = Regression().solve(attrs.evolve(problem, objects=attrs.evolve(problem.objects, table=table, y=same)), Context())
-        assert solution.status is Status.optimal and solution.tree.n_nodes == 1 and solution.value == parts.objective.lam
+        table = attrs.evolve(
+            problem.objects.table, target=Target("y", Task.regression, values=same)
+        )
+        solution = Regression().solve(
+            attrs.evolve(problem, objects=attrs.evolve(problem.objects, table=table, y=same)),
+            Context(),
+        )
+        assert (
+            solution.status is Status.optimal
+            and solution.tree.n_nodes == 1
+            and solution.value == parts.objective.lam
+        )
 
 
 @pytest.mark.parametrize("kind", [SquaredError, AbsoluteDeviation])
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(60, 60 + tries(1440)), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds",
+    [range(60), pytest.param(range(60, 60 + tries(1440)), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
 def test_the_optimum_is_that_of_all_trees(kind, seeds):
     for seed in seeds:
         rng = np.random.default_rng([seed, 7])
         lam = float(rng.choice([0.0, 0.005, 0.02, 0.1, 0.4]))
         fewest = int(rng.integers(1, 4)) if seed % 7 == 2 else 1
         depth = None if (lam or fewest > 1) and seed % 3 else int(rng.integers(1, 5))
-        limits = Limits(max_depth=depth, max_leaves=int(rng.integers(1, 6)) if seed % 5 == 1 else None, min_leaf=fewest)
+        limits = Limits(
+            max_depth=depth,
+            max_leaves=int(rng.integers(1, 6)) if seed % 5 == 1 else None,
+            min_leaf=fewest,
+        )
         problem = numbers(seed, kind(lam=lam), limits, raw=seed % 6 == 0)
         found = Regression().solve(problem, Context())
         assert found.status is Status.optimal, seed
-        assert found.value == pytest.approx(float(least(problem, kind is AbsoluteDeviation)), abs=1e-9), (seed, limits)
+        assert found.value == pytest.approx(
+            float(least(problem, kind is AbsoluteDeviation)), abs=1e-9
+        ), (seed, limits)
         assert found.lower_bound >= found.value - 1e-9
-
 
 
 @pytest.mark.parametrize(("lam", "depth"), [(0.02, None), (0.005, 3), (0.002, 4)])
 def test_absolute_errors_of_larger_tables_are_those_of_classes_with_a_table_of_costs(lam, depth):
-    """A median is one of the targets: what it costs to say a target of another one is a problem of the solver for classes."""
+    """A median is one of the targets: what it costs to say a target of another one is a problem
+    of the solver for classes.
+    """
     rng = np.random.default_rng(depth)
     codes = rng.integers(0, 2, (70, 7))
     y = 3 * codes[:, 0] * codes[:, 1] + 2 * codes[:, 2] + rng.integers(0, 3, 70)
-    columns = tuple(Column(f"x{c}", ColumnKind.categorical, codes[:, c].astype(np.int32), ("n", "y")) for c in range(7))
+    columns = tuple(
+        Column(f"x{c}", ColumnKind.categorical, codes[:, c].astype(np.int32), ("n", "y"))
+        for c in range(7)
+    )
     spread = float(np.abs(y - np.median(y)).mean())
     held = (Held(Limits(max_depth=depth)),)
     numbers_of, names = np.unique(y), tuple(f"{one:02d}" for one in np.unique(y))
     costs = np.abs(numbers_of[:, None] - numbers_of).tolist()
     found = []
     for target, objective, solver in (
-        (Target("y", Task.regression, values=y.astype(float)), AbsoluteDeviation(lam=lam), Regression()),
-        (Target("y", Task.classification, np.searchsorted(numbers_of, y).astype(np.int32), names), CostMatrix(lam=lam * spread, costs=costs), Gosdt()),
+        (
+            Target("y", Task.regression, values=y.astype(float)),
+            AbsoluteDeviation(lam=lam),
+            Regression(),
+        ),
+        (
+            Target(
+                "y", Task.classification, np.searchsorted(numbers_of, y).astype(np.int32), names
+            ),
+            CostMatrix(lam=lam * spread, costs=costs),
+            Gosdt(),
+        ),
     ):
         objects = toy_objects(Table("larger", columns, target))
-        found.append(solver.solve(Problem(objects, prices_of(objects), Parts(method=None, objective=objective, solver=solver, stopping=held)), Context()))
+        found.append(
+            solver.solve(
+                Problem(
+                    objects,
+                    prices_of(objects),
+                    Parts(method=None, objective=objective, solver=solver, stopping=held),
+                ),
+                Context(),
+            )
+        )
     assert found[0].value == pytest.approx(found[1].value / spread, abs=1e-9)
     assert found[0].status is Status.optimal and found[0].tree.n_leaves > 3
 

@@ -28,7 +28,10 @@ from tiny_tables import least, limited, objectives, tiny_problem
 class TestConformance(SolverSuite):
     tables = 4
 
-    @pytest.fixture(params=[Accuracy(), Balanced(mu=0.01), CostMatrix(lam=0.0, mu=0.1, price=Price.max)], ids=lambda one: one.name)
+    @pytest.fixture(
+        params=[Accuracy(), Balanced(mu=0.01), CostMatrix(lam=0.0, mu=0.1, price=Price.max)],
+        ids=lambda one: one.name,
+    )
     def objective(self, request):
         return request.param
 
@@ -46,14 +49,36 @@ def solved(problem, context=Context(), **limits):
     return problem, Gosdt().solve(problem, context)
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_depth": 2}, {"max_leaves": 3}, {"min_leaf": 2}, {"max_depth": 2, "max_leaves": 3, "min_leaf": 2}], ids=str)
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {},
+        {"max_depth": 2},
+        {"max_leaves": 3},
+        {"min_leaf": 2},
+        {"max_depth": 2, "max_leaves": 3, "min_leaf": 2},
+    ],
+    ids=str,
+)
 def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(limits):
     for seed in range(12):
         for objective in objectives(seed):
             problem, solution = solved(tiny_problem(seed, objective, raw=seed % 4 == 0), **limits)
             verify_solution(solution, problem)
-            best = float(least(problem, depth=limits.get("max_depth"), leaves=limits.get("max_leaves"), least=limits.get("min_leaf", 1)))
-            assert solution.status is Status.optimal and solution.lower_bound == solution.value == pytest.approx(best, rel=1e-12, abs=1e-15)
+            best = float(
+                least(
+                    problem,
+                    depth=limits.get("max_depth"),
+                    leaves=limits.get("max_leaves"),
+                    least=limits.get("min_leaf", 1),
+                )
+            )
+            assert (
+                solution.status is Status.optimal
+                and solution.lower_bound
+                == solution.value
+                == pytest.approx(best, rel=1e-12, abs=1e-15)
+            )
             assert solution.tree.depth_of.max() <= limits.get("max_depth", 99)
 
 
@@ -61,7 +86,10 @@ def test_its_tree_is_verified_and_of_least_value_for_every_objective_and_limit(l
 def test_where_a_leaf_costs_nothing_no_test_sends_all_objects_one_way(raw):
     for seed in range(12):
         for depth in (4, 5):
-            problem, solution = solved(tiny_problem(seed, Accuracy(lam=0.0), raw=raw, n_rows=14, n_columns=2), max_depth=depth)
+            problem, solution = solved(
+                tiny_problem(seed, Accuracy(lam=0.0), raw=raw, n_rows=14, n_columns=2),
+                max_depth=depth,
+            )
             verify_solution(solution, problem)
             assert solution.tree.counts.min() > 0 and solution.status is Status.optimal
 
@@ -82,14 +110,22 @@ def test_every_search_finds_what_the_general_one_finds(which):
             objective = attrs.evolve(objective, **known_to(which, objective))
             raw = which is Which.intervals and seed % 3 == 0
             size = {"n_rows": 30, "n_columns": 4} if seed % 5 == 0 else {}
-            problem = limited(tiny_problem(seed, objective, raw=raw, **size), solver=solver, stopping=(Standard(max_depth=depth),))
+            problem = limited(
+                tiny_problem(seed, objective, raw=raw, **size),
+                solver=solver,
+                stopping=(Standard(max_depth=depth),),
+            )
             if not all_tests(problem).column.size:
                 continue
             solution = solver.solve(problem, Context())
             verify_solution(solution, problem)
             plain = Gosdt(search=Which.general).solve(problem, Context())
             assert solution.status is Status.optimal
-            assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (seed, objective, depth)
+            assert solution.value == pytest.approx(plain.value, rel=1e-12, abs=1e-15), (
+                seed,
+                objective,
+                depth,
+            )
 
 
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited])
@@ -98,10 +134,18 @@ def test_bounds_may_be_left_out_without_another_optimum(which):
     assert len(names) >= 3
     for seed in range(6):
         objective = Accuracy(lam=0.03 if which is Which.sparse else 0.0)
-        problem = limited(tiny_problem(seed, objective, n_rows=30, n_columns=5), stopping=(Standard(max_depth=4),))
-        found = {Gosdt(search=which, without=left_out).solve(problem, Context()).value for left_out in ((), *((n,) for n in names), names)}
+        problem = limited(
+            tiny_problem(seed, objective, n_rows=30, n_columns=5), stopping=(Standard(max_depth=4),)
+        )
+        found = {
+            Gosdt(search=which, without=left_out).solve(problem, Context()).value
+            for left_out in ((), *((n,) for n in names), names)
+        }
         assert len(found) == 1, (seed, found)
-    with pytest.raises(CapabilityError, match=f"solver.without: the search {which.name} has the bounds {names[0]}, .*; got 'luck'"):
+    with pytest.raises(
+        CapabilityError,
+        match=f"solver.without: the search {which.name} has the bounds {names[0]}, .*; got 'luck'",
+    ):
         Gosdt(search=which, without=("luck",)).solve(problem, Context())
 
 
@@ -116,15 +160,26 @@ def test_every_search_finds_what_brute_force_finds_on_thousands_of_tables(which,
             objective = attrs.evolve(objective, **known_to(which, objective))
             problem = tiny_problem(seed, objective, raw=which is Which.intervals and seed % 3 == 0)
             if all_tests(problem).column.size:
-                solution = solver.solve(limited(problem, solver=solver, stopping=(Standard(max_depth=depth),)), Context())
+                solution = solver.solve(
+                    limited(problem, solver=solver, stopping=(Standard(max_depth=depth),)),
+                    Context(),
+                )
                 assert solution.status is Status.optimal
-                assert solution.value == pytest.approx(float(least(problem, depth=depth)), rel=1e-12, abs=1e-15), (seed, objective, depth)
+                assert solution.value == pytest.approx(
+                    float(least(problem, depth=depth)), rel=1e-12, abs=1e-15
+                ), (seed, objective, depth)
 
 
 def test_a_search_that_does_not_know_the_limits_is_refused():
     problem = tiny_problem(8, Accuracy(), n_rows=20)
-    for which, limits in ((Which.sparse, {"max_leaves": 3}), (Which.intervals, {"max_depth": 3}), (Which.intervals, {})):
-        with pytest.raises(CapabilityError, match=f"solver.search={which.name} knows .* choose solver.search=auto"):
+    for which, limits in (
+        (Which.sparse, {"max_leaves": 3}),
+        (Which.intervals, {"max_depth": 3}),
+        (Which.intervals, {}),
+    ):
+        with pytest.raises(
+            CapabilityError, match=f"solver.search={which.name} knows .* choose solver.search=auto"
+        ):
             Gosdt(search=which).solve(limited(problem, stopping=(Standard(**limits),)), Context())
 
 
@@ -143,15 +198,25 @@ def test_leaf_rules_that_look_at_rows_and_mass_are_obeyed_and_others_refused():
         problem = limited(problem, stopping=(MassAtMost(theta=0.5),))
         tree = Gosdt().solve(problem, Context()).tree
         assert (tree.mass[~tree.is_leaf] > 0.5 * tree.mass[0]).all()
-    for wrong, words in ((ImpurityAtMost(), "leave stopping=impurity out"), (Standard(min_decrease=0.1), "know no limit min_decrease")):
+    for wrong, words in (
+        (ImpurityAtMost(), "leave stopping=impurity out"),
+        (Standard(min_decrease=0.1), "know no limit min_decrease"),
+    ):
         with pytest.raises(CapabilityError, match=words):
             Gosdt().solve(limited(problem, stopping=(wrong,)), Context())
 
 
 def test_without_time_it_returns_the_best_leaf_and_its_gap():
     problem, solution = solved(noise(), Context(deadline=time.monotonic()))
-    assert solution.tree.n_nodes == 1 and solution.status is Status.feasible and not solution.finished
-    assert 0 < solution.lower_bound < solution.value == problem.parts.objective.value(solution.tree, problem)
+    assert (
+        solution.tree.n_nodes == 1 and solution.status is Status.feasible and not solution.finished
+    )
+    assert (
+        0
+        < solution.lower_bound
+        < solution.value
+        == problem.parts.objective.value(solution.tree, problem)
+    )
     assert "the budget of seconds ran out" in solution.notes[0]
 
 
@@ -160,7 +225,9 @@ def test_it_goes_on_where_it_stopped_and_is_told_of_every_step():
     whole = Gosdt().solve(problem, Context())
     attempt, heard = Gosdt().begin(problem), []
     for _ in range(10_000):
-        context = Context(deadline=time.monotonic() + 0.02, proven=lambda low, value: heard.append((low, value)))
+        context = Context(
+            deadline=time.monotonic() + 0.02, proven=lambda low, value: heard.append((low, value))
+        )
         found = attempt.go_on(context)
         assert found.lower_bound <= whole.value <= found.value + 1e-12
         if found.finished:
@@ -170,7 +237,10 @@ def test_it_goes_on_where_it_stopped_and_is_told_of_every_step():
 
 
 def test_an_interrupt_returns_the_best_tree_so_far():
-    problem, calls = limited(noise(lam=0.002), solver=Gosdt(), stopping=(Standard(max_leaves=20),)), []
+    problem, calls = (
+        limited(noise(lam=0.002), solver=Gosdt(), stopping=(Standard(max_leaves=20),)),
+        [],
+    )
 
     def interrupt(low, value):
         calls.append(value)
@@ -196,7 +266,9 @@ def test_memory_is_refused_with_the_estimate_and_runs_out_with_a_tree(monkeypatc
     monkeypatch.setattr("arboretum.interfaces.method.FEW_BYTES", 0)
     with pytest.raises(BudgetError, match="tests of 200 objects as bits take about 0 MB"):
         solved(noise(n_rows=200), Context(memory_bytes=10))
-    with pytest.raises(BudgetError, match="in the general search take about .* MB.* raise budget.memory_mb"):
+    with pytest.raises(
+        BudgetError, match="in the general search take about .* MB.* raise budget.memory_mb"
+    ):
         PLAIN.solve(noise(n_rows=200), Context(memory_bytes=4_000))
     solution = PLAIN.solve(noise(n_rows=200, lam=0.003), Context(memory_bytes=400_000))
     assert solution.status is Status.feasible and "the budget of bytes ran out" in solution.notes[0]
@@ -206,7 +278,9 @@ def test_one_class_and_no_tests_are_a_leaf():
     problem = tiny_problem(2, n_rows=6)
     same = attrs.evolve(problem.objects, label=np.zeros(6, np.int32))
     _, solution = solved(attrs.evolve(problem, objects=same))
-    assert solution.tree.n_nodes == 1 and solution.value == solution.lower_bound == pytest.approx(0.01)
+    assert solution.tree.n_nodes == 1 and solution.value == solution.lower_bound == pytest.approx(
+        0.01
+    )
     constant = attrs.evolve(problem.objects, codes=np.zeros_like(problem.objects.codes))
     _, solution = solved(attrs.evolve(problem, objects=constant))
     assert solution.tree.n_nodes == 1 and solution.status is Status.optimal
@@ -217,7 +291,9 @@ def test_a_lambda_above_everything_and_weights_of_many_digits():
     assert solution.tree.n_nodes == 1 and solution.status is Status.optimal
     problem = tiny_problem(7, Balanced(lam=1 / 3e2), n_rows=60, n_columns=4)
     weight = np.random.default_rng(3).random(60)
-    problem = limited(attrs.evolve(problem, objects=attrs.evolve(problem.objects, weight=weight)), solver=Gosdt())
+    problem = limited(
+        attrs.evolve(problem, objects=attrs.evolve(problem.objects, weight=weight)), solver=Gosdt()
+    )
     solution = Gosdt().solve(problem, Context())
     verify_solution(solution, problem)
     assert solution.status is Status.optimal and solution.value - solution.lower_bound < 1e-8
@@ -241,7 +317,9 @@ def test_what_it_does_not_know_is_refused_with_the_way_out():
     if several:
         with pytest.raises(CapabilityError, match="paid once for several tests.*cost=table"):
             solved(attrs.evolve(problem, prices=shared))
-    by_path = Prices(problem.prices.tests, problem.prices.raw, after=lambda asked, paid: problem.prices)
+    by_path = Prices(
+        problem.prices.tests, problem.prices.raw, after=lambda asked, paid: problem.prices
+    )
     for asked in (problem, limited(problem, objective=Accuracy())):
         with pytest.raises(CapabilityError, match="depends on the path or the outcome"):
             solved(attrs.evolve(asked, prices=by_path))
@@ -250,7 +328,10 @@ def test_what_it_does_not_know_is_refused_with_the_way_out():
 
 
 FAMILY = {
-    **{name: ("monk1-full", "a1", "1") for name in ("gosdt", "rashomon", "constrained", "fronts", "path")},
+    **{
+        name: ("monk1-full", "a1", "1")
+        for name in ("gosdt", "rashomon", "constrained", "fronts", "path")
+    },
     "regression": ("diabetes", "bmi", "above"),
 }
 PRICES = {
@@ -266,6 +347,14 @@ PRICES = {
 def test_prices_that_are_not_one_per_test_are_refused_by_the_whole_family(method, cost):
     """Also where the objective asks for none: a tree says what its paths pay."""
     dataset, column, outcome = FAMILY[method]
-    words = [f"dataset={dataset}", f"method={method}", f"cost={cost}", *PRICES[cost](column, outcome), "encoder=bins"]
-    with pytest.raises(CapabilityError, match=f"solver {method} knows (one price per test|prices of tests)"):
+    words = [
+        f"dataset={dataset}",
+        f"method={method}",
+        f"cost={cost}",
+        *PRICES[cost](column, outcome),
+        "encoder=bins",
+    ]
+    with pytest.raises(
+        CapabilityError, match=f"solver {method} knows (one price per test|prices of tests)"
+    ):
         arboretum.run([*words, "stopping.standard.max_depth=2", "split=none", "tracker=none"])

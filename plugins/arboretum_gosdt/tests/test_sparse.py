@@ -1,4 +1,6 @@
-"""The sparse search against dynamic programming over every set of rows, for every setting of its bounds."""
+"""The sparse search against dynamic programming over every set of rows, for every setting of its
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,15 @@ from arboretum_gosdt.sparse_team import SparseTeam
 from arboretum_gosdt.sparse_tree import two_leaves
 
 
-def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int | None, mass: np.ndarray, price: np.ndarray) -> int:
+def least_cost(
+    has: np.ndarray,
+    weights: np.ndarray,
+    p: int,
+    q: int,
+    depth: int | None,
+    mass: np.ndarray,
+    price: np.ndarray,
+) -> int:
     """Least q · loss + p · leaves + prices: every test at every set of rows."""
     masks = [sum(1 << r for r in np.flatnonzero(column).tolist()) for column in has.T]
 
@@ -29,31 +39,43 @@ def least_cost(has: np.ndarray, weights: np.ndarray, p: int, q: int, depth: int 
         here = sum(int(mass[r]) for r in range(len(has)) if rows >> r & 1)
         for mask, each in zip(masks, price.tolist(), strict=True):
             if rows & mask and rows & ~mask:
-                best = min(best, each * here + least(rows & mask, left - 1) + least(rows & ~mask, left - 1))
+                best = min(
+                    best, each * here + least(rows & mask, left - 1) + least(rows & ~mask, left - 1)
+                )
         return best
 
     return least((1 << len(has)) - 1, has.shape[1] if depth is None else depth)
 
 
-def cost_of(nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int, mass=None, price=None) -> tuple[int, int]:
+def cost_of(
+    nodes: np.ndarray, has: np.ndarray, weights: np.ndarray, p: int, q: int, mass=None, price=None
+) -> tuple[int, int]:
     """Cost and depth of a tree."""
-    mass, price = np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price
+    mass, price = (
+        np.zeros(len(has), int) if mass is None else mass,
+        np.zeros(has.shape[1], int) if price is None else price,
+    )
 
     def below(node: int, rows: np.ndarray) -> tuple[int, int]:
         feature, _, one, other = nodes[node]
         if feature < 0:
             sums = weights[rows].sum(axis=0)
             return q * int(sums.sum() - sums.max(initial=0)) + p, 0
-        (a, high), (b, wide) = below(one, rows & has[:, feature]), below(other, rows & ~has[:, feature])
+        (a, high), (b, wide) = (
+            below(one, rows & has[:, feature]),
+            below(other, rows & ~has[:, feature]),
+        )
         return a + b + int(price[feature] * mass[rows].sum()), 1 + max(high, wide)
 
     return below(0, np.ones(len(has), bool))
 
 
 def drawn(seed: int, priced: bool = False) -> tuple:
-    """A table with equal and opposite features, structure and noise, light and heavy rows: (has, bits, weights, p, q, depth, mass, price).
+    """A table with equal and opposite features, structure and noise, light and heavy rows: (has,
+    bits, weights, p, q, depth, mass, price).
 
-    priced : mass is the weight, or more, or something else, and there are rows of mass without weight; else both are None.
+    priced : mass is the weight, or more, or something else, and there are rows of mass without
+        weight; else both are None.
     """
     draw = np.random.default_rng([seed, 10])
     n, f, classes = int(draw.integers(1, 40)), int(draw.integers(1, 9)), int(draw.integers(2, 5))
@@ -62,25 +84,42 @@ def drawn(seed: int, priced: bool = False) -> tuple:
     if wide:
         has = has[:, draw.integers(0, f, 70)] ^ (draw.random(70) < 0.5)
     has, first = np.unique(has, axis=0, return_index=True)
-    label = (has[:, 0] ^ has[:, -1] & has[:, has.shape[1] // 2]) + classes * (draw.random(len(has)) < 0.2)
+    label = (has[:, 0] ^ has[:, -1] & has[:, has.shape[1] // 2]) + classes * (
+        draw.random(len(has)) < 0.2
+    )
     weights = np.zeros((len(has), classes), np.int64)
-    weights[np.arange(len(has)), label % classes] = draw.integers(1, draw.choice([2, 4, 300, 30_000]), len(has))
+    weights[np.arange(len(has)), label % classes] = draw.integers(
+        1, draw.choice([2, 4, 300, 30_000]), len(has)
+    )
     if classes > 2:
         weights[:, 0] += draw.integers(0, 2, len(has))
         weights -= weights.min(axis=1, keepdims=True)
     kept = weights.any(axis=1)
     if priced:
-        kept, weights = np.ones(len(has), bool), weights * (draw.random((len(has), 1)) < draw.choice([0.7, 1.0]))
+        kept, weights = (
+            np.ones(len(has), bool),
+            weights * (draw.random((len(has), 1)) < draw.choice([0.7, 1.0])),
+        )
     has, weights = has[kept], weights[kept]
     packed = np.zeros((len(has), -(-has.shape[1] // 32) * 4), np.uint8)
     narrow = np.packbits(has, axis=1, bitorder="little")
     packed[:, : narrow.shape[1]] = narrow
     q = int(draw.choice([1, 3, 40]))
-    p = int(q * weights.sum() * draw.choice([0.2, 0.1, 0.03, 0.01, 0.002])) + int(draw.integers(1, 3))
+    p = int(q * weights.sum() * draw.choice([0.2, 0.1, 0.03, 0.01, 0.002])) + int(
+        draw.integers(1, 3)
+    )
     depth, mass, price = None if draw.random() < 0.5 else int(draw.integers(0, 5)), None, None
     if priced:
-        mass = [weights.sum(axis=1), weights.sum(axis=1) + draw.integers(0, 4, len(has)), draw.integers(1, 9, len(has))][int(draw.integers(3))]
-        price = np.sort(draw.integers(0, max(2, int(p * draw.choice([0.05, 0.5, 2]) / (mass.sum() + 1) + 2)), has.shape[1]))
+        mass = [
+            weights.sum(axis=1),
+            weights.sum(axis=1) + draw.integers(0, 4, len(has)),
+            draw.integers(1, 9, len(has)),
+        ][int(draw.integers(3))]
+        price = np.sort(
+            draw.integers(
+                0, max(2, int(p * draw.choice([0.05, 0.5, 2]) / (mass.sum() + 1) + 2)), has.shape[1]
+            )
+        )
     return has, packed.view(np.uint32), weights, p, q, depth, mass, price
 
 
@@ -90,10 +129,20 @@ def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: in
         return 0
     asked = bits, weights, has.shape[1], p, q, depth, without
     paid = None if price is None else (mass, price)
-    search = SparseTeam(threads, *asked, paid=paid) if threads > 1 else SparseSearch(*asked, paid=paid)
+    search = (
+        SparseTeam(threads, *asked, paid=paid) if threads > 1 else SparseSearch(*asked, paid=paid)
+    )
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
-    expected = least_cost(has, weights, p, q, depth, np.zeros(len(has), int) if mass is None else mass, np.zeros(has.shape[1], int) if price is None else price)
+    expected = least_cost(
+        has,
+        weights,
+        p,
+        q,
+        depth,
+        np.zeros(len(has), int) if mass is None else mass,
+        np.zeros(has.shape[1], int) if price is None else price,
+    )
     assert search.lower == search.upper == expected, (seed, without)
     assert all(low <= expected <= value for low, value in told), (seed, without)
     cost, deepest = cost_of(search.tree(), has, weights, p, q, mass, price)
@@ -105,11 +154,17 @@ SETTINGS = [(), *((name,) for name in BOUNDS), tuple(BOUNDS)]
 
 
 TELLING = (63, 267, 297, 844, 1752, 2699, 3050, 3104, 3182, 3378, 9630, 24_667, 29_735)
-"""Tables on which a bound that is a little too high shows: without the price of a leaf in similar support, between children or from
-the parent; with a subset's bound under a limit of depth.  One table in five hundred, or in thousands, is such a one."""
+"""Tables on which a bound that is a little too high shows: without the price of a leaf in similar
+support, between children or from the parent; with a subset's bound under a limit of depth.  One
+table in five hundred, or in thousands, is such a one.
+"""
 
 
-@pytest.mark.parametrize("without", SETTINGS, ids=lambda names: {0: "with all", 1: "without " + "".join(names)}.get(len(names), "with none"))
+@pytest.mark.parametrize(
+    "without",
+    SETTINGS,
+    ids=lambda names: {0: "with all", 1: "without " + "".join(names)}.get(len(names), "with none"),
+)
 def test_least_cost_with_every_setting_of_the_bounds(without):
     for seed in (*range(60), *TELLING):
         check(seed, without)
@@ -127,7 +182,9 @@ def test_numbers_as_large_as_units_may_be(seed):
     largest, costs = (MOST - 1) // (q * (int(weights.sum()) + 1)), []
     for scale in (1, largest):
         search = SparseSearch(bits, weights, 10, scale * p, scale * q)
-        assert search.run(None, None, lambda low, value: None) == "" and search.lower == search.upper
+        assert (
+            search.run(None, None, lambda low, value: None) == "" and search.lower == search.upper
+        )
         assert cost_of(search.tree(), has, weights, scale * p, scale * q)[0] == search.upper
         costs.append(search.upper)
     assert costs[1] == largest * costs[0]
@@ -144,21 +201,37 @@ def test_thousands_of_tables():
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
     monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-6)
-    slices = [check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2) for seed in (*range(tries(400)), *TELLING)]
-    assert sum(many > 2 for many in slices) > len(slices) / 20, "of most tables the search is over before anything is told"
+    slices = [
+        check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2)
+        for seed in (*range(tries(400)), *TELLING)
+    ]
+    assert sum(many > 2 for many in slices) > len(slices) / 20, (
+        "of most tables the search is over before anything is told"
+    )
 
 
 def test_prices_on_a_table_of_several_vectors_and_many_levels():
     draw = np.random.default_rng(4)
     has = draw.random((150, 48)) < draw.uniform(0.1, 0.6, 48)
     packed = np.packbits(np.pad(has, ((0, 0), (0, 16))), axis=1, bitorder="little").view(np.uint32)
-    weights = np.eye(2, dtype=np.int64)[((has[:, 0] | has[:, 1] & has[:, 2]) ^ (draw.random(150) < 0.1)).astype(int)]
-    mass, price = weights.sum(axis=1) + draw.integers(0, 2, 150), np.sort(draw.integers(100, 1700, 48))
+    weights = np.eye(2, dtype=np.int64)[
+        ((has[:, 0] | has[:, 1] & has[:, 2]) ^ (draw.random(150) < 0.1)).astype(int)
+    ]
+    mass, price = (
+        weights.sum(axis=1) + draw.integers(0, 2, 150),
+        np.sort(draw.integers(100, 1700, 48)),
+    )
     found = set()
     for without in SETTINGS:
-        search = SparseSearch(packed, weights, 48, 1_000_000, 400_000, 6, without, paid=(mass, price))
+        search = SparseSearch(
+            packed, weights, 48, 1_000_000, 400_000, 6, without, paid=(mass, price)
+        )
         assert search.run(None, None, lambda low, value: None) == ""
-        assert cost_of(search.tree(), has, weights, 1_000_000, 400_000, mass, price)[0] == search.upper == search.lower
+        assert (
+            cost_of(search.tree(), has, weights, 1_000_000, 400_000, mass, price)[0]
+            == search.upper
+            == search.lower
+        )
         found.add(search.upper)
     assert len(found) == 1
 
@@ -168,15 +241,27 @@ def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
     has = draw.random((200, 40)) < 0.4
     packed = np.zeros((200, 8), np.uint8)
     packed[:, :5] = np.packbits(has, axis=1, bitorder="little")
-    weights = np.eye(2, dtype=np.int64)[(has[:, 0] ^ has[:, 1] ^ (draw.random(200) < 0.2)).astype(int)]
+    weights = np.eye(2, dtype=np.int64)[
+        (has[:, 0] ^ has[:, 1] ^ (draw.random(200) < 0.2)).astype(int)
+    ]
     whole = SparseSearch(packed.view(np.uint32), weights, 40, 6, 1, greedy=False)
     whole.run(None, None, lambda low, value: None)
     search = SparseSearch(packed.view(np.uint32), weights, 40, 6, 1)
     assert search.run(0.0, None, lambda low, value: None) == "seconds"
-    assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
-    assert search.run(None, 1, lambda low, value: None) in ("bytes", "")  # a search that is over before it grows needs no more
-    assert cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper and search.lower <= whole.upper <= search.upper
-    assert search.run(None, None, lambda low, value: None) == "" and search.upper == search.lower == whole.upper
+    assert (
+        cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper
+        and search.lower <= whole.upper <= search.upper
+    )
+    # a search that is over before it grows needs no more
+    assert search.run(None, 1, lambda low, value: None) in ("bytes", "")
+    assert (
+        cost_of(search.tree(), has, weights, 6, 1)[0] == search.upper
+        and search.lower <= whole.upper <= search.upper
+    )
+    assert (
+        search.run(None, None, lambda low, value: None) == ""
+        and search.upper == search.lower == whole.upper
+    )
 
 
 def test_left_after_every_feature_whose_pairs_are_counted_it_finds_the_same(monkeypatch):
@@ -199,8 +284,13 @@ def test_in_a_hurry_the_tree_costs_what_is_said(monkeypatch):
         search, ended = SparseSearch(bits, weights, has.shape[1], p, q, depth), "slices"
         while ended:
             ended = search.run(None, None, lambda low, value: None, slices=2)
-            assert cost_of(search.tree(), has, weights, p, q)[0] == search.upper >= search.lower, seed
-            dearer += search.subproblems > 0 and search.upper > search._levels["node"][0, BEST] + search._lost
+            assert cost_of(search.tree(), has, weights, p, q)[0] == search.upper >= search.lower, (
+                seed
+            )
+            dearer += (
+                search.subproblems > 0
+                and search.upper > search._levels["node"][0, BEST] + search._lost
+            )
         assert search.lower == search.upper, seed
     assert dearer > 0, "every tree is laid out at once"
 
@@ -213,27 +303,44 @@ def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
             asked = Asked(bits, weights, has.shape[1], 1, q, depth)
             nodes = first_tree(asked, SparseSearch, None)
             cost, found = cost_of(nodes, has, weights, 1, q)
-            assert found <= depth and cost == asked.hang(nodes).settle() <= asked.leaf(np.ones(len(has), bool)), (seed, depth)
+            assert found <= depth and cost == asked.hang(nodes).settle() <= asked.leaf(
+                np.ones(len(has), bool)
+            ), (seed, depth)
             deepest = max(deepest, found)
     assert deepest > 2  # trees are not all trivial
 
 
 @pytest.mark.parametrize("some", [False, True])
 def test_the_best_two_leaves_of_some_rows_are_those_of_all_tests(some):
-    """They are laid out where the memo knows nothing; a wrong count would only make the tree dearer, and slower ways would mend it."""
+    """They are laid out where the memo knows nothing; a wrong count would only make the tree
+    dearer, and slower ways would mend it.
+    """
     for seed in range(60):
         has, bits, weights, p, q, _, mass, price = drawn(seed, priced=True)
-        counts, of = np.zeros((weights.shape[1], has.shape[1] + 1), np.int64), seed % has.shape[1] if some else -1
+        counts, of = (
+            np.zeros((weights.shape[1], has.shape[1] + 1), np.int64),
+            seed % has.shape[1] if some else -1,
+        )
         for side in (0, 1):
             here = has[:, of] == side if some else np.ones(len(has), bool)
-            leaf = [q * int(weights[rows].sum() - weights[rows].sum(axis=0).max()) + p for rows in (here, *(here & half for f in has.T for half in (f, ~f)))]
-            divided = [one + other + int(paid * mass[here].sum()) for one, other, paid in zip(leaf[1::2], leaf[2::2], price, strict=True)]
-            cost, test = two_leaves(bits, weights, mass, price, np.arange(len(has)), counts, p, q, of, side)
+            leaf = [
+                q * int(weights[rows].sum() - weights[rows].sum(axis=0).max()) + p
+                for rows in (here, *(here & half for f in has.T for half in (f, ~f)))
+            ]
+            divided = [
+                one + other + int(paid * mass[here].sum())
+                for one, other, paid in zip(leaf[1::2], leaf[2::2], price, strict=True)
+            ]
+            cost, test = two_leaves(
+                bits, weights, mass, price, np.arange(len(has)), counts, p, q, of, side
+            )
             assert cost == min(leaf[0], *divided) == (leaf[0] if test < 0 else divided[test])
 
 
 def test_small_searches_for_a_first_tree_fit_into_the_bytes_too():
-    """They grow arrays of their own beside those of the search; 25.6 MB of 20 were taken where nobody told them."""
+    """They grow arrays of their own beside those of the search; 25.6 MB of 20 were taken where
+    nobody told them.
+    """
     rng, most = np.random.default_rng(0), 20_000_000
     bits = rng.integers(0, 1 << 32, (20_000, 3), dtype=np.uint64).astype(np.uint32)
     weights = np.eye(2, dtype=np.int64)[rng.integers(0, 2, len(bits))]
@@ -248,9 +355,13 @@ def test_small_searches_for_a_first_tree_fit_into_the_bytes_too():
     assert 9_000_000 < peak <= most
 
 
-@pytest.mark.parametrize(("rows", "features", "leaf", "most"), [(300, 1024, 2, 80_000_000), (40_000, 32, 20, 15_000_000)])
+@pytest.mark.parametrize(
+    ("rows", "features", "leaf", "most"), [(300, 1024, 2, 80_000_000), (40_000, 32, 20, 15_000_000)]
+)
 def test_a_tree_is_laid_out_within_the_bytes_too(rows, features, leaf, most):
-    """By searches of subtrees, which had levels for any depth (109 MB of 80), and in arrays as long as the table (18.5 of 15)."""
+    """By searches of subtrees, which had levels for any depth (109 MB of 80), and in arrays as
+    long as the table (18.5 of 15).
+    """
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 1 << 32, (rows, features // 32), dtype=np.uint64).astype(np.uint32)
     weights = np.eye(2, dtype=np.int64)[rng.integers(0, 2, len(bits))]

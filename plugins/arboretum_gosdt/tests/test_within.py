@@ -30,7 +30,12 @@ def every_tree(table, p, q, most, depth, least):
             if all(len(side) and table.rows[side].sum() >= least for side in sides):
                 paid = int(table.price[test] * total[rows].sum())
                 ones, rests = (trees(side, depth - 1) for side in sides)
-                found += [(a + b + paid, (test, *x, *y)) for a, x in ones for b, y in rests if a + b + paid <= most]
+                found += [
+                    (a + b + paid, (test, *x, *y))
+                    for a, x in ones
+                    for b, y in rests
+                    if a + b + paid <= most
+                ]
         return [one for one in found if one[0] <= most]
 
     return trees(np.arange(len(table.mass)), depth)
@@ -38,10 +43,18 @@ def every_tree(table, p, q, most, depth, least):
 
 def random_table(rng, priced):
     answers = int(rng.integers(2, 4))
-    outcome = np.unique(rng.integers(0, 2, (int(rng.integers(2, 9)), int(rng.integers(1, 5)))), axis=0).astype(np.uint8)
+    outcome = np.unique(
+        rng.integers(0, 2, (int(rng.integers(2, 9)), int(rng.integers(1, 5)))), axis=0
+    ).astype(np.uint8)
     n, tests = outcome.shape
     price = rng.integers(0, 3, tests) if priced else np.zeros(tests, np.int64)
-    return Rows(outcome, rng.integers(0, 4, (n, answers)), rng.integers(1, 4, n), rng.integers(1, 4, n), price)
+    return Rows(
+        outcome,
+        rng.integers(0, 4, (n, answers)),
+        rng.integers(1, 4, n),
+        rng.integers(1, 4, n),
+        price,
+    )
 
 
 @pytest.mark.parametrize("limits", ["none", "depth", "least", "prices", "all"])
@@ -53,13 +66,17 @@ def test_counts_and_lists_are_those_of_all_trees(limits):
         depth = int(rng.integers(0, 4)) if limits in ("depth", "all") else None
         least = int(rng.integers(1, 5)) if limits in ("least", "all") else 1
         limit = 9 if depth is None else depth
-        most = min(cost for cost, _ in every_tree(table, p, q, 1 << 40, limit, least)) + int(rng.integers(0, 9))
+        most = min(cost for cost, _ in every_tree(table, p, q, 1 << 40, limit, least)) + int(
+            rng.integers(0, 9)
+        )
         expected = every_tree(table, p, q, most, limit, least)
         within = Within(table, p, q, most, depth, least)
         assert within.run() == ""
         counted = within.counted()
         costs, counts = within.costs(counted)
-        assert dict(zip(costs.tolist(), counts, strict=True)) == Counter(cost for cost, _ in expected)
+        assert dict(zip(costs.tolist(), counts, strict=True)) == Counter(
+            cost for cost, _ in expected
+        )
         listed = [tuple(tree.tolist()) for tree in within.trees(counted)]
         cost_of = {tree: cost for cost, tree in expected}
         assert len(listed) == len(expected) == len(set(listed))
@@ -71,7 +88,9 @@ def test_costs_beyond_the_narrow_lanes_give_the_same_trees():
     rng, times = np.random.default_rng(2), 1 << 33
     for _ in range(40):
         table = random_table(rng, priced=False)
-        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 6))
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(
+            rng.integers(0, 6)
+        )
         wide = attrs.evolve(table, cost=table.cost * times)
         plain, scaled = Within(table, 2, 1, most), Within(wide, 2 * times, 1, most * times)
         assert plain.run() == scaled.run() == ""
@@ -91,7 +110,12 @@ def test_large_counts_are_exact_by_remainders(monkeypatch):
     rng = np.random.default_rng(5)
     outcome = np.unique(rng.integers(0, 2, (9, 5)), axis=0).astype(np.uint8)
     ones = np.ones(len(outcome), np.int64)
-    within = Within(Rows(outcome, rng.integers(0, 2, (len(outcome), 2)), ones, ones, np.zeros(5, np.int64)), 1, 1, 40)
+    within = Within(
+        Rows(outcome, rng.integers(0, 2, (len(outcome), 2)), ones, ones, np.zeros(5, np.int64)),
+        1,
+        1,
+        40,
+    )
     assert within.run() == ""
     counted = within.counted()
     _, whole = within.costs(counted)
@@ -108,7 +132,11 @@ def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     whole, before = within.costs(within.counted()), len(looks)
     monkeypatch.setattr("arboretum_gosdt.within.PAIRS", 1)
     counted = within.counted()
-    assert within.costs(counted)[1] == whole[1] and (within.costs(counted)[0] == whole[0]).all() and len(looks) >= before + 3
+    assert (
+        within.costs(counted)[1] == whole[1]
+        and (within.costs(counted)[0] == whole[0]).all()
+        and len(looks) >= before + 3
+    )
     monkeypatch.setattr("arboretum.kernels.solving.slices.time.monotonic", lambda: float("inf"))
     with pytest.raises(OutOfTime, match="while trees were counted"):
         within.counted()
@@ -118,7 +146,9 @@ def test_what_the_trees_have_in_common_is_counted_without_listing_them():
     rng = np.random.default_rng(11)
     for _ in range(40):
         table = random_table(rng, priced=False)
-        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 6))
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(
+            rng.integers(0, 6)
+        )
         trees = every_tree(table, 2, 1, most, 9, 1)
         within = Within(table, 2, 1, most)
         assert within.run() == ""
@@ -136,32 +166,47 @@ def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
     rng = np.random.default_rng(8)
     for _ in range(60):
         table = random_table(rng, priced=False)
-        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(rng.integers(0, 8))
+        most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(
+            rng.integers(0, 8)
+        )
         within = Within(table, 2, 1, most)
         assert within.run() == ""
-        told = (np.arange(table.cost.shape[1]) == 1) * table.rows[:, None]  # rows that are told class 1
+        # rows that are told class 1
+        told = (np.arange(table.cost.shape[1]) == 1) * table.rows[:, None]
         fronts = within.fronts(np.stack([table.cost, told], axis=2), equal=(False, True))
         assert fronts.run() == ""
         found = {}
         for trees in fronts.trees():
-            for (loss, yes), leaves in zip(trees.mark[:, :, 0].tolist(), trees.leaves.tolist(), strict=True):
+            for (loss, yes), leaves in zip(
+                trees.mark[:, :, 0].tolist(), trees.leaves.tolist(), strict=True
+            ):
                 found[yes, leaves] = min(loss, found.get((yes, leaves), loss))
         expected = {}
         for loss, yes, leaves in labelled(table, np.arange(len(table.cost))):
             if loss + 2 * leaves <= most:
                 expected[yes, leaves] = min(loss, expected.get((yes, leaves), loss))
         for (yes, leaves), loss in expected.items():
-            assert min(value for (other, k), value in found.items() if other == yes and k <= leaves) <= loss
+            assert (
+                min(value for (other, k), value in found.items() if other == yes and k <= leaves)
+                <= loss
+            )
         assert all(expected[key] <= loss for key, loss in found.items())
 
 
 def labelled(table, rows):
     """(loss, rows told class 1, leaves) of every tree with every answer in its leaves."""
-    found = {(int(table.cost[rows, k].sum()), int(table.rows[rows].sum()) * (k == 1), 1) for k in range(table.cost.shape[1])}
+    found = {
+        (int(table.cost[rows, k].sum()), int(table.rows[rows].sum()) * (k == 1), 1)
+        for k in range(table.cost.shape[1])
+    }
     for test in range(table.outcome.shape[1]):
         mine = table.outcome[rows, test] == 1
         if mine.any() and not mine.all():
-            found |= {tuple(np.add(a, b).tolist()) for a in labelled(table, rows[mine]) for b in labelled(table, rows[~mine])}
+            found |= {
+                tuple(np.add(a, b).tolist())
+                for a in labelled(table, rows[mine])
+                for b in labelled(table, rows[~mine])
+            }
     return found
 
 
@@ -180,7 +225,10 @@ def answers(table, preorder, rows, said):
 def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
     rng = np.random.default_rng([seed, 8])
     n, m = int(rng.integers(4, 12)), int(rng.integers(2, 5))
-    table, weights = rng.integers(0, 2, (n, m)).astype(bool), rng.integers(1, 9, n)[:, None] * np.eye(2, dtype=np.int64)[rng.integers(0, 2, n)]
+    table, weights = (
+        rng.integers(0, 2, (n, m)).astype(bool),
+        rng.integers(1, 9, n)[:, None] * np.eye(2, dtype=np.int64)[rng.integers(0, 2, n)],
+    )
     p = int(rng.integers(1, 9))
 
     def least(rows):
@@ -190,7 +238,9 @@ def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
             cost += [sum(map(least, sides))] if all(map(len, sides)) else []
         return min(cost)
 
-    bits = np.packbits(np.pad(table, ((0, 0), (0, 32 - m))), axis=1, bitorder="little").view(np.uint32)
+    bits = np.packbits(np.pad(table, ((0, 0), (0, 32 - m))), axis=1, bitorder="little").view(
+        np.uint32
+    )
     search = SparseSearch(bits, weights, m, p, 1)
     search.run(None, None, lambda low, up: None)
     words, slots, lower, upper, first = search.known(int(rng.integers(0, 2 * p)), None, None)
@@ -198,10 +248,16 @@ def test_what_a_search_hands_on_is_no_more_than_trees_cost(seed):
         sides = np.flatnonzero(table[:, f]), np.flatnonzero(~table[:, f])
         if all(map(len, sides)):
             assert first[f] <= sum(map(least, sides))
-    for rows in {tuple(np.flatnonzero((table[:, tests] == says).all(axis=1))) for tests, says in paths(m)} - {()}:
+    for rows in {
+        tuple(np.flatnonzero((table[:, tests] == says).all(axis=1))) for tests, says in paths(m)
+    } - {()}:
         rows = np.array(rows)
         one, two = words[rows].sum(axis=0, dtype=np.uint64)
-        if (known := find(slots, np.uint64((int(one) + int(DEPTH_KEY) * int(UNLIMITED)) % 2**64), two)) >= 0:
+        if (
+            known := find(
+                slots, np.uint64((int(one) + int(DEPTH_KEY) * int(UNLIMITED)) % 2**64), two
+            )
+        ) >= 0:
             assert lower[known] <= least(rows) <= upper[known]
 
 

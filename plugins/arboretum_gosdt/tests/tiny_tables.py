@@ -1,4 +1,6 @@
-"""Random tiny problems: ties, weights, duplicates with several labels, all families of tests, raw columns, odd prices."""
+"""Random tiny problems: ties, weights, duplicates with several labels, all families of tests,
+raw columns, odd prices.
+"""
 
 from __future__ import annotations
 
@@ -7,41 +9,101 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Family, LeafRule, Limits, Parts, Prices, Problem, RawFeature, Table, Target, Task
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Family,
+    LeafRule,
+    Limits,
+    Parts,
+    Prices,
+    Problem,
+    RawFeature,
+    Table,
+    Target,
+    Task,
+)
 from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
 from arboretum_gosdt.reference import Asked, minimum
 
 
-def tiny_problem(seed: int, objective=None, *, raw: bool = False, n_rows: int | None = None, n_columns: int | None = None) -> Problem:
-    """2 to 8 rows, 1 to 3 columns of 2 or 3 values, 1 to 3 classes; rows repeat, with the same labels and with others."""
+def tiny_problem(
+    seed: int,
+    objective=None,
+    *,
+    raw: bool = False,
+    n_rows: int | None = None,
+    n_columns: int | None = None,
+) -> Problem:
+    """2 to 8 rows, 1 to 3 columns of 2 or 3 values, 1 to 3 classes; rows repeat, with the same
+    labels and with others.
+    """
     generator = np.random.default_rng([seed, 15])
     n = n_rows or int(generator.integers(2, 9))
     width = n_columns or int(generator.integers(1, 4))
-    two = isinstance(objective, Weighted) or (isinstance(objective, CostMatrix) and len(objective.table) == 2)
-    classes = 2 if two else int(generator.integers(1, 4)) if not isinstance(objective, CostMatrix) or not objective.table else 3
+    two = isinstance(objective, Weighted) or (
+        isinstance(objective, CostMatrix) and len(objective.table) == 2
+    )
+    classes = (
+        2
+        if two
+        else int(generator.integers(1, 4))
+        if not isinstance(objective, CostMatrix) or not objective.table
+        else 3
+    )
     features, columns, codes = [], [], []
     for f in range(width):
         bins = int(generator.integers(2, 4))
         code = generator.integers(0, bins, n)
-        family = Family.thresholds if raw or generator.random() < 0.5 else Family.equals if bins == 3 else Family.multiway
+        family = (
+            Family.thresholds
+            if raw or generator.random() < 0.5
+            else Family.equals
+            if bins == 3
+            else Family.multiway
+        )
         names = tuple("abc"[:bins])
         numbers = family is Family.thresholds
-        own = {"edges": tuple(k + 0.5 for k in range(bins - 1))} if numbers else {"categories": names}
+        own = (
+            {"edges": tuple(k + 0.5 for k in range(bins - 1))} if numbers else {"categories": names}
+        )
         features.append(ToyFeature(f"x{f}", f, family, bins, **own))
-        columns.append(Column(f"x{f}", *((ColumnKind.continuous, code.astype(float)) if numbers else (ColumnKind.categorical, code, names))))
+        columns.append(
+            Column(
+                f"x{f}",
+                *(
+                    (ColumnKind.continuous, code.astype(float))
+                    if numbers
+                    else (ColumnKind.categorical, code, names)
+                ),
+            )
+        )
         codes.append(code)
     kind = generator.integers(0, 3)
-    weights = None if kind == 0 else generator.choice([1.0, 2.0, 3.0] if kind == 1 else [0.5, 0.1, 1.25], n)
+    weights = (
+        None
+        if kind == 0
+        else generator.choice([1.0, 2.0, 3.0] if kind == 1 else [0.5, 0.1, 1.25], n)
+    )
     label = generator.integers(0, classes, n).astype(np.int32)
     if isinstance(objective, CostMatrix) and objective.table:
         classes = len(objective.table)
-    table = Table(f"tiny{seed}", tuple(columns), Target("y", Task.classification, label, tuple("uvw"[: max(2, classes)])), weights)
-    objects = bare_objects(table, features=tuple(features), codes=np.asfortranarray(np.array(codes, np.uint8).T))
+    table = Table(
+        f"tiny{seed}",
+        tuple(columns),
+        Target("y", Task.classification, label, tuple("uvw"[: max(2, classes)])),
+        weights,
+    )
+    objects = bare_objects(
+        table, features=tuple(features), codes=np.asfortranarray(np.array(codes, np.uint8).T)
+    )
     if raw:
         values = np.array([column.values for column in columns]).T
-        objects = bare_objects(table, raw_features=tuple(RawFeature(f"x{f}", f) for f in range(width)), raw=values)
+        objects = bare_objects(
+            table, raw_features=tuple(RawFeature(f"x{f}", f) for f in range(width)), raw=values
+        )
     n_tests = int(objects.test_offset[-1])
     prices = Prices(generator.integers(0, 4, n_tests) / 2, np.ones(len(objects.raw_features)))
     return Problem(objects, prices, Parts(method=None, objective=objective or Accuracy()))
@@ -53,27 +115,53 @@ def least(problem: Problem, **limits) -> Fraction:
     rows = np.arange(objects.n_objects)
     if objects.raw_features:
         cuts = [(column, cut) for column in objects.raw.T for cut in np.unique(column)[:-1]]
-        answers, price = [(column > cut).astype(int) for column, cut in cuts], [Fraction(1)] * len(cuts)
+        answers, price = (
+            [(column > cut).astype(int) for column, cut in cuts],
+            [Fraction(1)] * len(cuts),
+        )
     else:
         answers = [outcomes(objects, test, rows) for test in range(int(objects.test_offset[-1]))]
         price = [decimal(one) for one in problem.prices.tests.tolist()]
     weight = [decimal(one) for one in objects.weight.tolist()]
-    total = [sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0)) for k in range(objects.n_classes)]
+    total = [
+        sum((w for w, y in zip(weight, objects.label, strict=True) if y == k), Fraction(0))
+        for k in range(objects.n_classes)
+    ]
     factor, errors = objective.factors(total), objective.errors(objects.n_classes)
-    cost = [[w * factor[y] * one for one in errors[y]] for w, y in zip(weight, objects.label.tolist(), strict=True)]
-    asked = Asked(decimal(objective.lam), decimal(objective.mu), worst=objective.price.name == "max", **limits)
-    return minimum(np.array(answers).T.tolist() if answers else [[]] * len(rows), cost, asked, price=price, mass=weight)
+    cost = [
+        [w * factor[y] * one for one in errors[y]]
+        for w, y in zip(weight, objects.label.tolist(), strict=True)
+    ]
+    asked = Asked(
+        decimal(objective.lam), decimal(objective.mu), worst=objective.price.name == "max", **limits
+    )
+    return minimum(
+        np.array(answers).T.tolist() if answers else [[]] * len(rows),
+        cost,
+        asked,
+        price=price,
+        mass=weight,
+    )
 
 
 def objectives(seed: int) -> list:
     """One of each kind, with λ, μ and costs of every sort, zero among them."""
     generator = np.random.default_rng([seed, 16])
     lam = float(generator.choice([0.0, 0.01, 0.03, 0.125, 0.3]))
-    more = {"lam": lam, "mu": float(generator.choice([0.0, 0.0, 0.02, 0.1])), "price": str(generator.choice(["expected", "max"]))}
+    more = {
+        "lam": lam,
+        "mu": float(generator.choice([0.0, 0.0, 0.02, 0.1])),
+        "price": str(generator.choice(["expected", "max"])),
+    }
     more["price"] = {one.name: one for one in type(Accuracy().price)}[more["price"]]
     table = generator.integers(0, 5, (3, 3)) / 2
     np.fill_diagonal(table, 0.0 if seed % 2 else 0.5)
-    return [Accuracy(**more), Balanced(**more), Weighted(omega=0.7, **more), CostMatrix(costs=table.tolist(), **more)]
+    return [
+        Accuracy(**more),
+        Balanced(**more),
+        Weighted(omega=0.7, **more),
+        CostMatrix(costs=table.tolist(), **more),
+    ]
 
 
 def limited(problem: Problem, **parts) -> Problem:

@@ -13,7 +13,9 @@ from arboretum_maxcost.space import Space
 
 
 def least_loss(space: Space) -> Callable[[int], int]:
-    """budget → the least loss of a tree whose paths cost no more.  Errors in units of mass, or leaves that break the leaf rule."""
+    """budget → the least loss of a tree whose paths cost no more.  Errors in units of mass, or
+    leaves that break the leaf rule.
+    """
 
     @lru_cache(maxsize=None)
     def least(rows: tuple[int, ...], left: int) -> int:
@@ -21,7 +23,9 @@ def least_loss(space: Space) -> Callable[[int], int]:
         for test in range(len(space.price)):
             parts = parts_of(space, rows, test)
             if space.price[test] <= left and len(parts) > 1 and found:
-                found = min(found, sum(least(part, left - int(space.price[test])) for part in parts))
+                found = min(
+                    found, sum(least(part, left - int(space.price[test])) for part in parts)
+                )
         return found
 
     return lambda budget: least(tuple(range(space.n_objects)), budget)
@@ -41,25 +45,58 @@ def least_price(space: Space, limit: int) -> int:
                 for part in parts:
                     sums = {(max(a, c), b + d) for a, b in sums for c, d in least(part)}
                 found |= {(a + int(space.price[test]), b) for a, b in sums}
-        return tuple((a, b) for a, b in found if not any(c <= a and d <= b and (c, d) != (a, b) for c, d in found))
+        return tuple(
+            (a, b)
+            for a, b in found
+            if not any(c <= a and d <= b and (c, d) != (a, b) for c, d in found)
+        )
 
-    return min((price for price, loss in least(tuple(range(space.n_objects))) if loss <= limit), default=-1)
+    return min(
+        (price for price, loss in least(tuple(range(space.n_objects))) if loss <= limit), default=-1
+    )
 
 
 def parts_of(space: Space, rows: tuple[int, ...], test: int) -> list[tuple[int, ...]]:
     """The rows of each outcome, by outcome; test by test as a rule of the table has it."""
     f = max(f for f, first in enumerate(space.first_test) if first <= test)
-    codes, k, family = space.codes[f].tolist(), test - int(space.first_test[f]), space.objects.features[f].family
-    outcome = {row: codes[row] if family is Family.multiway else codes[row] > k if family is Family.thresholds else codes[row] != k for row in rows}
-    return [tuple(row for row in rows if outcome[row] == one) for one in sorted(set(outcome.values()))]
+    codes, k, family = (
+        space.codes[f].tolist(),
+        test - int(space.first_test[f]),
+        space.objects.features[f].family,
+    )
+    outcome = {
+        row: codes[row]
+        if family is Family.multiway
+        else codes[row] > k
+        if family is Family.thresholds
+        else codes[row] != k
+        for row in rows
+    }
+    return [
+        tuple(row for row in rows if outcome[row] == one) for one in sorted(set(outcome.values()))
+    ]
 
 
 def leaf_loss(space: Space, rows: np.ndarray) -> int:
     """What a leaf of these objects loses."""
     if not space.without_error:
-        masses = [int(space.mass[rows][space.label[rows] == c].sum()) for c in range(space.objects.n_classes)]
+        masses = [
+            int(space.mass[rows][space.label[rows] == c].sum())
+            for c in range(space.objects.n_classes)
+        ]
         return sum(masses) - max(masses)
-    pure, divisible = len(set(space.label[rows].tolist())) == 1, len(set(space.cell[rows].tolist())) > 1
+    pure, divisible = (
+        len(set(space.label[rows].tolist())) == 1,
+        len(set(space.cell[rows].tolist())) > 1,
+    )
     if pure or not divisible:
         return 0
-    return int(math.isnan(space.delta) or float(space.impurity.value(np.bincount(space.label[rows], space.weight[rows], space.objects.n_classes))) > space.delta)
+    return int(
+        math.isnan(space.delta)
+        or float(
+            space.impurity.value(
+                np.bincount(space.label[rows], space.weight[rows], space.objects.n_classes)
+            )
+        )
+        > space.delta
+    )

@@ -1,4 +1,6 @@
-"""Small instances: objects by their answers, and what is true of all their trees, by enumeration."""
+"""Small instances: objects by their answers, and what is true of all their trees, by
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,20 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Context, Family, Parts, Prices, Problem, Table, Target, Task, Tree, grow
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Family,
+    Parts,
+    Prices,
+    Problem,
+    Table,
+    Target,
+    Task,
+    Tree,
+    grow,
+)
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_maxcost.criteria import WorstCase
@@ -28,7 +43,11 @@ _registry = lru_cache(load_registry)
 
 @attrs.frozen(eq=False)
 class Instance:
-    """answers : int[objects, tests].   label : int[objects].   price : float[tests, outcomes], NaN beyond a test's last."""
+    """answers : int[objects, tests].
+
+    label : int[objects].
+    price : float[tests, outcomes], NaN beyond a test's last.
+    """
 
     answers: np.ndarray
     label: np.ndarray
@@ -39,19 +58,45 @@ class Instance:
         n_tests, columns, features = self.answers.shape[1], [], []
         for t in range(n_tests):
             bins = int((~np.isnan(self.price[t])).sum())
-            columns.append(Column(f"t{t}", ColumnKind.categorical, self.answers[:, t].astype(np.int32), NAMES[:bins]))
+            columns.append(
+                Column(
+                    f"t{t}",
+                    ColumnKind.categorical,
+                    self.answers[:, t].astype(np.int32),
+                    NAMES[:bins],
+                )
+            )
             features.append(ToyFeature(f"t{t}", t, Family.multiway, bins, categories=NAMES[:bins]))
         classes = NAMES[: max(2, int(self.label.max()) + 1)]
-        table = Table("small", tuple(columns), Target("y", Task.classification, self.label.astype(np.int32), classes))
+        table = Table(
+            "small",
+            tuple(columns),
+            Target("y", Task.classification, self.label.astype(np.int32), classes),
+        )
         objects = bare_objects(table, features=tuple(features), codes=self.answers.astype(np.uint8))
-        stopping = (component("stopping", "pure"),) if delta is None else (component("stopping", "impurity", delta=delta),)
-        parts = Parts(method=component("method", "greedy"), criterion=criterion or WorstCase(), impurity=impurity, stopping=stopping)
+        stopping = (
+            (component("stopping", "pure"),)
+            if delta is None
+            else (component("stopping", "impurity", delta=delta),)
+        )
+        parts = Parts(
+            method=component("method", "greedy"),
+            criterion=criterion or WorstCase(),
+            impurity=impurity,
+            stopping=stopping,
+        )
         same = all(len(set(row[~np.isnan(row)])) == 1 for row in self.price)
-        prices = Prices(np.nanmax(self.price, axis=1), np.zeros(0)) if same else Prices.by_outcome(self.price)
+        prices = (
+            Prices(np.nanmax(self.price, axis=1), np.zeros(0))
+            if same
+            else Prices.by_outcome(self.price)
+        )
         return Problem(objects, prices, parts)
 
     def counts(self, members: Sequence[int]) -> np.ndarray:
-        return np.bincount(self.label[list(members)], minlength=int(self.label.max()) + 1).astype(float)
+        return np.bincount(self.label[list(members)], minlength=int(self.label.max()) + 1).astype(
+            float
+        )
 
     def children(self, members: frozenset[int], test: int) -> dict[int, frozenset[int]]:
         """Outcome → objects, of the outcomes that there are."""
@@ -66,12 +111,20 @@ class Instance:
 
         def least(members: frozenset[int]) -> float:
             if members not in known:
-                known[members] = 0.0 if is_leaf(self.counts(members)) else min(map(lambda t: asked(members, t), range(self.answers.shape[1])))
+                known[members] = (
+                    0.0
+                    if is_leaf(self.counts(members))
+                    else min(map(lambda t: asked(members, t), range(self.answers.shape[1])))
+                )
             return known[members]
 
         def asked(members: frozenset[int], test: int) -> float:
             parts = self.children(members, test)
-            return np.inf if len(parts) == 1 else max(self.price[test, o] + least(own) for o, own in parts.items())
+            return (
+                np.inf
+                if len(parts) == 1
+                else max(self.price[test, o] + least(own) for o, own in parts.items())
+            )
 
         return least(frozenset(range(len(self.label))))
 
@@ -85,7 +138,14 @@ class Instance:
                     yield [leaf for part in leaves for leaf in part]
 
 
-def drawn(seed: int, n: int = 9, tests: int = 5, values: int = 3, classes: int = 3, prices: str = "unequal") -> Instance:
+def drawn(
+    seed: int,
+    n: int = 9,
+    tests: int = 5,
+    values: int = 3,
+    classes: int = 3,
+    prices: str = "unequal",
+) -> Instance:
     """Distinct objects of two classes or more.   prices : "unit", "unequal" or "by outcome"."""
     generator = np.random.default_rng([seed, 11])
     rows = np.array(list(itertools.product(range(values), repeat=tests)))
@@ -93,7 +153,9 @@ def drawn(seed: int, n: int = 9, tests: int = 5, values: int = 3, classes: int =
     label = np.concatenate([np.arange(classes), generator.integers(0, classes, n - classes)])
     price = generator.integers(1, 10, (tests, values)).astype(float)
     if prices != "by outcome":
-        price = np.repeat(price[:, :1] if prices == "unequal" else np.ones((tests, 1)), values, axis=1)
+        price = np.repeat(
+            price[:, :1] if prices == "unequal" else np.ones((tests, 1)), values, axis=1
+        )
     return Instance(answers, label, price)
 
 

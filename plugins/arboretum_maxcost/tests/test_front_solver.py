@@ -1,4 +1,6 @@
-"""Fronts equal those of all trees, listed one by one; a search that is cut short keeps trees, and a bound that holds."""
+"""Fronts equal those of all trees, listed one by one; a search that is cut short keeps trees,
+and a bound that holds.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,37 @@ import numpy as np
 import pytest
 from front_truth import Held, random_problem, true_front
 
-from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, OutOfTime, Parts, Status
+from arboretum.api import (
+    CapabilityError,
+    ConfigError,
+    Context,
+    LeafRule,
+    Limits,
+    OutOfTime,
+    Parts,
+    Status,
+)
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
 from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.front import FrontSolver, spread
 
-AXES = [("error", "expected_cost"), ("error", "max_cost"), ("error", "n_leaves"), ("error", "depth"),
-        ("error", "expected_cost", "leaves"), ("error", "max_cost", "leaves")]  # fmt: skip
-LIMITS = [Limits(), Limits(max_depth=1), Limits(max_depth=2), Limits(max_leaves=3), Limits(min_leaf=2), Limits(max_depth=2, max_leaves=3)]
+AXES = [
+    ("error", "expected_cost"),
+    ("error", "max_cost"),
+    ("error", "n_leaves"),
+    ("error", "depth"),
+    ("error", "expected_cost", "leaves"),
+    ("error", "max_cost", "leaves"),
+]
+LIMITS = [
+    Limits(),
+    Limits(max_depth=1),
+    Limits(max_depth=2),
+    Limits(max_leaves=3),
+    Limits(min_leaf=2),
+    Limits(max_depth=2, max_leaves=3),
+]
 RULES = [LeafRule(), LeafRule(min_split=4), LeafRule(theta=0.4)]
 
 
@@ -27,11 +51,16 @@ def solved(problem, axes, context=Context()):
 
 
 def check_points(problem, front):
-    """Every tree is one, and has the values of its point; once the time is up some points have none, but never the most accurate."""
+    """Every tree is one, and has the values of its point; once the time is up some points have
+    none, but never the most accurate.
+    """
     assert front.most_accurate.tree is not None
     for point in (point for point in front.points if point.tree is not None):
         tree, arrived, _ = check_tree(point.tree, problem.objects, problem.objects.table)
-        known = {**complexities(tree, problem.objects, arrived), **errors(tree, problem.objects.table, arrived.places)}
+        known = {
+            **complexities(tree, problem.objects, arrived),
+            **errors(tree, problem.objects.table, arrived.places),
+        }
         np.testing.assert_allclose(point.values, [known[axis] for axis in front.axes], atol=1e-12)
 
 
@@ -40,7 +69,11 @@ def test_the_front_is_that_of_all_trees(axes):
     for seed in range(60):
         problem = random_problem(seed)
         found = solved(problem, axes)
-        np.testing.assert_allclose([p.values for p in found.front.points], true_front(problem, found.front.axes[1], len(axes)), atol=1e-9)
+        np.testing.assert_allclose(
+            [p.values for p in found.front.points],
+            true_front(problem, found.front.axes[1], len(axes)),
+            atol=1e-9,
+        )
         assert found.status is Status.optimal and found.front.gap == 0.0
         check_points(problem, found.front)
 
@@ -58,7 +91,10 @@ class TestConformance(SolverSuite):
 
     @pytest.fixture
     def value(self):
-        return lambda tree, problem: float((tree.weights.sum(axis=1) - tree.weights.max(axis=1))[tree.is_leaf].sum() / problem.objects.weight.sum())
+        return lambda tree, problem: float(
+            (tree.weights.sum(axis=1) - tree.weights.max(axis=1))[tree.is_leaf].sum()
+            / problem.objects.weight.sum()
+        )
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=str)
@@ -68,7 +104,11 @@ def test_the_front_is_that_of_all_trees_within_limits(limits, rule):
         problem = random_problem(seed, rule=rule, held=limits)
         for axes in AXES:
             found = solved(problem, axes)
-            np.testing.assert_allclose([p.values for p in found.front.points], true_front(problem, found.front.axes[1], len(axes)), atol=1e-9)
+            np.testing.assert_allclose(
+                [p.values for p in found.front.points],
+                true_front(problem, found.front.axes[1], len(axes)),
+                atol=1e-9,
+            )
             check_points(problem, found.front)
 
 
@@ -81,8 +121,12 @@ def test_a_search_without_time_keeps_greedy_trees_and_a_bound_that_holds(axes):
         exact = solved(problem, axes)
         check_points(problem, short.front)
         for point in exact.front.points:
-            assert any(np.less_equal(corner, point.values).all() for corner in short.front.bound), "no tree is below the bound"
-        worst = max(short.front.error_within(p.values[1:]) - p.values[0] for p in exact.front.points)
+            assert any(np.less_equal(corner, point.values).all() for corner in short.front.bound), (
+                "no tree is below the bound"
+            )
+        worst = max(
+            short.front.error_within(p.values[1:]) - p.values[0] for p in exact.front.points
+        )
         assert worst <= short.front.gap + 1e-12
         open_gaps += short.front.gap > 0
     assert open_gaps, "some of these tables are not solved by greedy trees alone"
@@ -93,13 +137,20 @@ def test_interrupted_it_keeps_the_front_of_the_rounds_before():
         if message.endswith("round 1"):
             raise KeyboardInterrupt(15)
 
-    axes, drawn = ("error", "expected_cost"), (random_problem(seed, most_rows=9) for seed in range(200, 240))
-    problem = next(one for one in drawn if solved(one, axes, Context(deadline=time.monotonic())).front.gap > 0)
+    axes, drawn = (
+        ("error", "expected_cost"),
+        (random_problem(seed, most_rows=9) for seed in range(200, 240)),
+    )
+    problem = next(
+        one for one in drawn if solved(one, axes, Context(deadline=time.monotonic())).front.gap > 0
+    )
     found, truth = solved(problem, axes, Context(progress=stop)), solved(problem, axes)
     assert found.interrupted.args == (15,) and not found.finished and found.details["rounds"] == 0
     check_points(problem, found.front)
     for point in truth.front.points:
-        assert any(all(np.less_equal(corner, np.add(point.values, 1e-12))) for corner in found.front.bound)
+        assert any(
+            all(np.less_equal(corner, np.add(point.values, 1e-12))) for corner in found.front.bound
+        )
 
 
 def test_the_tree_of_a_run_is_the_most_accurate_and_of_those_the_cheapest():
@@ -107,27 +158,52 @@ def test_the_tree_of_a_run_is_the_most_accurate_and_of_those_the_cheapest():
         problem = random_problem(seed)
         found = solved(problem, AXES[0])
         assert found.tree is found.front.most_accurate.tree
-        assert found.value == min(point.values[0] for point in found.front.points) == found.lower_bound
+        assert (
+            found.value == min(point.values[0] for point in found.front.points) == found.lower_bound
+        )
 
 
 def test_axes_that_make_no_front_are_refused():
-    for axes in ((), ("error",), ("expected_cost", "error"), ("error", "accuracy"), ("error", "n_leaves", "leaves"), ("error", "max_cost", "depth")):
+    for axes in (
+        (),
+        ("error",),
+        ("expected_cost", "error"),
+        ("error", "accuracy"),
+        ("error", "n_leaves", "leaves"),
+        ("error", "max_cost", "depth"),
+    ):
         with pytest.raises(ConfigError, match="solver.axes"):
             FrontSolver(axes=axes)
 
 
 @pytest.mark.parametrize("objective", ["accuracy", "weighted", "max_cost", "zero_error", "auc"])
 def test_an_objective_beside_it_is_refused_by_name(objective):
-    with pytest.raises(CapabilityError, match=f"solver front minimises no objective but .*leave objective {objective} out"):
-        arboretum.run(["dataset=monk1-full", "method=front", f"objective={objective}", "complexity=depth", "tracker=none"])
+    with pytest.raises(
+        CapabilityError,
+        match=f"solver front minimises no objective but .*leave objective {objective} out",
+    ):
+        arboretum.run(
+            [
+                "dataset=monk1-full",
+                "method=front",
+                f"objective={objective}",
+                "complexity=depth",
+                "tracker=none",
+            ]
+        )
 
 
 def test_what_it_cannot_add_up_exactly_is_refused():
     problem = random_problem(1)
-    third = attrs.evolve(problem, prices=attrs.evolve(problem.prices, tests=np.full(len(problem.prices.tests), 1 / 3)))
+    third = attrs.evolve(
+        problem,
+        prices=attrs.evolve(problem.prices, tests=np.full(len(problem.prices.tests), 1 / 3)),
+    )
     with pytest.raises(CapabilityError, match="no common unit"):
         solved(third, AXES[0])
-    impure = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Held(LeafRule(delta=0.1)),)))
+    impure = attrs.evolve(
+        problem, parts=attrs.evolve(problem.parts, stopping=(Held(LeafRule(delta=0.1)),))
+    )
     with pytest.raises(CapabilityError, match="no leaf rule by impurity"):
         solved(impure, AXES[0])
 
@@ -138,7 +214,9 @@ def test_the_search_under_a_budget_finds_the_same_steps():
         problem = random_problem(seed)
         steps = staircase(problem).steps
         found = solved(problem, AXES[1]).front.points
-        np.testing.assert_allclose([p.values for p in found], unbeaten_steps(problem, steps), atol=1e-9)
+        np.testing.assert_allclose(
+            [p.values for p in found], unbeaten_steps(problem, steps), atol=1e-9
+        )
 
 
 def unbeaten_steps(problem, steps):
@@ -162,10 +240,20 @@ def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monk
         if message == "trees of the front":
             monkeypatch.setattr("arboretum_maxcost.front.time.monotonic", lambda: float("inf"))
 
-    found = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context(deadline=time.monotonic() + 600, progress=progress))
-    assert [point.tree is not None for point in found.front.points].count(True) == 1 and not found.finished
-    assert [point.values for point in found.front.points] == [point.values for point in whole.front.points]
-    assert found.value == whole.value and found.tree is not None and (found.interrupted is not None) == (ended == "signal")
+    found = FrontSolver(axes=AXES[0], trees=0).solve(
+        problem, Context(deadline=time.monotonic() + 600, progress=progress)
+    )
+    assert [point.tree is not None for point in found.front.points].count(
+        True
+    ) == 1 and not found.finished
+    assert [point.values for point in found.front.points] == [
+        point.values for point in whole.front.points
+    ]
+    assert (
+        found.value == whole.value
+        and found.tree is not None
+        and (found.interrupted is not None) == (ended == "signal")
+    )
 
 
 @pytest.mark.parametrize("axes", AXES)
@@ -179,13 +267,26 @@ def test_without_time_for_a_tree_the_front_is_the_best_leaf(axes, monkeypatch):
     monkeypatch.setattr("arboretum_maxcost.front.Search.run", out_of_time)
     found = FrontSolver(axes=axes).solve(problem, Context())
     leaf = found.front.points[0]
-    assert len(found.front.points) == leaf.tree.n_leaves == 1 and not found.finished and "the best leaf" in found.notes[0]
-    assert leaf.values == pytest.approx(min(whole.front.points, key=lambda point: point.values[1:]).values)
-    assert all(any(np.less_equal(corner, point.values).all() for corner in found.front.bound) for point in whole.front.points)
+    assert (
+        len(found.front.points) == leaf.tree.n_leaves == 1
+        and not found.finished
+        and "the best leaf" in found.notes[0]
+    )
+    assert leaf.values == pytest.approx(
+        min(whole.front.points, key=lambda point: point.values[1:]).values
+    )
+    assert all(
+        any(np.less_equal(corner, point.values).all() for corner in found.front.bound)
+        for point in whole.front.points
+    )
 
 
 def test_numbers_are_spread_in_every_beginning():
-    assert spread(1, 1, 0) == [0] and spread(9, 9, 8)[:4] == [8, 0, 4, 2] and sorted(spread(9, 9, 8)) == [*range(9)]
+    assert (
+        spread(1, 1, 0) == [0]
+        and spread(9, 9, 8)[:4] == [8, 0, 4, 2]
+        and sorted(spread(9, 9, 8)) == [*range(9)]
+    )
     assert len(spread(1000, 20, 999)) == 20
 
 
@@ -199,7 +300,9 @@ def test_greedy_curves_lie_on_or_above_the_front():
 
 def test_a_front_of_many_points_may_keep_some_trees_only():
     problem, whole = next(
-        (problem, front) for seed in range(210, 260) if len((front := solved(problem := random_problem(seed, 9), AXES[4]).front).points) > 3
+        (problem, front)
+        for seed in range(210, 260)
+        if len((front := solved(problem := random_problem(seed, 9), AXES[4]).front).points) > 3
     )
     some = FrontSolver(axes=AXES[4], trees=2).solve(problem, Context())
     assert [p.values for p in some.front.points] == [p.values for p in whole.points]

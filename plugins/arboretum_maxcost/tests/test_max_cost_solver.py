@@ -1,4 +1,6 @@
-"""The exact solver: equal to the slow truth whatever bounds it uses, its tree is what it says, and it stops when it must."""
+"""The exact solver: equal to the slow truth whatever bounds it uses, its tree is what it says,
+and it stops when it must.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import CapabilityError, ConfigError, Context, LeafRule, Limits, Parts, Prices, Problem, Status
+from arboretum.api import (
+    CapabilityError,
+    ConfigError,
+    Context,
+    LeafRule,
+    Limits,
+    Parts,
+    Prices,
+    Problem,
+    Status,
+)
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
@@ -33,7 +45,12 @@ from slow_search import least_loss, least_price
 class Foreign:
     """Somebody's impurity without a kernel: Σ_{i<j} (n_i n_j)²."""
 
-    kind, name, scale, capabilities = "impurity", "foreign", "total", ("classification", "multiclass", "weights", "admissible")
+    kind, name, scale, capabilities = (
+        "impurity",
+        "foreign",
+        "total",
+        ("classification", "multiclass", "weights", "admissible"),
+    )
 
     def value(self, weights):
         squares = weights**2
@@ -43,7 +60,14 @@ class Foreign:
         return "foreign"
 
 
-IMPURITIES = [None, Foreign(), UnlikePairs(), Powers(l=3), HingedPairs(epsilon=0.2), HingedPairs(1.0, subtract_square=False)]
+IMPURITIES = [
+    None,
+    Foreign(),
+    UnlikePairs(),
+    Powers(l=3),
+    HingedPairs(epsilon=0.2),
+    HingedPairs(1.0, subtract_square=False),
+]
 """A share is another α for each total weight, and each α a kernel of its own: half a second."""
 SWITCHES = [names for k in range(len(BOUNDS) + 1) for names in itertools.combinations(BOUNDS, k)]
 
@@ -51,7 +75,14 @@ SWITCHES = [names for k in range(len(BOUNDS) + 1) for names in itertools.combina
 def asked(problem, objective, complexity=None, impurity=None, without=(), stopping=None):
     stopping = problem.parts.stopping if stopping is None else stopping
     solver = MaxCostSolver(without=without)
-    parts = Parts(method=None, solver=solver, objective=objective, complexity=complexity, impurity=impurity, stopping=stopping)
+    parts = Parts(
+        method=None,
+        solver=solver,
+        objective=objective,
+        complexity=complexity,
+        impurity=impurity,
+        stopping=stopping,
+    )
     return attrs.evolve(problem, parts=parts)
 
 
@@ -69,7 +100,9 @@ class TestConformance(SolverSuite):
     def component(self):
         return MaxCostSolver()
 
-    @pytest.fixture(params=[Dearest(), Depth(), MaxCost(error=0.3)], ids=["max_cost", "depth", "error"])
+    @pytest.fixture(
+        params=[Dearest(), Depth(), MaxCost(error=0.3)], ids=["max_cost", "depth", "error"]
+    )
     def parts(self, component, request):
         if isinstance(request.param, MaxCost):
             return Parts(method=None, solver=component, objective=request.param)
@@ -94,7 +127,10 @@ def test_every_answer_is_that_of_all_trees_whatever_bounds_are_used(batch):
         random, problem = np.random.default_rng(seed), random_problem(seed)
         for without_error in (False, True):
             space = space_of(problem, without_error=without_error)
-            truth, search = least_loss(space), Search(space, Context(), SWITCHES[seed % len(SWITCHES)])
+            truth, search = (
+                least_loss(space),
+                Search(space, Context(), SWITCHES[seed % len(SWITCHES)]),
+            )
             budgets = np.unique(np.append(0, space.price[:, None] * np.arange(4)))
             if random.random() < 0.5:
                 search.greedy(EVER)
@@ -117,41 +153,63 @@ def test_the_least_price_without_error_is_that_of_all_trees(impurity):
         problem = random_problem(1000 + seed)
         delta = None if impurity is None or seed % 2 else float(seed % 5)
         rule = (Held(LeafRule(delta=delta)),)
-        problem = asked(problem, ZeroError(), Dearest(), impurity, SWITCHES[seed % len(SWITCHES)], rule)
+        problem = asked(
+            problem, ZeroError(), Dearest(), impurity, SWITCHES[seed % len(SWITCHES)], rule
+        )
         space = space_of(problem, without_error=True)
         found = solved(problem)
-        assert found.status is Status.optimal and found.value == pytest.approx(float(least_price(space, 0) * space.coin))
+        assert found.status is Status.optimal and found.value == pytest.approx(
+            float(least_price(space, 0) * space.coin)
+        )
 
 
 @pytest.mark.parametrize("error", [0.0, 0.1, 0.3])
 def test_the_least_price_with_few_errors_is_that_of_all_trees(error):
     for seed in range(60):
-        problem = asked(random_problem(2000 + seed), MaxCost(error=error), without=SWITCHES[seed % len(SWITCHES)])
+        problem = asked(
+            random_problem(2000 + seed),
+            MaxCost(error=error),
+            without=SWITCHES[seed % len(SWITCHES)],
+        )
         space, found = space_of(problem, without_error=False), solved(problem)
         truth = least_price(space, int(math.floor(error * space.total + 1e-9)))
         if truth < 0:
             assert found.status is Status.infeasible and found.tree is None
         else:
-            assert found.status is Status.optimal and found.value == pytest.approx(float(truth * space.coin))
+            assert found.status is Status.optimal and found.value == pytest.approx(
+                float(truth * space.coin)
+            )
 
 
 def test_the_least_error_within_a_depth_is_that_of_all_trees():
     """Limits on the price are those of a depth where all tests cost the same."""
     for seed in range(60):
         problem = random_problem(3000 + seed)
-        problem = attrs.evolve(problem, prices=attrs.evolve(problem.prices, tests=np.full(len(problem.prices.tests), 0.7)))
+        problem = attrs.evolve(
+            problem,
+            prices=attrs.evolve(problem.prices, tests=np.full(len(problem.prices.tests), 0.7)),
+        )
         rule = (Held(held=Limits(max_depth=seed % 4)),)
-        problem = asked(problem, Accuracy(lam=0.0), without=SWITCHES[seed % len(SWITCHES)], stopping=rule)
+        problem = asked(
+            problem, Accuracy(lam=0.0), without=SWITCHES[seed % len(SWITCHES)], stopping=rule
+        )
         space, found = space_of(problem, without_error=False), solved(problem)
         assert found.status is Status.optimal and found.tree.depth_of.max() <= seed % 4
-        assert found.value == pytest.approx(least_loss(space)(int(seed % 4 * space.price.max(initial=0))) / space.total)
+        assert found.value == pytest.approx(
+            least_loss(space)(int(seed % 4 * space.price.max(initial=0))) / space.total
+        )
 
 
 def test_the_least_error_within_a_budget_is_that_of_all_trees():
     for seed in range(60):
         budget = (0.0, 0.3, 1.0, 2.6, 3.7)[seed % 5]
         rule = (Held(held=Limits(max_cost=budget)),)
-        problem = asked(random_problem(7000 + seed), Accuracy(lam=0.0), without=SWITCHES[seed % len(SWITCHES)], stopping=rule)
+        problem = asked(
+            random_problem(7000 + seed),
+            Accuracy(lam=0.0),
+            without=SWITCHES[seed % len(SWITCHES)],
+            stopping=rule,
+        )
         space, found = space_of(problem, without_error=False), solved(problem)
         assert found.status is Status.optimal and found.tree.price_to.max() <= budget + 1e-9
         assert found.value == pytest.approx(least_loss(space)(space.paid(budget)) / space.total)
@@ -162,7 +220,9 @@ def test_the_staircase_is_the_front_of_error_and_price():
         problem = random_problem(4000 + seed)
         found = staircase(problem, without=SWITCHES[seed % len(SWITCHES)])
         steps = [(float(step.errors / found.total), float(step.budget)) for step in found.steps]
-        assert found.exact and steps == [pytest.approx(one) for one in true_front(problem, "max_cost", 2)]
+        assert found.exact and steps == [
+            pytest.approx(one) for one in true_front(problem, "max_cost", 2)
+        ]
         assert [(step.budget, step.errors) for step in found.steps] == list(found.lower)
         for step in found.steps:
             leaves = step.tree.weights[step.tree.is_leaf]
@@ -173,7 +233,10 @@ def test_the_staircase_is_the_front_of_error_and_price():
 def test_a_staircase_without_time_has_trees_and_a_bound_that_holds():
     for seed in range(30):
         problem = random_problem(5000 + seed)
-        true, found = staircase(problem), staircase(problem, Context(deadline=time.monotonic() - 1.0))
+        true, found = (
+            staircase(problem),
+            staircase(problem, Context(deadline=time.monotonic() - 1.0)),
+        )
         for budget in {step.budget for step in true.steps} | {budget for budget, _ in found.lower}:
             least = min(step.errors for step in true.steps if step.budget <= budget)
             assert min(step.errors for step in found.steps if step.budget <= budget) >= least
@@ -197,7 +260,9 @@ def test_equal_prices_and_two_way_tests_give_the_error_that_gosdt_proves():
 
     for seed, depth in itertools.product(range(3), (1, 2, 3)):
         objects = toy_objects(toy_table(seed, n_rows=40), multiway=False)
-        problem = asked(random_problem(0), Accuracy(lam=0.0), stopping=(Held(held=Limits(max_depth=depth)),))
+        problem = asked(
+            random_problem(0), Accuracy(lam=0.0), stopping=(Held(held=Limits(max_depth=depth)),)
+        )
         problem = attrs.evolve(problem, objects=objects, prices=prices_of(objects))
         other = attrs.evolve(problem, parts=attrs.evolve(problem.parts, solver=Gosdt()))
         assert solved(problem).value == pytest.approx(Gosdt().solve(other, Context()).value)
@@ -208,9 +273,15 @@ def test_the_words_with_four_outliers_are_solved_at_once():
     problem = words_of(10)
     found = staircase(problem)
     assert found.exact
-    assert [(step.budget, step.errors) for step in found.steps] == [(0, 768), (1, 512), (2, 4), (10, 0)]
+    assert [(step.budget, step.errors) for step in found.steps] == [
+        (0, 768),
+        (1, 512),
+        (2, 4),
+        (10, 0),
+    ]
     best = solved(asked(problem, ZeroError(), Dearest(), stopping=(Held(),)))
-    assert best.status is Status.optimal and best.value == 10 and best.subproblems == 35  # the inner nodes of the tree: the star of an outlier refutes the rest
+    # the inner nodes of the tree: the star of an outlier refutes the rest
+    assert best.status is Status.optimal and best.value == 10 and best.subproblems == 35
 
 
 @pytest.mark.parametrize("bound", BOUNDS)
@@ -219,8 +290,14 @@ def test_every_bound_saves_subtables_somewhere(bound):
     saved = 0
     for seed in range(8):
         objects = toy_objects(toy_table(seed, n_rows=80), multiway=True)
-        problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, seed))
-        without = tuple(other for other in BOUNDS if other != bound) if bound != "ahead" else ("stars",)
+        problem = attrs.evolve(
+            asked(random_problem(0), ZeroError(), Dearest()),
+            objects=objects,
+            prices=prices_of(objects, seed),
+        )
+        without = (
+            tuple(other for other in BOUNDS if other != bound) if bound != "ahead" else ("stars",)
+        )
         least = problem.parts.solver
         best = attrs.evolve(least, without=without).solve(problem, Context())
         worse = attrs.evolve(least, without=(*without, bound)).solve(problem, Context())
@@ -241,7 +318,11 @@ def words_of(bits):
 def test_stopped_it_says_what_is_proven_and_keeps_a_tree():
     for seed in range(20):
         for objective in (ZeroError(), MaxCost(error=0.2)):
-            problem = asked(random_problem(6000 + seed), objective, Dearest() if isinstance(objective, ZeroError) else None)
+            problem = asked(
+                random_problem(6000 + seed),
+                objective,
+                Dearest() if isinstance(objective, ZeroError) else None,
+            )
             best = problem.parts.solver.solve(problem, Context())
             if best.tree is not None:
                 found = solved(problem, Context(deadline=time.monotonic() - 1.0))
@@ -253,16 +334,32 @@ def test_interrupted_it_keeps_the_greedy_tree():
         raise KeyboardInterrupt(15)
 
     objects = toy_objects(toy_table(1, n_rows=200), multiway=False)
-    problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, 3))
+    problem = attrs.evolve(
+        asked(random_problem(0), ZeroError(), Dearest()),
+        objects=objects,
+        prices=prices_of(objects, 3),
+    )
     found = solved(problem, Context(progress=stop))
-    assert found.status is Status.feasible and found.interrupted.args == (15,) and found.lower_bound < found.value
+    assert (
+        found.status is Status.feasible
+        and found.interrupted.args == (15,)
+        and found.lower_bound < found.value
+    )
 
 
 def test_bytes_run_out_before_the_search_does():
     objects = toy_objects(toy_table(1, n_rows=200), multiway=False)
-    problem = attrs.evolve(asked(random_problem(0), ZeroError(), Dearest()), objects=objects, prices=prices_of(objects, 3))
+    problem = attrs.evolve(
+        asked(random_problem(0), ZeroError(), Dearest()),
+        objects=objects,
+        prices=prices_of(objects, 3),
+    )
     found = solved(problem, Context(memory_bytes=1))
-    assert found.status is Status.feasible and found.lower_bound < found.value and "bytes" in found.notes[-1]
+    assert (
+        found.status is Status.feasible
+        and found.lower_bound < found.value
+        and "bytes" in found.notes[-1]
+    )
 
 
 def test_prices_are_the_decimals_that_were_written():
@@ -277,8 +374,22 @@ def test_prices_are_the_decimals_that_were_written():
         ({"complexity": Nodes(), "objective": ZeroError()}, "complexity=max_cost"),
         ({"objective": Accuracy(lam=0.1)}, "three questions"),
         ({"objective": Accuracy(lam=0.0)}, "stopping.max_cost.limit"),
-        ({"objective": ZeroError(), "complexity": Dearest(), "stopping": (Held(LeafRule(theta=0.2)),)}, "stopping=\\[pure\\]"),
-        ({"objective": MaxCost(), "stopping": (Held(LeafRule(delta=0.2)),), "impurity": ToyGini()}, "counts errors"),
+        (
+            {
+                "objective": ZeroError(),
+                "complexity": Dearest(),
+                "stopping": (Held(LeafRule(theta=0.2)),),
+            },
+            "stopping=\\[pure\\]",
+        ),
+        (
+            {
+                "objective": MaxCost(),
+                "stopping": (Held(LeafRule(delta=0.2)),),
+                "impurity": ToyGini(),
+            },
+            "counts errors",
+        ),
         ({"objective": MaxCost(), "stopping": (Held(held=Limits(max_leaves=3)),)}, "max_leaves"),
     ],
 )
@@ -303,7 +414,9 @@ class TestMinima:
         for seed in range(batch * 30, batch * 30 + 30):
             problem = asked(random_problem(seed), None)
             slow = SubtableDP().minima(problem, [Dearest(), Depth()], Context())
-            for found, truth in zip(MaxCostSolver().minima(problem, [Dearest(), Depth()], Context()), slow, strict=True):
+            for found, truth in zip(
+                MaxCostSolver().minima(problem, [Dearest(), Depth()], Context()), slow, strict=True
+            ):
                 assert found.status is Status.optimal
                 assert found.value == pytest.approx(truth.value, rel=1e-12)
 
@@ -313,8 +426,14 @@ class TestMinima:
             budget = float(problem.prices.tests.max(initial=1.0))
             held = asked(problem, None, stopping=(Held(held=Limits(max_cost=budget)),))
             objective, found = MaxCostSolver().least(held, Context())
-            same = MaxCostSolver().solve(asked(problem, Accuracy(lam=0.0), stopping=held.parts.stopping), Context())
-            assert found.value == objective.value(found.tree, held) == pytest.approx(same.value, rel=1e-12)
+            same = MaxCostSolver().solve(
+                asked(problem, Accuracy(lam=0.0), stopping=held.parts.stopping), Context()
+            )
+            assert (
+                found.value
+                == objective.value(found.tree, held)
+                == pytest.approx(same.value, rel=1e-12)
+            )
 
     def test_other_complexities_and_bounds_that_do_not_exist_are_refused(self):
         problem = asked(random_problem(0), None)
@@ -324,5 +443,7 @@ class TestMinima:
             MaxCostSolver(without=("lemmas",)).minima(problem, [Depth()], Context())
 
     def test_seconds_are_shared_and_a_bound_is_left(self):
-        found = MaxCostSolver().minima(asked(random_problem(3), None), [Dearest(), Depth()], Context(deadline=time.monotonic()))
+        found = MaxCostSolver().minima(
+            asked(random_problem(3), None), [Dearest(), Depth()], Context(deadline=time.monotonic())
+        )
         assert all(0 <= one.lower_bound <= one.value for one in found)

@@ -24,13 +24,20 @@ from arboretum_maxcost.stopping import Budget
 @pytest.mark.parametrize("seed", range(6))
 def test_no_impurity_of_it_does_better_alone(seed, limit):
     objects = toy_objects(toy_table(seed, 60))
-    parts = Parts(method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=limit),))
+    parts = Parts(
+        method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=limit),)
+    )
     problem = Problem(objects, RandomIntegers().price_list(objects, seed), parts)
     method = BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
     solution = method.fit(problem, Context())
     verify_solution(solution, problem)
-    alone = [grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree for each in method.impurities(Powers())]
-    assert len(alone) == 7 and values_of(solution.tree, objects) == min(values_of(one, objects) for one in alone)
+    alone = [
+        grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree
+        for each in method.impurities(Powers())
+    ]
+    assert len(alone) == 7 and values_of(solution.tree, objects) == min(
+        values_of(one, objects) for one in alone
+    )
     assert limit is None or values_of(solution.tree, objects)[1] <= limit
 
 
@@ -38,28 +45,61 @@ def bills(tree, objects):
     """(error, dearest bill, mean bill), row by row, of prices as they are written."""
     at, total = tree.apply(objects.table)[objects.row_of_object].tolist(), Fraction(0)
     wrong, mean, most = Fraction(0), Fraction(0), Fraction(0)
-    for node, label, weight in zip(at, objects.label.tolist(), map(Fraction, objects.weight.tolist()), strict=True):
+    for node, label, weight in zip(
+        at, objects.label.tolist(), map(Fraction, objects.weight.tolist()), strict=True
+    ):
         paid = sum((Fraction(str(tree.price[above])) for above, _ in tree.path(node)), Fraction(0))
-        wrong, mean, most, total = wrong + weight * (label != tree.label[node]), mean + weight * paid, max(most, paid), total + weight
+        wrong, mean, most, total = (
+            wrong + weight * (label != tree.label[node]),
+            mean + weight * paid,
+            max(most, paid),
+            total + weight,
+        )
     return wrong / total, most, mean / total
 
 
 @pytest.mark.parametrize(("n", "seed"), [(24, 29), (24, 33), (40, 8), (30, 1), (30, 2)])
 def test_equal_bills_are_equal_whatever_floats_add_up_to(n, seed):
-    """Of the first three, floats keep a tree whose mean bill is higher, for a dearest bill of 1.7 that adds up to 1.7000000000000002."""
+    """Of the first three, floats keep a tree whose mean bill is higher, for a dearest bill of
+    1.7 that adds up to 1.7000000000000002.
+    """
     objects, draw = toy_objects(toy_table(seed, n)), np.random.default_rng(seed)
-    drawn = [draw.choice([1.3, 0.7, 0.1, 0.3, 1.1, 0.2], int(objects.test_offset[-1])), draw.choice([1.3, 0.7, 0.1, 0.3], len(objects.raw_features))]
-    parts = Parts(method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=None),))
-    problem, method = Problem(objects, Prices(*drawn), parts), BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1))
-    alone = [grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree for each in method.impurities(Powers())]
+    drawn = [
+        draw.choice([1.3, 0.7, 0.1, 0.3, 1.1, 0.2], int(objects.test_offset[-1])),
+        draw.choice([1.3, 0.7, 0.1, 0.3], len(objects.raw_features)),
+    ]
+    parts = Parts(
+        method=None, criterion=WorstCase(), impurity=Powers(), stopping=(Budget(limit=None),)
+    )
+    problem, method = (
+        Problem(objects, Prices(*drawn), parts),
+        BestOf(powers=(2, 3, 5), epsilons=(0.0, 0.03, 0.1)),
+    )
+    alone = [
+        grow(attrs.evolve(problem, parts=attrs.evolve(parts, impurity=each)), Context()).tree
+        for each in method.impurities(Powers())
+    ]
     kept = method.fit(problem, Context()).tree
-    assert bills(kept, objects) == values_of(kept, objects) == min(bills(one, objects) for one in alone)
+    assert (
+        bills(kept, objects)
+        == values_of(kept, objects)
+        == min(bills(one, objects) for one in alone)
+    )
 
 
 def test_the_tree_has_the_impurity_of_the_run_whichever_grew_it():
     found = 0
     for dataset in ("monk2-full", "balance-scale", "tic-tac-toe"):
-        record = arboretum.run(["method=portfolio", f"dataset={dataset}", "split=none", "tracker=none", "cost=random", "stopping.max_cost.limit=14"])
+        record = arboretum.run(
+            [
+                "method=portfolio",
+                f"dataset={dataset}",
+                "split=none",
+                "tracker=none",
+                "cost=random",
+                "stopping.max_cost.limit=14",
+            ]
+        )
         pairs = Powers().value(record.tree.weights) / 2
         assert record.verified and np.allclose(record.tree.impurity, pairs)
         found += any("impurities rt is kept" in note for note in record.notes)
@@ -67,14 +107,30 @@ def test_the_tree_has_the_impurity_of_the_run_whichever_grew_it():
 
 
 def test_the_1024_objects_err_four_times_at_a_budget_of_two():
-    record = arboretum.run(["method=portfolio", "dataset=dfep-synthetic", "split=none", "tracker=none", "stopping.max_cost.limit=2"])
+    record = arboretum.run(
+        [
+            "method=portfolio",
+            "dataset=dfep-synthetic",
+            "split=none",
+            "tracker=none",
+            "stopping.max_cost.limit=2",
+        ]
+    )
     assert record.metrics["train_error"] == 4 / 1024
-    assert any(note.startswith("of 11 impurities rt is kept: training error 0.003906, max cost 2") for note in record.notes)
+    assert any(
+        note.startswith("of 11 impurities rt is kept: training error 0.003906, max cost 2")
+        for note in record.notes
+    )
 
 
-@pytest.mark.parametrize(("fields", "said"), [
-    ({"powers": (1,)}, "method.powers: must be ≥ 2"), ({"epsilons": (-0.1,)}, "method.epsilons: must be ≥ 0"), ({"epsilons": (float("nan"),)}, "method.epsilons"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"powers": (1,)}, "method.powers: must be ≥ 2"),
+        ({"epsilons": (-0.1,)}, "method.epsilons: must be ≥ 0"),
+        ({"epsilons": (float("nan"),)}, "method.epsilons"),
+    ],
+)
 def test_settings_that_make_no_sense_are_refused(fields, said):
     with pytest.raises(ValueError, match=said):
         BestOf(**fields)

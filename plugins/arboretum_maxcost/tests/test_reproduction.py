@@ -20,13 +20,19 @@ from arboretum_maxcost.reproduction import CHAPTERS, MaxCostStudy
 from arboretum_maxcost.study import published
 
 AT_HAND = Path(os.environ.get("ARBORETUM_DATA", "nowhere"), "mammography.csv.gz").exists()
-NEEDS_MAMMOGRAPHY = pytest.mark.skipif(not AT_HAND, reason="mammography is not in the data home (ARBORETUM_DATA)")
+NEEDS_MAMMOGRAPHY = pytest.mark.skipif(
+    not AT_HAND, reason="mammography is not in the data home (ARBORETUM_DATA)"
+)
 NAMES = ("mammography", "wdbc") if AT_HAND else ("wdbc",)
 SMALL = [
     {"chapter": "figure1"},
     *({"chapter": "synthetic", "bits": bits} for bits in (4, 6, 10)),
     *({"chapter": "datasets", "dataset": name} for name in NAMES),
-    *({"chapter": "figure4", "dataset": name, "function": f} for name in NAMES for f in (*figure4.FUNCTIONS, figure4.LEAST)),
+    *(
+        {"chapter": "figure4", "dataset": name, "function": f}
+        for name in NAMES
+        for f in (*figure4.FUNCTIONS, figure4.LEAST)
+    ),
 ]
 
 
@@ -38,7 +44,9 @@ class TestContract(ReproductionSuite):
 @pytest.fixture(scope="module")
 def results() -> list[tuple[dict, dict]]:
     house, paper = RegistryFactory(load_registry()), MaxCostStudy()
-    return [(key, json.loads(json.dumps(paper.work(key, 0, house), allow_nan=False))) for key in SMALL]
+    return [
+        (key, json.loads(json.dumps(paper.work(key, 0, house), allow_nan=False))) for key in SMALL
+    ]
 
 
 @pytest.fixture
@@ -52,7 +60,11 @@ def of(results, **key) -> dict:
 
 
 def failing(results) -> set[tuple[str, str]]:
-    return {(cell.row, cell.column) for cell in MaxCostStudy().judge(results).cells if cell.verdict is Verdict.FAIL}
+    return {
+        (cell.row, cell.column)
+        for cell in MaxCostStudy().judge(results).cells
+        if cell.verdict is Verdict.FAIL
+    }
 
 
 def test_the_small_form_meets_every_printed_number(results):
@@ -61,13 +73,21 @@ def test_the_small_form_meets_every_printed_number(results):
     known = {(cell.row, cell.column) for cell in found.cells if cell.verdict is Verdict.KNOWN}
     assert ("hinged Pairs", "F") in known
     assert not AT_HAND or known >= {("Mammography", "objects"), ("Mammography", "attributes")}
-    assert all(claim.verdict is Verdict.PASS for claim in found.claims if claim.sentence.startswith(("Figure", "All nodes", "Section 5")))
+    assert all(
+        claim.verdict is Verdict.PASS
+        for claim in found.claims
+        if claim.sentence.startswith(("Figure", "All nodes", "Section 5"))
+    )
 
 
 def test_the_whole_work_covers_nine_data_sets_and_five_functions():
     pieces = [piece.key for piece in MaxCostStudy().pieces(1.0)]
     assert {key["chapter"] for key in pieces} == set(CHAPTERS)
-    pairs = {(key["dataset"], key["function"]) for key in pieces if key["chapter"] == "figure4" and key["function"] in figure4.FUNCTIONS}
+    pairs = {
+        (key["dataset"], key["function"])
+        for key in pieces
+        if key["chapter"] == "figure4" and key["function"] in figure4.FUNCTIONS
+    }
     assert pairs == {(name, f) for name in published()["datasets"] for f in figure4.FUNCTIONS}
     assert [key["bits"] for key in pieces if key["chapter"] == "synthetic"] == list(range(4, 15))
 
@@ -76,11 +96,21 @@ def test_the_whole_work_covers_nine_data_sets_and_five_functions():
     "chapter, path, value, place",
     [
         ({"chapter": "figure1"}, ("functions", "Pairs", "gains", 1), 674.0, ("Pairs", "1/R(t2)")),
-        ({"chapter": "figure1"}, ("functions", "Powers(4)", "errors"), 31, ("Powers(4)", "errors after t2")),
+        (
+            {"chapter": "figure1"},
+            ("functions", "Powers(4)", "errors"),
+            31,
+            ("Powers(4)", "errors after t2"),
+        ),
         ({"chapter": "synthetic", "bits": 10}, ("greedy", "leaves"), 37, ("Pairs", "leaves")),
         ({"chapter": "synthetic", "bits": 10}, ("errors", 3), 5, ("Pairs", "errors at depth 3")),
         ({"chapter": "synthetic", "bits": 10}, ("least",), 9.0, ("optimum", "max cost")),
-        ({"chapter": "synthetic", "bits": 10}, ("more", "hinged", "errors"), 3, ("hinged Pairs, α = 5", "errors")),
+        (
+            {"chapter": "synthetic", "bits": 10},
+            ("more", "hinged", "errors"),
+            3,
+            ("hinged Pairs, α = 5", "errors"),
+        ),
         ({"chapter": "datasets", "dataset": "wdbc"}, ("objects",), 568, ("WBCD", "objects")),
         ({"chapter": "datasets", "dataset": "wdbc"}, ("attributes",), 31, ("WBCD", "attributes")),
     ],
@@ -121,12 +151,20 @@ def test_a_sentence_fails_where_its_numbers_do(doctored, path, value, words):
     for step in path[1:-1]:
         found = found[step]
     found[path[-1]] = value
-    verdicts = {claim.sentence: claim.verdict for claim in MaxCostStudy().judge(doctored).claims if words in claim.sentence}
+    verdicts = {
+        claim.sentence: claim.verdict
+        for claim in MaxCostStudy().judge(doctored).claims
+        if words in claim.sentence
+    }
     assert list(verdicts.values()) == [Verdict.FAIL]
 
 
 def test_trends_are_open_before_all_data_sets_are_done(results):
-    verdicts = [claim.verdict for claim in MaxCostStudy().judge(results).claims if claim.sentence.startswith(("Trend 2", "Choosing"))]
+    verdicts = [
+        claim.verdict
+        for claim in MaxCostStudy().judge(results).claims
+        if claim.sentence.startswith(("Trend 2", "Choosing"))
+    ]
     assert verdicts == [Verdict.OPEN] * 3
 
 
@@ -137,13 +175,19 @@ def test_curves_fall_and_the_portfolio_is_the_lowest_of_them(results):
         lowest = [float(row[2]) for row in rows if row[0] == name]
         assert lowest == sorted(lowest, reverse=True) and lowest[-1] == 0.0
         for f in figure4.FUNCTIONS:
-            points, n = of(results, dataset=name, function=f)["points"], of(results, dataset=name, function=f)["objects"]
+            points, n = (
+                of(results, dataset=name, function=f)["points"],
+                of(results, dataset=name, function=f)["objects"],
+            )
             assert all(lowest[int(cost)] <= errors / n + 1e-6 for cost, errors, *_ in points)
 
 
 def test_greedy_trees_do_not_beat_the_proven_least_errors(results):
     for name in NAMES:
-        least = {cost: errors for cost, errors, *_ in of(results, dataset=name, function=figure4.LEAST)["points"]}
+        least = {
+            cost: errors
+            for cost, errors, *_ in of(results, dataset=name, function=figure4.LEAST)["points"]
+        }
         for f in figure4.FUNCTIONS:
             for cost, errors, *_ in of(results, dataset=name, function=f)["points"]:
                 assert errors >= min(wrong for budget, wrong in least.items() if budget <= cost)
@@ -153,18 +197,32 @@ def test_evenness_and_errors_of_the_top_by_hand():
     """Ten objects: 6 | 4, and the six 3 | 3; of two classes."""
     parent, asks = np.array([-1, 0, 1, 1, 0]), np.array([True, True, False, False, False])
     weights = np.array([[6, 4], [5, 1], [3, 0], [2, 1], [1, 3]], float)
-    assert figure4.top(parent, asks, weights) == pytest.approx([1 - (6 + 3) / (10 + 6), 0.2, 0.4, 0.2])
+    assert figure4.top(parent, asks, weights) == pytest.approx(
+        [1 - (6 + 3) / (10 + 6), 0.2, 0.4, 0.2]
+    )
     assert figure4.top(parent[:1], ~asks[:1], weights[:1]) == []
 
 
 def test_what_has_not_been_done_is_not_judged(results):
     assert MaxCostStudy().judge([]) == Judgement()
-    part = MaxCostStudy().judge([pair for pair in results if pair[0].get("function") == "Powers(2)"])
+    part = MaxCostStudy().judge(
+        [pair for pair in results if pair[0].get("function") == "Powers(2)"]
+    )
     assert not (part.cells or part.claims or part.chapters or part.pictures)
 
 
 def test_the_command_does_a_part_and_goes_on_from_there(tmp_path, capsys):
-    words = ["reproduce", "maxcost", "--chapters", "figure1,synthetic", "--workers", "1", "--out", str(tmp_path), "tracker=none"]
+    words = [
+        "reproduce",
+        "maxcost",
+        "--chapters",
+        "figure1,synthetic",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path),
+        "tracker=none",
+    ]
     assert arboretum.cli.main.main([*words, "--fraction", "0.2"]) == 0
     assert arboretum.cli.main.main([*words, "--fraction", "0.4"]) == 0
     summary = json.loads((tmp_path / "reproduction.json").read_text())
@@ -173,8 +231,16 @@ def test_the_command_does_a_part_and_goes_on_from_there(tmp_path, capsys):
 
 
 def test_limits_of_the_lemmas_by_hand():
-    """Five leaves of 9 + 1 objects refute Lemma 4.3 as printed; a leaf of 40 + 40 has P₁ > 0, and more errors than any limit allows."""
-    assert lemmas.limits(*lemmas.REFUTES) == {"4.3": False, "4.3 · l": True, "4.4": True, "4.5, first": True, "4.5, second": True}
+    """Five leaves of 9 + 1 objects refute Lemma 4.3 as printed; a leaf of 40 + 40 has P₁ > 0,
+    and more errors than any limit allows.
+    """
+    assert lemmas.limits(*lemmas.REFUTES) == {
+        "4.3": False,
+        "4.3 · l": True,
+        "4.4": True,
+        "4.5, first": True,
+        "4.5, second": True,
+    }
     assert lemmas.hinged((4, 4), 1) == 8 and lemmas.hinged((9, 1), 1) == 0
     far = lemmas.limits(1, ((40, 40),))
     assert not (far["4.3 · l"] or far["4.5, second"] or far["4.4"])
@@ -182,7 +248,11 @@ def test_limits_of_the_lemmas_by_hand():
 
 def test_the_least_depth_of_small_tables_by_hand():
     bits = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    assert [lemmas.least_depth(bits, bits[:, 0] ^ bits[:, 1], errors) for errors in (0, 1, 2)] == [2, 2, 0]
+    assert [lemmas.least_depth(bits, bits[:, 0] ^ bits[:, 1], errors) for errors in (0, 1, 2)] == [
+        2,
+        2,
+        0,
+    ]
     assert lemmas.least_depth(bits, bits[:, 1], 0) == 1
 
 
@@ -190,7 +260,9 @@ def test_sentences_of_the_lemmas_can_fail():
     leaves = {"beyond": dict.fromkeys(lemmas.LIMITS, 0), "drawn": 10}
     trees = {"rows": [[1, 8, 3.0, 0, 1, 2.5]]}
     keys = {"chapter": "lemmas", "what": "leaves"}, {"chapter": "lemmas", "what": "trees"}
-    assert [c.verdict for c in lemmas.judge([(keys[0], leaves), (keys[1], trees)]).claims] == [Verdict.PASS] * 4 + [Verdict.FAIL]
+    assert [c.verdict for c in lemmas.judge([(keys[0], leaves), (keys[1], trees)]).claims] == [
+        Verdict.PASS
+    ] * 4 + [Verdict.FAIL]
     leaves["beyond"] |= {"4.3": 3}
     assert lemmas.judge([(keys[0], leaves)]).claims[0].verdict is Verdict.KNOWN
     leaves["beyond"] |= {"4.3 · l": 1}

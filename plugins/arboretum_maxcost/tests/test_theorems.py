@@ -1,4 +1,6 @@
-"""What the paper proves, as properties of small instances against all their trees; and what it prints that is not so."""
+"""What the paper proves, as properties of small instances against all their trees; and what it
+prints that is not so.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from small_instances import Instance, component, drawn, grown, worst_bill
 
 PAIRS = component("impurity", "pairs")
 THREE = Polynomial((1.0, 2.0, 1.0), ((1, 1, 0), (1, 0, 2), (0, 1, 1)))
-FUNCTIONS = [PAIRS, Powers(3), HingedPairs(1.0), HingedPairs(1.5), HingedPairs(1.0, subtract_square=False), THREE]
+FUNCTIONS = [
+    PAIRS,
+    Powers(3),
+    HingedPairs(1.0),
+    HingedPairs(1.5),
+    HingedPairs(1.0, subtract_square=False),
+    THREE,
+]
 CLOSE = 1 + 1e-12
 
 
@@ -26,7 +35,13 @@ CLOSE = 1 + 1e-12
 class Mixed:
     """1 of every set of several classes: it says that it is admissible, and is not."""
 
-    kind, name, paper, capabilities, scale = "impurity", "mixed", "", ("classification", "multiclass", "weights", "admissible"), "total"
+    kind, name, paper, capabilities, scale = (
+        "impurity",
+        "mixed",
+        "",
+        ("classification", "multiclass", "weights", "admissible"),
+        "total",
+    )
 
     def value(self, weights):
         return ((weights > 0).sum(axis=-1) > 1).astype(np.float64)
@@ -53,7 +68,9 @@ def factor_of(problem) -> float:
     found = guarantee_of(problem, criterion.delta)
     promises = criterion.promises(problem)
     assert promises == ({} if found.reason else {"max_cost": found.factor})
-    assert str(found).startswith("no guarantee: " if found.reason else "guarantee: max cost at most")
+    assert str(found).startswith(
+        "no guarantee: " if found.reason else "guarantee: max cost at most"
+    )
     return found.factor
 
 
@@ -63,7 +80,10 @@ def test_theorem_2_2_holds_for_every_function_and_unequal_prices(function):
     for seed in range(15):
         x = drawn(seed)
         problem = x.problem(function, delta=0.0)
-        factor, least = factor_of(problem), x.optimum(lambda counts: float(function.value(counts)) == 0)
+        factor, least = (
+            factor_of(problem),
+            x.optimum(lambda counts: float(function.value(counts)) == 0),
+        )
         total = float(function.value(x.counts(range(len(x.label)))))
         if total == 0:
             assert math.isnan(factor)
@@ -72,16 +92,24 @@ def test_theorem_2_2_holds_for_every_function_and_unequal_prices(function):
         assert least <= bill * CLOSE
         assert bill <= factor * least, (seed, bill, least)
         worst = max(worst, bill / least)
-    assert 1 <= worst < 3 and (worst > 1 or function is not PAIRS), "greedy is not always best, and far better than its bound"
+    assert 1 <= worst < 3 and (worst > 1 or function is not PAIRS), (
+        "greedy is not always best, and far better than its bound"
+    )
 
 
 def test_the_factor_is_the_papers_where_the_least_value_is_one():
     for seed in range(10):
         x = drawn(seed)
         total = float(PAIRS.value(x.counts(range(len(x.label)))))
-        assert factor_of(x.problem(PAIRS, delta=0.0)) == pytest.approx(math.log(total) + 1, rel=1e-8)
-        assert factor_of(x.problem(PAIRS)) == factor_of(x.problem(PAIRS, delta=0.0)), "pure leaves are the same leaves"
-        assert factor_of(x.problem(Powers(2))) == pytest.approx(math.log(total) + 1, rel=1e-8), "divided by its least value, 2"
+        assert factor_of(x.problem(PAIRS, delta=0.0)) == pytest.approx(
+            math.log(total) + 1, rel=1e-8
+        )
+        assert factor_of(x.problem(PAIRS)) == factor_of(x.problem(PAIRS, delta=0.0)), (
+            "pure leaves are the same leaves"
+        )
+        assert factor_of(x.problem(Powers(2))) == pytest.approx(math.log(total) + 1, rel=1e-8), (
+            "divided by its least value, 2"
+        )
 
 
 @pytest.mark.parametrize("prices", ["unit", "unequal"])
@@ -111,9 +139,15 @@ def test_lemmas_2_1_and_4_1_are_lower_bounds():
         everybody = frozenset(range(len(x.label)))
         total = float(function.value(x.counts(everybody)))
         lowered = [
-            min(total - float(function.value(x.counts(own))) for own in x.children(everybody, t).values()) for t in range(x.answers.shape[1])
+            min(
+                total - float(function.value(x.counts(own)))
+                for own in x.children(everybody, t).values()
+            )
+            for t in range(x.answers.shape[1])
         ]
-        least_ratio = min((c / d if d > 0 else math.inf) for c, d in zip(x.price[:, 0], lowered, strict=True))
+        least_ratio = min(
+            (c / d if d > 0 else math.inf) for c, d in zip(x.price[:, 0], lowered, strict=True)
+        )
         for delta in (0.0, 0.25 * total, 0.6 * total):
             least = x.optimum(lambda counts, f=function, d=delta: float(f.value(counts)) <= d)
             if delta < total:
@@ -121,10 +155,14 @@ def test_lemmas_2_1_and_4_1_are_lower_bounds():
 
 
 def early_stopping(m: int) -> tuple[Instance, float]:
-    """Extract 4.4, no. 6: test A (price 1) takes out one object, B (price 0.99 m) separates the m objects of each class; δ = m² − 1."""
+    """Extract 4.4, no. 6: test A (price 1) takes out one object, B (price 0.99 m) separates the
+    m objects of each class; δ = m² − 1.
+    """
     label = np.repeat([0, 1], m)
     out = (np.arange(2 * m) == 0).astype(int)
-    return Instance(np.stack([out, label], axis=1), label, np.array([[1.0, 1.0], [0.99 * m, 0.99 * m]])), m * m - 1.0
+    return Instance(
+        np.stack([out, label], axis=1), label, np.array([[1.0, 1.0], [0.99 * m, 0.99 * m]])
+    ), m * m - 1.0
 
 
 @pytest.mark.parametrize("m", [10, 100])
@@ -137,14 +175,21 @@ def test_theorem_4_2_is_false_as_printed_for_unequal_prices(m):
     bill = worst_bill(grown(plain))
     assert bill == pytest.approx(0.99 * m) and bill > (math.log(m * m) + 1) * least
     with_prices = guarantee_of(plain, 0.0)
-    assert bill <= with_prices.factor * least, "what is promised instead has the ratio of the prices in it"
+    assert bill <= with_prices.factor * least, (
+        "what is promised instead has the ratio of the prices in it"
+    )
     shifted = x.problem(PAIRS, delta, WorstCase(delta=delta))
-    assert worst_bill(grown(shifted)) == least and guarantee_of(shifted, delta).factor == pytest.approx(1.0)
+    assert worst_bill(grown(shifted)) == least and guarantee_of(
+        shifted, delta
+    ).factor == pytest.approx(1.0)
 
 
 def test_the_promise_needs_the_same_level_in_criterion_and_leaf_rule():
     x = drawn(0)
-    assert "let both be the same" in guarantee_of(x.problem(PAIRS, 5.0, WorstCase(delta=3.0)), 3.0).reason
+    assert (
+        "let both be the same"
+        in guarantee_of(x.problem(PAIRS, 5.0, WorstCase(delta=3.0)), 3.0).reason
+    )
 
 
 def test_theorem_2_2_with_prices_by_outcome_for_two_way_tests():
@@ -157,7 +202,9 @@ def test_theorem_2_2_with_prices_by_outcome_for_two_way_tests():
         factor = factor_of(problem)
         if function is PAIRS:
             assert factor == pytest.approx(math.log(total) + 1, rel=1e-8)
-        assert worst_bill(grown(problem)) <= factor * x.optimum(lambda counts, f=function: float(f.value(counts)) == 0)
+        assert worst_bill(grown(problem)) <= factor * x.optimum(
+            lambda counts, f=function: float(f.value(counts)) == 0
+        )
 
 
 def test_theorem_2_2_with_prices_by_outcome_for_multiway_tests_has_the_ratio_of_prices_in_it():
@@ -168,12 +215,16 @@ def test_theorem_2_2_with_prices_by_outcome_for_multiway_tests_has_the_ratio_of_
         ratio = float((x.price.max(axis=1) / x.price.min(axis=1)).max())
         factor = factor_of(problem)
         assert factor == pytest.approx(ratio * (math.log(total) + 1), rel=1e-8)
-        assert worst_bill(grown(problem)) <= factor * x.optimum(lambda counts: np.count_nonzero(counts) < 2)
+        assert worst_bill(grown(problem)) <= factor * x.optimum(
+            lambda counts: np.count_nonzero(counts) < 2
+        )
 
 
 @pytest.mark.parametrize("m", [10, 100])
 def test_theorem_2_2_is_false_for_multiway_tests_whose_prices_differ_by_outcome(m):
-    """Test A (price 1) takes one object out; B separates the classes and costs m − 1 for that object alone.  A, B costs 2; greedy asks B."""
+    """Test A (price 1) takes one object out; B separates the classes and costs m − 1 for that
+    object alone.  A, B costs 2; greedy asks B.
+    """
     label = np.repeat([0, 1], m)
     rare = np.arange(2 * m) == 0
     price = np.array([[1.0, 1.0, np.nan], [1.0, 1.0, m - 1.0]])
@@ -196,7 +247,10 @@ def test_prices_of_zero_are_legal():
         if not free.price.any():
             assert worst_bill(tree) == 0
         last = free.problem(PAIRS, 3.0)
-        assert guarantee_of(last, 0.0).reason == "a price is 0 where others are not" or free.price.all()
+        assert (
+            guarantee_of(last, 0.0).reason == "a price is 0 where others are not"
+            or free.price.all()
+        )
 
 
 def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
@@ -209,18 +263,40 @@ def test_a_run_that_the_theorem_does_not_speak_of_is_promised_nothing():
     with_parts = lambda **given: attrs.evolve(problem, parts=attrs.evolve(parts, **given))
     assert "max_depth" in of(with_parts(stopping=rule(max_depth=2)))
     assert "neither pure nor" in of(with_parts(stopping=rule(min_split=4)))
-    assert "neither pure nor" in of(with_parts(stopping=(component("stopping", "mass", theta=0.3),)))
-    assert "does not declare" in of(with_parts(impurity=component("impurity", "entropy"), criterion=WorstCase(any_impurity=True)))
-    assert "without constant tests" in of(with_parts(method=component("method", "greedy", allow_constant=True)))
-    assert "asked before" in of(attrs.evolve(problem, prices=attrs.evolve(problem.prices, once_per_column=True)))
+    assert "neither pure nor" in of(
+        with_parts(stopping=(component("stopping", "mass", theta=0.3),))
+    )
+    assert "does not declare" in of(
+        with_parts(
+            impurity=component("impurity", "entropy"), criterion=WorstCase(any_impurity=True)
+        )
+    )
+    assert "without constant tests" in of(
+        with_parts(method=component("method", "greedy", allow_constant=True))
+    )
+    assert "asked before" in of(
+        attrs.evolve(problem, prices=attrs.evolve(problem.prices, once_per_column=True))
+    )
     assert "the root is a leaf" in of(x.problem(PAIRS, 1e6))
     assert "declares admissible, but is not supermodular: F(" in of(with_parts(impurity=Mixed()))
-    with pytest.raises(CapabilityError, match="would prove what is false: impurity mixed declares admissible"):
-        exact = {"objective": component("objective", "zero_error"), "complexity": component("complexity", "max_cost")}
+    with pytest.raises(
+        CapabilityError, match="would prove what is false: impurity mixed declares admissible"
+    ):
+        exact = {
+            "objective": component("objective", "zero_error"),
+            "complexity": component("complexity", "max_cost"),
+        }
         MaxCostSolver().solve(with_parts(impurity=Mixed(), **exact), Context())
-    assert refutation(MixedOfThree(), 2) == "" and "not supermodular: F(1, 1, 1)" in refutation(MixedOfThree(), 3)
-    assert "least_positive of impurity hinged_pairs says" in overstated(OverstatedLeast(), 3) and overstated(HingedPairs(1.5), 3) == ""
-    assert "is not known" in of(x.problem(HingedPairs(1.0))), "nodes of several classes with F = 0 are divided on"
+    assert refutation(MixedOfThree(), 2) == "" and "not supermodular: F(1, 1, 1)" in refutation(
+        MixedOfThree(), 3
+    )
+    assert (
+        "least_positive of impurity hinged_pairs says" in overstated(OverstatedLeast(), 3)
+        and overstated(HingedPairs(1.5), 3) == ""
+    )
+    assert "is not known" in of(x.problem(HingedPairs(1.0))), (
+        "nodes of several classes with F = 0 are divided on"
+    )
     alike = attrs.evolve(objects, codes=np.repeat(objects.codes[:1], len(objects.codes), axis=0))
     assert f"{len(x.label)} objects share all answers" in of(attrs.evolve(problem, objects=alike))
 
@@ -237,14 +313,18 @@ def leaf_wise(function: HingedPairs, leaf: np.ndarray, k: int) -> bool:
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_lemma_4_3_holds_leaf_by_leaf(k):
-    for alpha, leaf in itertools.product((0.5, 1.0, 1.7, 3.0), itertools.product(range(13), repeat=k)):
+    for alpha, leaf in itertools.product(
+        (0.5, 1.0, 1.7, 3.0), itertools.product(range(13), repeat=k)
+    ):
         function, counts = HingedPairs(alpha), np.array(leaf, float)
         if float(function.value(counts)) == 0:
             assert leaf_wise(function, counts, k)
 
 
 def test_lemma_4_3_is_false_as_printed():
-    """Five leaves of F = 0 make one error of ε n each, and k (k − 1) ε n is less than five of them."""
+    """Five leaves of F = 0 make one error of ε n each, and k (k − 1) ε n is less than five of
+    them.
+    """
     leaves, alpha = np.array([[9.0, 1.0]] * 5), 1.0
     assert not HingedPairs(alpha).value(leaves).any()
     n, errors = leaves.sum(), (leaves.sum(axis=1) - leaves.max(axis=1)).sum()
@@ -268,13 +348,17 @@ def test_lemmas_4_4_and_4_5_hold_for_all_trees():
             assert inside or errors > alpha, "D_E:ε ⊆ D_Pεn,0"
             if inside:
                 bound = function.error_bound(leaves.sum(axis=1), k)
-                assert errors / n <= bound + 1e-12 <= k * (k - 1) * alpha / n * len(leaves) + 1e-11, "⊆ D_E:k(k−1)εl"
+                assert (
+                    errors / n <= bound + 1e-12 <= k * (k - 1) * alpha / n * len(leaves) + 1e-11
+                ), "⊆ D_E:k(k−1)εl"
                 mass, seen = np.sort(leaves.sum(axis=1))[::-1], seen + 1
                 tight += bound < k * (k - 1) * alpha / n * len(leaves) - 1e-9
                 for eta in np.linspace(0, 1, 21)[1:]:
                     heavy = int(np.argmax(np.cumsum(mass) > (1 - eta) * n)) + 1
                     printed = k * (k - 1) * heavy * alpha / n + (k - 1) / k * eta
-                    assert errors / n <= printed + 1e-12 and bound <= printed + 1e-12, "the bound is Lemma 4.4's for the best η"
+                    assert errors / n <= printed + 1e-12 and bound <= printed + 1e-12, (
+                        "the bound is Lemma 4.4's for the best η"
+                    )
     assert seen > 1000 and tight > 100
 
 
@@ -288,7 +372,9 @@ def test_theorem_4_6_bounds_the_bill_by_the_best_of_trees_with_few_errors():
             continue
         best = least_with_errors(x, frozenset(range(len(x.label))), int(alpha))
         assert worst_bill(grown(problem)) <= factor_of(problem) * best
-        assert x.optimum(lambda counts, f=function: float(f.value(counts)) == 0) <= best, "Lemma 4.5"
+        assert x.optimum(lambda counts, f=function: float(f.value(counts)) == 0) <= best, (
+            "Lemma 4.5"
+        )
 
 
 def least_with_errors(x: Instance, members: frozenset[int], errors: int) -> float:
@@ -304,7 +390,10 @@ def least_with_errors(x: Instance, members: frozenset[int], errors: int) -> floa
                 below = [(x.price[test, o], best(own)) for o, own in parts.items()]
                 for shares in itertools.product(range(errors + 1), repeat=len(below)):
                     if sum(shares) <= errors:
-                        bill = max(price + table[share] for (price, table), share in zip(below, shares, strict=True))
+                        bill = max(
+                            price + table[share]
+                            for (price, table), share in zip(below, shares, strict=True)
+                        )
                         found[sum(shares)] = min(found[sum(shares)], bill)
         return {e: min(found[f] for f in range(e + 1)) for e in found}
 

@@ -13,9 +13,22 @@ from arboretum.api import CapabilityError, Context, Problem
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum_maxcost.study import Measured
-from arboretum_maxcost.tradeoff import Curve, TradeOff, by_alpha, by_budget, by_delta, hinges, stopped
+from arboretum_maxcost.tradeoff import (
+    Curve,
+    TradeOff,
+    by_alpha,
+    by_budget,
+    by_delta,
+    hinges,
+    stopped,
+)
 
-FUNCTIONS = [("pairs", {}), ("powers", {"l": 3}), ("powers", {"l": 5}), ("hinged_pairs", {"alpha": 1.0})]
+FUNCTIONS = [
+    ("pairs", {}),
+    ("powers", {"l": 3}),
+    ("powers", {"l": 5}),
+    ("hinged_pairs", {"alpha": 1.0}),
+]
 
 
 @pytest.fixture(scope="module")
@@ -23,32 +36,61 @@ def house() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
-def problem_of(house, impurity, fields, seed, cost="unit", encoder="multiway", n_rows=60) -> Problem:
-    """A random table of four columns of three values and three classes, as a problem of GREEDYTREE."""
-    table = house.component("dataset", "random_table", {"n_rows": n_rows, "n_columns": 4}).load(seed)
+def problem_of(
+    house, impurity, fields, seed, cost="unit", encoder="multiway", n_rows=60
+) -> Problem:
+    """A random table of four columns of three values and three classes, as a problem of
+    GREEDYTREE.
+    """
+    table = house.component("dataset", "random_table", {"n_rows": n_rows, "n_columns": 4}).load(
+        seed
+    )
     values = {f"impurity.{name}": value for name, value in fields.items()}
-    parts = house.parts({"method": "greedy", "criterion": "worst_case", "impurity": impurity, "stopping": ["impurity"], "cost": cost}, values)
-    objects = house.component("encoder", encoder, {"coalesce": "one"}).encode(table, table, raw_thresholds=False, seed=0)
+    parts = house.parts(
+        {
+            "method": "greedy",
+            "criterion": "worst_case",
+            "impurity": impurity,
+            "stopping": ["impurity"],
+            "cost": cost,
+        },
+        values,
+    )
+    objects = house.component("encoder", encoder, {"coalesce": "one"}).encode(
+        table, table, raw_thresholds=False, seed=0
+    )
     return Problem(objects, parts.cost.price_list(objects, seed), parts)
 
 
 def grow(problem: Problem, delta: float = 0.0):
     stopping = tuple(attrs.evolve(rule, delta=delta) for rule in problem.parts.stopping)
-    return problem.parts.method.fit(attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=stopping)), Context()).tree
+    return problem.parts.method.fit(
+        attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=stopping)), Context()
+    ).tree
 
 
 def measures(curve: Curve, place: int) -> tuple[float, ...]:
-    return tuple(float(getattr(curve, name)[place]) for name in ("max_cost", "error", "expected_cost", "n_leaves"))
+    return tuple(
+        float(getattr(curve, name)[place])
+        for name in ("max_cost", "error", "expected_cost", "n_leaves")
+    )
 
 
 def measured(tree, objects) -> tuple[float, ...]:
     """By walking every object down."""
     found = Measured.of(tree, objects)
-    return found.max_cost, found.errors / objects.n_objects, found.expected_cost, float(found.leaves)
+    return (
+        found.max_cost,
+        found.errors / objects.n_objects,
+        found.expected_cost,
+        float(found.leaves),
+    )
 
 
 @pytest.mark.parametrize("impurity, fields", FUNCTIONS)
-@pytest.mark.parametrize("cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("random", "onehot")])
+@pytest.mark.parametrize(
+    "cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("random", "onehot")]
+)
 def test_one_pass_is_growing_with_every_delta(house, impurity, fields, cost, encoder):
     for seed in range(4):
         problem = problem_of(house, impurity, fields, seed, cost, encoder)
@@ -56,7 +98,9 @@ def test_one_pass_is_growing_with_every_delta(house, impurity, fields, cost, enc
         assert (np.diff(curve.at) < 0).all() and curve.at[-1] == 0.0
         for place, delta in enumerate(curve.at.tolist()):
             expected = measured(grow(problem, delta), problem.objects)
-            assert measures(curve, place) == pytest.approx(expected, rel=1e-12, abs=1e-12), f"seed {seed}, δ = {delta}"
+            assert measures(curve, place) == pytest.approx(expected, rel=1e-12, abs=1e-12), (
+                f"seed {seed}, δ = {delta}"
+            )
 
 
 def test_between_two_of_its_deltas_the_tree_is_that_of_the_smaller_one(house):
@@ -72,33 +116,49 @@ def test_a_tree_cut_at_delta_is_the_one_that_is_grown_with_it(house):
     problem = problem_of(house, "powers", {"l": 4}, 3)
     tree = grow(problem)
     for delta in by_delta(tree).at.tolist():
-        assert stopped(tree, delta).to_text() == grow(problem, delta).to_text()  # rules may be numbered otherwise
+        # rules may be numbered otherwise
+        assert stopped(tree, delta).to_text() == grow(problem, delta).to_text()
 
 
 @pytest.mark.parametrize("cost", ["unit", "random"])
 def test_within_a_budget_no_path_pays_more(house, cost):
     problem = problem_of(house, "pairs", {}, 5, cost)
     tree = grow(problem)
-    due = np.array([tree.price_to[np.append(tree.children(v)[tree.children(v) >= 0], v)].max() for v in range(tree.n_nodes)])
+    due = np.array(
+        [
+            tree.price_to[np.append(tree.children(v)[tree.children(v) >= 0], v)].max()
+            for v in range(tree.n_nodes)
+        ]
+    )
     curve = by_budget(tree)
     for place, budget in enumerate(curve.at.tolist()):
         cut = tree.cut(np.flatnonzero(due > budget))
-        assert measures(curve, place) == pytest.approx(measured(cut, problem.objects), rel=1e-12, abs=1e-12)
+        assert measures(curve, place) == pytest.approx(
+            measured(cut, problem.objects), rel=1e-12, abs=1e-12
+        )
         assert curve.max_cost[place] <= budget
 
 
 @pytest.mark.parametrize("squared", [True, False])
-@pytest.mark.parametrize("cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("unit", "onehot")])
+@pytest.mark.parametrize(
+    "cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("unit", "onehot")]
+)
 def test_a_sweep_over_alpha_is_growing_with_each(house, cost, encoder, squared):
-    """The compiled form against the criterion and the impurity that it stands for; whole and other α."""
+    """The compiled form against the criterion and the impurity that it stands for; whole and
+    other α.
+    """
     for seed in range(2):
-        problem = problem_of(house, "hinged_pairs", {"subtract_square": squared}, seed, cost, encoder, n_rows=70)
+        problem = problem_of(
+            house, "hinged_pairs", {"subtract_square": squared}, seed, cost, encoder, n_rows=70
+        )
         alphas = [0.0, 0.5, 1.0, 2.25, 5.0, 40.0]
         curve = by_alpha(problem, alphas)
         for place, alpha in enumerate(alphas):
             impurity = attrs.evolve(problem.parts.impurity, alpha=alpha)
             tree = grow(attrs.evolve(problem, parts=attrs.evolve(problem.parts, impurity=impurity)))
-            assert measures(curve, place) == pytest.approx(measured(tree, problem.objects), rel=1e-12, abs=1e-12), f"seed {seed}, α = {alpha}"
+            assert measures(curve, place) == pytest.approx(
+                measured(tree, problem.objects), rel=1e-12, abs=1e-12
+            ), f"seed {seed}, α = {alpha}"
 
 
 @pytest.mark.parametrize("weights", [[30, 30], [40, 7, 12], [5, 0, 9], [12, 0], [1, 1]])
@@ -107,7 +167,12 @@ def test_the_hinges_end_where_the_root_becomes_a_leaf(house, weights, squared):
     weights = np.array(weights, float)
     alphas = hinges(weights, subtract_square=squared)
     fields = {"subtract_square": squared}
-    value = [float(house.component("impurity", "hinged_pairs", {"alpha": alpha, **fields}).value(weights)) for alpha in alphas]
+    value = [
+        float(
+            house.component("impurity", "hinged_pairs", {"alpha": alpha, **fields}).value(weights)
+        )
+        for alpha in alphas
+    ]
     assert alphas[0] == 0.0 and value[-1] == 0.0 and all(v > 0.0 for v in value[:-1])
     assert set(hinges(weights, 10)) <= set(np.linspace(0.0, weights.sum() / 2, 11))
 
@@ -130,7 +195,9 @@ def test_the_export_has_a_line_per_delta(house):
     header, *rows = csv.reader(io.StringIO(TradeOff().write(tree)))
     curve = by_delta(tree)
     assert header == ["delta", "max_cost", "error", "expected_cost", "n_leaves"]
-    assert [float(row[0]) for row in rows] == curve.at.tolist() and [float(row[2]) for row in rows] == curve.error.tolist()
+    assert [float(row[0]) for row in rows] == curve.at.tolist() and [
+        float(row[2]) for row in rows
+    ] == curve.error.tolist()
 
 
 def test_a_curve_says_what_it_needs(house):

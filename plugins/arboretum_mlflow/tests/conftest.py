@@ -20,7 +20,8 @@ def template(tmp_path_factory) -> Path:
     tracker.prepare()
     tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
-        # MLflow keeps an experiment's folder as an absolute path: each copy makes its own experiment
+        # MLflow keeps an experiment's folder as an absolute path: each copy makes its own
+        # experiment
         base.execute("DELETE FROM experiment_tags")
         base.execute("DELETE FROM experiments WHERE name = 'arboretum'")
     return tracker.location.database
@@ -28,7 +29,9 @@ def template(tmp_path_factory) -> Path:
 
 def copy_store(template: Path, folder: Path) -> Path:
     """Copy the store with its sidecar; returns the file."""
-    shutil.copy(template.with_name(f".{template.name}.arboretum"), folder / f".{template.name}.arboretum")
+    shutil.copy(
+        template.with_name(f".{template.name}.arboretum"), folder / f".{template.name}.arboretum"
+    )
     return Path(shutil.copy(template, folder / "mlflow.db"))
 
 

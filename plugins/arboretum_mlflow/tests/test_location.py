@@ -27,13 +27,18 @@ def test_a_relative_store_lies_in_the_working_folder_with_its_artifacts_beside()
 
 def test_an_absolute_store_stays_where_it_is():
     found = locate("sqlite:////data/runs.db?timeout=5", "my / experiment", here=HERE)
-    assert (found.uri, found.database) == ("sqlite:////data/runs.db?timeout=5", Path("/data/runs.db"))
+    assert (found.uri, found.database) == (
+        "sqlite:////data/runs.db?timeout=5",
+        Path("/data/runs.db"),
+    )
     assert found.artifacts == "file:///data/mlruns/my_experiment"
 
 
 def test_a_server_decides_about_artifacts_unless_told():
     assert locate("http://127.0.0.1:5000", "x", here=HERE).artifacts == ""
-    assert locate("http://127.0.0.1:5000", "x", "s3://bucket/", here=HERE).artifacts == "s3://bucket/x"
+    assert (
+        locate("http://127.0.0.1:5000", "x", "s3://bucket/", here=HERE).artifacts == "s3://bucket/x"
+    )
     assert locate("postgresql://h/db", "x", "files", here=HERE).artifacts == "file:///lab/files/x"
 
 
@@ -47,7 +52,9 @@ def test_a_password_is_never_shown():
 def test_a_token_is_never_shown_be_it_ours_or_in_what_a_library_says():
     assert locate("https://t0ken@host/x", "x").shown == "https://…@host/x"
     assert locate("https://host/x?access_token=abc", "x").shown == "https://host/x?access_token=…"
-    assert "s3cret" not in explain("shown", "OperationalError: cannot reach postgresql://me:s3cret@host/db")
+    assert "s3cret" not in explain(
+        "shown", "OperationalError: cannot reach postgresql://me:s3cret@host/db"
+    )
 
 
 def test_a_server_whose_address_holds_a_password_is_asked_for_a_sign_of_life():
@@ -64,17 +71,23 @@ def test_a_server_whose_address_holds_a_password_is_asked_for_a_sign_of_life():
 
     with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.handle_request, daemon=True).start()
-        assert is_ready(locate(f"http://me:s3cret@127.0.0.1:{server.server_port}/lab/?token=t", "x"), 10.0)
+        assert is_ready(
+            locate(f"http://me:s3cret@127.0.0.1:{server.server_port}/lab/?token=t", "x"), 10.0
+        )
     assert asked == ["/lab/health?token=t"]
 
 
-@pytest.mark.parametrize("uri", ["", "mlflow.db", "file:///tmp/x", "./mlruns", "sqlit:///x.db", "ftp://host", "sqlite"])
+@pytest.mark.parametrize(
+    "uri", ["", "mlflow.db", "file:///tmp/x", "./mlruns", "sqlit:///x.db", "ftp://host", "sqlite"]
+)
 def test_what_names_no_store_is_refused_with_what_to_write(uri):
     with pytest.raises(TrackerError, match="tracker.uri must be sqlite:///PATH"):
         locate(uri, "x", here=HERE)
 
 
-@pytest.mark.parametrize("uri", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:mlflow.db"])
+@pytest.mark.parametrize(
+    "uri", ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:mlflow.db"]
+)
 def test_a_store_that_would_keep_nothing_is_refused(uri):
     with pytest.raises(TrackerError, match="must name a file"):
         locate(uri, "x", here=HERE)
@@ -83,7 +96,9 @@ def test_a_store_that_would_keep_nothing_is_refused(uri):
 def test_reading_makes_no_store_and_touches_no_database_of_something_else(tmp_path):
     absent = MLflowTracker(uri=f"sqlite:///{tmp_path}/absent/mlflow.db")
     for read in (absent.look, lambda: absent.fetch("x"), absent.serve):
-        with pytest.raises(TrackerError, match="there is no MLflow store .* yet: the first run makes it"):
+        with pytest.raises(
+            TrackerError, match="there is no MLflow store .* yet: the first run makes it"
+        ):
             read()
     other = tmp_path / "other.db"
     with contextlib.closing(sqlite3.connect(other)) as base, base:

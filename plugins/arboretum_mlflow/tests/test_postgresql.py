@@ -1,7 +1,8 @@
 """A PostgreSQL store: fresh, found by two processes at once, and read back.
 
-Needs a driver (psycopg) and either a server named by ARBORETUM_TEST_POSTGRESQL (postgresql+psycopg://USER@HOST/DATABASE, an
-empty database) or PostgreSQL's own programs, of which a private server on the loopback is then made and ended here.
+Needs a driver (psycopg) and either a server named by ARBORETUM_TEST_POSTGRESQL
+(postgresql+psycopg://USER@HOST/DATABASE, an empty database) or PostgreSQL's own programs, of which
+a private server on the loopback is then made and ended here.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def program(name: str) -> str | None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Iterator[str]:
     """The URI of an empty database."""
-    pytest.importorskip("psycopg", reason="no driver for PostgreSQL (pip install 'psycopg[binary]')")
+    pytest.importorskip(
+        "psycopg", reason="no driver for PostgreSQL (pip install 'psycopg[binary]')"
+    )
     if os.environ.get(SERVER):
         yield os.environ[SERVER]
         return
@@ -57,11 +60,25 @@ def store(tmp_path_factory) -> Iterator[str]:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         pytest.skip(f"PostgreSQL does not start as root; name a server with {SERVER}")
     home = tmp_path_factory.mktemp("postgresql")
-    subprocess.run([initdb, "-D", home / "data", "-U", "lab", "--auth=trust", "-E", "UTF8"], check=True, capture_output=True)
+    subprocess.run(
+        [initdb, "-D", home / "data", "-U", "lab", "--auth=trust", "-E", "UTF8"],
+        check=True,
+        capture_output=True,
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [postgres, "-D", home / "data", "-h", "127.0.0.1", "-p", str(port), "-c", "unix_socket_directories="]
+    command = [
+        postgres,
+        "-D",
+        home / "data",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "-c",
+        "unix_socket_directories=",
+    ]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log)
     try:
@@ -78,7 +95,9 @@ def _make_database(port: int) -> None:
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            with psycopg.connect(host="127.0.0.1", port=port, user="lab", dbname="postgres", autocommit=True) as base:
+            with psycopg.connect(
+                host="127.0.0.1", port=port, user="lab", dbname="postgres", autocommit=True
+            ) as base:
                 base.execute("CREATE DATABASE lab")
             return
         except psycopg.OperationalError:  # not up yet
@@ -94,8 +113,12 @@ def statuses(store: str) -> list[tuple[str, str]]:
         return sorted(base.execute("SELECT name, status FROM runs").fetchall())
 
 
-def test_an_empty_database_is_not_filled_by_reading_then_two_sweeps_at_once_lose_nothing(store, tmp_path):
-    with pytest.raises(TrackerError, match="there is no MLflow store .* yet: the first run makes it"):
+def test_an_empty_database_is_not_filled_by_reading_then_two_sweeps_at_once_lose_nothing(
+    store, tmp_path
+):
+    with pytest.raises(
+        TrackerError, match="there is no MLflow store .* yet: the first run makes it"
+    ):
         MLflowTracker(uri=store).fetch("x")
     running = [
         subprocess.Popen(
@@ -107,8 +130,12 @@ def test_an_empty_database_is_not_filled_by_reading_then_two_sweeps_at_once_lose
         for first in (0, 8)
     ]
     said = [process.communicate(timeout=240)[0] for process in running]
-    assert [(process.returncode, text) for process, text in zip(running, said, strict=True)] == [(0, "")] * 2
-    wanted = [(f"cart iris seed={seed}", "FINISHED") for seed in range(16)] + [(f"sweep {n}", "FINISHED") for n in (0, 8)]
+    assert [(process.returncode, text) for process, text in zip(running, said, strict=True)] == [
+        (0, "")
+    ] * 2
+    wanted = [(f"cart iris seed={seed}", "FINISHED") for seed in range(16)] + [
+        (f"sweep {n}", "FINISHED") for n in (0, 8)
+    ]
     assert statuses(store) == sorted(wanted)
     tracker = MLflowTracker(uri=store, artifacts=str(tmp_path))
     try:

@@ -1,4 +1,6 @@
-"""Served stores: the UI's server starts, says where it is and ends with its command; a server is a store like a file."""
+"""Served stores: the UI's server starts, says where it is and ends with its command; a server is
+a store like a file.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def served(uri: str) -> Iterator[tuple[subprocess.Popen, str]]:
-    """The command that serves a store and the address it prints (it prints once the server answers)."""
+    """The command that serves a store and the address it prints (it prints once the server
+    answers).
+    """
     port = free_port()
     command = [sys.executable, "-c", SERVE, uri, str(port)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -85,7 +89,10 @@ def test_a_server_takes_runs_as_a_file_does_and_ends_by_sigterm(fresh_store, tmp
             sweep = tracker.open_sweep("two runs", {})
             record = sample_record()
             run_id = tracker.store(sample_run(tmp_path, 0, sweep), record, sample_files(record))
-            assert tracker.store(sample_run(tmp_path, 0, sweep), record, sample_files(record)) == run_id
+            assert (
+                tracker.store(sample_run(tmp_path, 0, sweep), record, sample_files(record))
+                == run_id
+            )
             tracker.close_sweep(sweep, {"valid_error": 0.02}, "FINISHED")
             assert dict(tracker.fetch(run_id)) == sample_files(record)
             with pytest.raises(TrackerError, match="no run 'nope'"):
@@ -103,6 +110,8 @@ def test_a_port_that_is_taken_is_refused_before_anything_starts(fresh_store):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(TrackerError, match=f"cannot serve on 127.0.0.1:{port} .*choose another port"):
+        with pytest.raises(
+            TrackerError, match=f"cannot serve on 127.0.0.1:{port} .*choose another port"
+        ):
             tracker.serve(port=port)
     tracker.close()

@@ -21,7 +21,9 @@ from arboretum.testing.suites.tracker import sample_files, sample_record, sample
 
 def store(tracker, folder, record=None, sweep=""):
     record = record or sample_record()
-    return tracker.store(attrs.evolve(sample_run(folder), sweep_id=sweep), record, sample_files(record))
+    return tracker.store(
+        attrs.evolve(sample_run(folder), sweep_id=sweep), record, sample_files(record)
+    )
 
 
 def tags_of(query, run_id) -> dict[str, str]:
@@ -42,7 +44,9 @@ def test_a_run_has_its_name_its_end_and_the_time_it_took(mlflow_tracker, query, 
     run_id = store(mlflow_tracker, tmp_path)
     row = query("SELECT name, status, start_time, end_time FROM runs WHERE run_uuid = ?", run_id)
     seconds = math.fsum(sample_record().timings.values())
-    assert row == [("cart iris seed=0", "FINISHED", 1_700_000_000_000 - int(1000 * seconds), 1_700_000_000_000)]
+    assert row == [
+        ("cart iris seed=0", "FINISHED", 1_700_000_000_000 - int(1000 * seconds), 1_700_000_000_000)
+    ]
 
 
 def test_parameters_are_the_chosen_names_and_every_field(mlflow_tracker, query, tmp_path):
@@ -66,35 +70,65 @@ def test_metrics_hold_the_results_the_times_and_the_proof(mlflow_tracker, query,
     expected = dict(record.metrics)
     expected |= {f"time_{name}": seconds for name, seconds in record.timings.items()}
     expected["time_total"] = math.fsum(record.timings.values())
-    expected |= {"solution.value": 0.5, "solution.lower_bound": 0.25, "solution.gap": 0.25, "solution.subproblems": 77}
+    expected |= {
+        "solution.value": 0.5,
+        "solution.lower_bound": 0.25,
+        "solution.gap": 0.25,
+        "solution.subproblems": 77,
+    }
     assert metrics_of(query, run_id) == expected | {"search.lower_bound": 0.25, "search.value": 0.5}
-    series = query("SELECT key, step, value FROM metrics WHERE run_uuid = ? AND key LIKE 'search.%' ORDER BY key, step", run_id)
+    series = query(
+        "SELECT key, step, value FROM metrics WHERE run_uuid = ? AND key LIKE 'search.%' "
+        "ORDER BY key, step",
+        run_id,
+    )
     assert [tuple(point) for point in series] == [
-        ("search.lower_bound", 100, 0.0), ("search.lower_bound", 250, 0.25), ("search.lower_bound", 1500, 0.25),
-        ("search.value", 250, 0.75), ("search.value", 1500, 0.5),
-    ]  # fmt: skip
+        ("search.lower_bound", 100, 0.0),
+        ("search.lower_bound", 250, 0.25),
+        ("search.lower_bound", 1500, 0.25),
+        ("search.value", 250, 0.75),
+        ("search.value", 1500, 0.5),
+    ]
     assert tags_of(query, run_id)["arboretum.solution"] == "feasible"
     assert "arboretum.solution.checked" not in tags_of(query, run_id)
 
 
 @pytest.mark.parametrize("checked", Checked)
-def test_whose_word_a_value_is_stands_in_a_tag_and_in_the_description(mlflow_tracker, query, tmp_path, checked):
-    run_id = store(mlflow_tracker, tmp_path, sample_record(solution=Solution(None, 0.5, 0.5, Status.optimal, checked=checked)))
+def test_whose_word_a_value_is_stands_in_a_tag_and_in_the_description(
+    mlflow_tracker, query, tmp_path, checked
+):
+    run_id = store(
+        mlflow_tracker,
+        tmp_path,
+        sample_record(solution=Solution(None, 0.5, 0.5, Status.optimal, checked=checked)),
+    )
     tags = tags_of(query, run_id)
     assert tags["arboretum.solution.checked"] == checked.value
-    assert ("optimal (claimed): value 0.5, claimed gap 0" in tags["mlflow.note.content"]) == (checked is Checked.claimed)
+    assert ("optimal (claimed): value 0.5, claimed gap 0" in tags["mlflow.note.content"]) == (
+        checked is Checked.claimed
+    )
 
 
-def test_a_certificate_becomes_metrics_and_a_table_in_the_description(mlflow_tracker, query, tmp_path):
+def test_a_certificate_becomes_metrics_and_a_table_in_the_description(
+    mlflow_tracker, query, tmp_path
+):
     found = Certificate(
         {"name": "dp"},
         {"min_split": 0, "theta": 0.0, "delta": None},
-        {"depth": Certified(3.0, 2.0, 2.0), "n_leaves": Certified(5.0, 4.0, 5.0), "max_cost": Certified(0.0, 0.0, 0.0)},
+        {
+            "depth": Certified(3.0, 2.0, 2.0),
+            "n_leaves": Certified(5.0, 4.0, 5.0),
+            "max_cost": Certified(0.0, 0.0, 0.0),
+        },
     )
     run_id = store(mlflow_tracker, tmp_path, sample_record(certificate=found))
     metrics = {k: v for k, v in metrics_of(query, run_id).items() if k.startswith("certificate.")}
     assert metrics == {
-        **{"certificate.depth.ratio": 1.5, "certificate.depth.minimum": 2.0, "certificate.depth.lower_bound": 2.0},
+        **{
+            "certificate.depth.ratio": 1.5,
+            "certificate.depth.minimum": 2.0,
+            "certificate.depth.lower_bound": 2.0,
+        },
         **{"certificate.n_leaves.ratio_at_most": 1.25, "certificate.n_leaves.lower_bound": 4.0},
         **{"certificate.max_cost.minimum": 0.0, "certificate.max_cost.lower_bound": 0.0},
     }
@@ -106,7 +140,11 @@ def test_a_certificate_becomes_metrics_and_a_table_in_the_description(mlflow_tra
 
 
 def test_a_number_that_is_not_finite_is_left_out_and_noted(mlflow_tracker, query, tmp_path):
-    run_id = store(mlflow_tracker, tmp_path, sample_record(metrics={"test_roc_auc": math.nan, "train_error": 0.5}))
+    run_id = store(
+        mlflow_tracker,
+        tmp_path,
+        sample_record(metrics={"test_roc_auc": math.nan, "train_error": 0.5}),
+    )
     found = metrics_of(query, run_id)
     assert "test_roc_auc" not in found
     assert found["train_error"] == 0.5
@@ -121,7 +159,9 @@ def test_more_parameters_and_metrics_than_a_call_takes_all_arrive(mlflow_tracker
     assert {k: v for k, v in params_of(query, run_id).items() if k != "seed"} == {
         f"many.field{i:03}": str(i) for i in range(350)
     }
-    assert {k: v for k, v in metrics_of(query, run_id).items() if not k.startswith("time_")} == metrics
+    assert {
+        k: v for k, v in metrics_of(query, run_id).items() if not k.startswith("time_")
+    } == metrics
 
 
 def test_tags_say_which_code_and_whose_plugins_made_it(mlflow_tracker, query, tmp_path):
@@ -149,13 +189,20 @@ def test_the_data_set_is_an_input_with_its_content_hash(mlflow_tracker, query, t
              FROM datasets d JOIN inputs i ON i.source_id = d.dataset_uuid
              WHERE i.destination_id = ?"""
     sha256 = sample_record().data["sha256"]
-    assert query(sql, run_id) == [("iris", sha256[:36], json.dumps({"dataset": "iris", "sha256": sha256}))]
+    assert query(sql, run_id) == [
+        ("iris", sha256[:36], json.dumps({"dataset": "iris", "sha256": sha256}))
+    ]
 
 
 def test_artifacts_are_plain_files_beside_the_store(mlflow_tracker, query, tmp_path):
     run_id = store(mlflow_tracker, tmp_path)
     ((uri,),) = query("SELECT artifact_uri FROM runs WHERE run_uuid = ?", run_id)
-    assert uri == (mlflow_tracker.location.database.parent / "mlruns" / "arboretum" / run_id / "artifacts").as_uri()
+    assert (
+        uri
+        == (
+            mlflow_tracker.location.database.parent / "mlruns" / "arboretum" / run_id / "artifacts"
+        ).as_uri()
+    )
     for name, text in sample_files(sample_record()).items():
         with open(f"{urlsplit(uri).path}/{name}", encoding="utf-8") as file:
             assert file.read() == text
@@ -180,7 +227,9 @@ def test_a_half_written_run_is_completed_not_doubled(mlflow_tracker, query, tmp_
     """A process that was killed between creating a run and ending it leaves it RUNNING."""
     run_id = store(mlflow_tracker, tmp_path)
     with contextlib.closing(sqlite3.connect(mlflow_tracker.location.database)) as base, base:
-        base.execute("UPDATE runs SET status = 'RUNNING', end_time = NULL WHERE run_uuid = ?", (run_id,))
+        base.execute(
+            "UPDATE runs SET status = 'RUNNING', end_time = NULL WHERE run_uuid = ?", (run_id,)
+        )
         base.execute("DELETE FROM metrics WHERE run_uuid = ? AND key > 'n'", (run_id,))
         base.execute("DELETE FROM latest_metrics WHERE run_uuid = ? AND key > 'n'", (run_id,))
     assert store(mlflow_tracker, tmp_path) == run_id
@@ -189,30 +238,42 @@ def test_a_half_written_run_is_completed_not_doubled(mlflow_tracker, query, tmp_
     assert len(query("SELECT 1 FROM inputs WHERE destination_id = ?", run_id)) == 1
 
 
-def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_common(mlflow_tracker, query, tmp_path):
+def test_children_name_their_parent_and_the_parent_shows_the_best_and_what_is_common(
+    mlflow_tracker, query, tmp_path
+):
     sweep = mlflow_tracker.open_sweep("iris: 2 runs", {"overrides": ["seed=0,1"]})
     children = []
     for seed in (0, 1):
         record = sample_record(seed)
         children.append(
-            mlflow_tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
+            mlflow_tracker.store(
+                sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record)
+            )
         )
-    mlflow_tracker.store_failure(RunInfo("bad", {"choices": {"method": "cart"}}, tmp_path / "2", sweep), "DataError: x")
+    mlflow_tracker.store_failure(
+        RunInfo("bad", {"choices": {"method": "cart"}}, tmp_path / "2", sweep), "DataError: x"
+    )
     mlflow_tracker.close_sweep(sweep, {"valid_error": 0.02, "undefined": math.inf}, "FINISHED")
     for child in children:
         assert tags_of(query, child)["mlflow.parentRunId"] == sweep
         assert tags_of(query, child)["arboretum.sweep"] == sweep
-    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("iris: 2 runs", "FINISHED")]
+    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [
+        ("iris: 2 runs", "FINISHED")
+    ]
     assert metrics_of(query, sweep) == {"valid_error": 0.02, "runs": 3.0, "runs_failed": 1.0}
     assert params_of(query, sweep) == {"method": "cart"}  # the failed run has no other
     text = tags_of(query, sweep)["mlflow.note.content"]
     assert "**3 runs**, 1 failed" in text
     assert "seed (2 values)" in text
-    assert text.index("cart iris seed=0         0.02") < text.index("cart iris seed=1         0.03"), "best first"
+    assert text.index("cart iris seed=0         0.02") < text.index(
+        "cart iris seed=1         0.03"
+    ), "best first"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
 
 
-def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(fresh_store, tmp_path):
+def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweeps_summary(
+    fresh_store, tmp_path
+):
     tracker = MLflowTracker(uri=fresh_store)
 
     def ask(sql, *values):
@@ -225,29 +286,49 @@ def test_kept_values_and_verdicts_are_columns_of_the_list_of_runs_and_of_a_sweep
         record = attrs.evolve(record, metrics={**record.metrics, "kept_lam": lam})
         tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
     tracker.close_sweep(sweep, {"valid_error": 0.02}, "FINISHED")
-    head, *lines = [line.split() for line in tags_of(ask, sweep)["mlflow.note.content"].splitlines() if "  " in line]
+    head, *lines = [
+        line.split()
+        for line in tags_of(ask, sweep)["mlflow.note.content"].splitlines()
+        if "  " in line
+    ]
     assert head[-1] == "kept_lam"
     assert {float(line[-1]) for line in lines} == {10.0, 0.1}
-    tracker.close_sweep(tracker.open_sweep("reproduce coins", {}), {"verdicts_PASS": 3.0, "verdicts_FAIL": 0.0}, "FINISHED")
+    tracker.close_sweep(
+        tracker.open_sweep("reproduce coins", {}),
+        {"verdicts_PASS": 3.0, "verdicts_FAIL": 0.0},
+        "FINISHED",
+    )
     try:
         tracker._courier.ask("page")
     finally:
         tracker.close()
-    ((view,),) = ask("SELECT value FROM experiment_tags WHERE key = 'mlflow.sharedViewState.arboretum'")
+    ((view,),) = ask(
+        "SELECT value FROM experiment_tags WHERE key = 'mlflow.sharedViewState.arboretum'"
+    )
     further = ["metrics.`kept_lam`", "metrics.`verdicts_FAIL`", "metrics.`verdicts_PASS`"]
     assert json.loads(view)["selectedColumns"][-3:] == further
 
 
-def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(fresh_store, tmp_path):
+def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(
+    fresh_store, tmp_path
+):
     tracker = MLflowTracker(uri=fresh_store)
     sweeps = []
     try:
         for field in ("max_depth", "min_[leaf]"):
             sweeps.append(tracker.open_sweep(f"{field}=1,2", {}))
             for value in (1, 2):
-                config = {**sample_record().config, "goal": "n_leaves", "stopping": {"standard": {field: value}}}
+                config = {
+                    **sample_record().config,
+                    "goal": "n_leaves",
+                    "stopping": {"standard": {field: value}},
+                }
                 record = attrs.evolve(sample_record(value), config=config)
-                tracker.store(sample_run(tmp_path / field / str(value), value, sweeps[-1]), record, sample_files(record))
+                tracker.store(
+                    sample_run(tmp_path / field / str(value), value, sweeps[-1]),
+                    record,
+                    sample_files(record),
+                )
             tracker.close_sweep(sweeps[-1], {"n_leaves": 3.0}, "FINISHED")
         page = tracker._courier.ask("page")
     finally:
@@ -255,30 +336,53 @@ def test_what_sweeps_vary_and_call_best_are_columns_and_older_sweeps_are_listed(
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
         tags = dict(base.execute("SELECT key, value FROM experiment_tags").fetchall())
         child = "SELECT run_uuid FROM runs WHERE name LIKE 'cart%' LIMIT 1"
-        names = base.execute(f"SELECT key FROM latest_metrics WHERE run_uuid = ({child}) ORDER BY rowid").fetchall()
-    assert [name for (name,) in names][:3] == ["n_leaves", "valid_error", "train_error"], "the goal, then the errors"
+        names = base.execute(
+            f"SELECT key FROM latest_metrics WHERE run_uuid = ({child}) ORDER BY rowid"
+        ).fetchall()
+    assert [name for (name,) in names][:3] == ["n_leaves", "valid_error", "train_error"], (
+        "the goal, then the errors"
+    )
     assert page.endswith("viewStateShareKey=arboretum")
     view = json.loads(tags["mlflow.sharedViewState.arboretum"])
     shown = view["selectedColumns"]
-    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`n_leaves`", True), "the best first"
+    assert (view["orderByKey"], view["orderByAsc"]) == ("metrics.`n_leaves`", True), (
+        "the best first"
+    )
     assert view["columnOrder"][:3] == ["attributes.`Run Name`", "tags.`best`", "tags.`n_leaves`"]
-    assert [chart["metricKey"] for chart in view["compareRunCharts"]] == ["n_leaves", "valid_error", "test_error"]
+    assert [chart["metricKey"] for chart in view["compareRunCharts"]] == [
+        "n_leaves",
+        "valid_error",
+        "test_error",
+    ]
     swept = [f"params.`stopping.standard.{field}`" for field in ("max_depth", "min__leaf_")]
     assert {*swept, "tags.`n_leaves`"} <= set(shown)
     note = tags["mlflow.note.content"]
-    assert "searchFilter=tags.arboretum.role%20%3D%20%27sweep%27)" in note and f"/runs/{sweeps[0]}?workflowType=machine_learning): finished, runs: 2" in note
+    assert (
+        "searchFilter=tags.arboretum.role%20%3D%20%27sweep%27)" in note
+        and f"/runs/{sweeps[0]}?workflowType=machine_learning): finished, runs: 2" in note
+    )
     assert note.index(sweeps[1]) < note.index(sweeps[0]), "the newest first"
     assert r"[min\_\[leaf\]=1,2](" in note
 
 
-def test_the_runs_of_the_best_setting_are_marked_and_numbers_shown_with_four_digits(mlflow_tracker, query, tmp_path):
+def test_the_runs_of_the_best_setting_are_marked_and_numbers_shown_with_four_digits(
+    mlflow_tracker, query, tmp_path
+):
     sweep, ids = mlflow_tracker.open_sweep("depths", {}), {}
 
     def kept(depth, seed, error):
-        config = {**sample_record().config, "goal": "valid_error", "stopping": {"standard": {"max_depth": depth}}}
+        config = {
+            **sample_record().config,
+            "goal": "valid_error",
+            "stopping": {"standard": {"max_depth": depth}},
+        }
         record = attrs.evolve(sample_record(seed), config=config)
-        record = attrs.evolve(record, metrics={**record.metrics, "valid_error": error, "n_leaves": 123456.0})
-        run = attrs.evolve(sample_run(tmp_path / f"{depth}-{seed}", seed, sweep), fingerprint=f"{depth}-{seed}")
+        record = attrs.evolve(
+            record, metrics={**record.metrics, "valid_error": error, "n_leaves": 123456.0}
+        )
+        run = attrs.evolve(
+            sample_run(tmp_path / f"{depth}-{seed}", seed, sweep), fingerprint=f"{depth}-{seed}"
+        )
         ids[depth, seed] = mlflow_tracker.store(run, record, sample_files(record))
 
     def marked():
@@ -302,26 +406,40 @@ def test_an_experiment_that_somebody_else_made_is_told_its_kind(fresh_store, tmp
     tracker = MLflowTracker(uri=fresh_store, experiment="theirs")
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
         values = (7, "theirs", (tmp_path / "files").as_uri(), "active", 1, 1)
-        columns = "experiment_id, name, artifact_location, lifecycle_stage, creation_time, last_update_time"
+        columns = (
+            "experiment_id, name, artifact_location, lifecycle_stage, creation_time, "
+            "last_update_time"
+        )
         base.execute(f"INSERT INTO experiments ({columns}) VALUES (?, ?, ?, ?, ?, ?)", values)
     store(tracker, tmp_path)
     assert "workflowType=machine_learning" in tracker._courier.ask("page"), "before any sweep, too"
     tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
-        tags = dict(base.execute("SELECT key, value FROM experiment_tags WHERE experiment_id = 7").fetchall())
+        tags = dict(
+            base.execute(
+                "SELECT key, value FROM experiment_tags WHERE experiment_id = 7"
+            ).fetchall()
+        )
     assert tags["mlflow.experimentKind"] == "custom_model_development"
-    assert json.loads(tags["mlflow.sharedViewState.arboretum"])["orderByKey"] == "metrics.`valid_error`"
+    assert (
+        json.loads(tags["mlflow.sharedViewState.arboretum"])["orderByKey"]
+        == "metrics.`valid_error`"
+    )
 
 
 def test_a_note_that_somebody_wrote_stays(fresh_store):
     tracker = MLflowTracker(uri=fresh_store)
     tracker.close_sweep(tracker.open_sweep("one", {}), {}, "FINISHED")
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base, base:
-        base.execute("UPDATE experiment_tags SET value = 'my own words' WHERE key = 'mlflow.note.content'")
+        base.execute(
+            "UPDATE experiment_tags SET value = 'my own words' WHERE key = 'mlflow.note.content'"
+        )
     tracker._courier.ask("page")
     tracker.close()
     with contextlib.closing(sqlite3.connect(tracker.location.database)) as base:
-        assert base.execute("SELECT value FROM experiment_tags WHERE key = 'mlflow.note.content'").fetchall() == [("my own words",)]
+        assert base.execute(
+            "SELECT value FROM experiment_tags WHERE key = 'mlflow.note.content'"
+        ).fetchall() == [("my own words",)]
 
 
 def test_the_only_picture_of_a_sweep_is_on_its_page(mlflow_tracker, query):
@@ -329,10 +447,14 @@ def test_the_only_picture_of_a_sweep_is_on_its_page(mlflow_tracker, query):
     mlflow_tracker.annotate(sweep, "the table", {"comparison.svg": "<svg/>", "comparison.csv": "a"})
     mlflow_tracker.close_sweep(sweep, {}, "FINISHED")
     image = f"![comparison.svg](get-artifact?path=comparison.svg&run_uuid={sweep})"
-    assert tags_of(query, sweep)["mlflow.note.content"].startswith(f"the table\n\n{image}\n\n**0 runs**")
+    assert tags_of(query, sweep)["mlflow.note.content"].startswith(
+        f"the table\n\n{image}\n\n**0 runs**"
+    )
 
 
-def test_words_and_files_of_a_study_come_first_on_its_page_and_its_time_is_that_of_the_work(mlflow_tracker, query):
+def test_words_and_files_of_a_study_come_first_on_its_page_and_its_time_is_that_of_the_work(
+    mlflow_tracker, query
+):
     study = mlflow_tracker.open_sweep("reproduce coins", {"seconds": 3600.0})
     mlflow_tracker.annotate(study, "**verdict: PASS**", {"verdict.txt": "all is well"})
     mlflow_tracker.close_sweep(study, {"cells": 2.0}, "FINISHED")
@@ -377,21 +499,33 @@ def test_keys_differ_by_fingerprint_folder_and_outcome(tmp_path):
     assert entry.key_of("", tmp_path, "FINISHED") == entry.key_of("a", None, "FINISHED") == ""
 
 
-def test_a_sweep_that_goes_on_keeps_its_parent_and_tells_of_all_its_runs(mlflow_tracker, query, tmp_path):
+def test_a_sweep_that_goes_on_keeps_its_parent_and_tells_of_all_its_runs(
+    mlflow_tracker, query, tmp_path
+):
     sweep = mlflow_tracker.open_sweep("seed=0", {})
     for seed in (0, 1):
         record = sample_record(seed)
-        mlflow_tracker.store(sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record))
+        mlflow_tracker.store(
+            sample_run(tmp_path / str(seed), seed, sweep), record, sample_files(record)
+        )
         mlflow_tracker.close_sweep(sweep, {"valid_error": 0.5 + seed}, "FINISHED")
         if seed == 0:
-            assert mlflow_tracker.reopen_sweep(sweep, "seed=0,1", {"overrides": ["seed=0,1"]}) == sweep
-            assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("seed=0,1", "RUNNING")]
-    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [("seed=0,1", "FINISHED")]
+            assert (
+                mlflow_tracker.reopen_sweep(sweep, "seed=0,1", {"overrides": ["seed=0,1"]}) == sweep
+            )
+            assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [
+                ("seed=0,1", "RUNNING")
+            ]
+    assert query("SELECT name, status FROM runs WHERE run_uuid = ?", sweep) == [
+        ("seed=0,1", "FINISHED")
+    ]
     latest = dict(query("SELECT key, value FROM latest_metrics WHERE run_uuid = ?", sweep))
     assert (latest["runs"], latest["valid_error"]) == (2.0, 1.5)
     text = tags_of(query, sweep)["mlflow.note.content"]
     assert "**2 runs**" in text and "no longer" not in text
-    assert "seed" not in params_of(query, sweep) and params_of(query, sweep)["method"] == "cart", "what all its runs share now"
+    assert "seed" not in params_of(query, sweep) and params_of(query, sweep)["method"] == "cart", (
+        "what all its runs share now"
+    )
     assert tags_of(query, sweep)["valid_error"] == "1.5"
     assert json.loads(mlflow_tracker.fetch(sweep)["sweep.json"]) == {"overrides": ["seed=0,1"]}
     assert mlflow_tracker.reopen_sweep("0" * 32, "gone", {}) == ""
@@ -406,7 +540,9 @@ def test_parents_that_nobody_closed_are_listed_with_their_owner(mlflow_tracker):
 
 def test_a_copy_of_a_run_says_of_which_folder(mlflow_tracker, query, tmp_path):
     record = sample_record()
-    run_id = mlflow_tracker.store(attrs.evolve(sample_run(tmp_path), copy_of="old/3"), record, sample_files(record))
+    run_id = mlflow_tracker.store(
+        attrs.evolve(sample_run(tmp_path), copy_of="old/3"), record, sample_files(record)
+    )
     assert tags_of(query, run_id)["arboretum.copy_of"] == "old/3"
 
 
@@ -417,14 +553,18 @@ def test_a_run_is_written_in_one_transaction(fresh_store, tmp_path, monkeypatch)
 
     writer, commits = Writer(locate(fresh_store, "arboretum", ""), "arboretum"), []
     note = commits.append
-    entries = [entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"}) for name in "abc"]
+    entries = [
+        entry.finished(sample_run(tmp_path / name), sample_record(), {"tree.txt": "x"})
+        for name in "abc"
+    ]
     writer.store(entries[0])
     sqlalchemy.event.listen(sqlalchemy.engine.Engine, "commit", note)
     try:
         writer.store(entries[1])
     finally:
         sqlalchemy.event.remove(sqlalchemy.engine.Engine, "commit", note)
-    assert len(commits) <= 3  # one asks whether it is there; MLflow itself commits once after the metrics
+    # one asks whether it is there; MLflow itself commits once after the metrics
+    assert len(commits) <= 3
     monkeypatch.setattr(writer.client, "log_inputs", lambda *arguments: 1 / 0)
     with pytest.raises(Exception, match="division"):
         writer.store(entries[2])

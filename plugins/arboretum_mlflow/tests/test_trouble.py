@@ -1,4 +1,6 @@
-"""A store that cannot be used is said so in one line with the way out, in time, and no finished run is lost."""
+"""A store that cannot be used is said so in one line with the way out, in time, and no finished
+run is lost.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 def test_a_read_only_folder_is_named(tmp_path):
     tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert "cannot be written" in refusal(MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db").prepare)
+        assert "cannot be written" in refusal(
+            MLflowTracker(uri=f"sqlite:///{tmp_path}/mlflow.db").prepare
+        )
     finally:
         tmp_path.chmod(stat.S_IRWXU)
 
@@ -82,7 +86,9 @@ def test_a_store_of_a_newer_mlflow_is_refused_and_unchanged(fresh_store, tmp_pat
         text = refusal(tracker.prepare)
     assert "newer MLflow made it" in text and "pip install -U mlflow" in text
     with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db")) as base:
-        assert base.execute("SELECT version_num FROM alembic_version").fetchall() == [("ffffffffffff",)]
+        assert base.execute("SELECT version_num FROM alembic_version").fetchall() == [
+            ("ffffffffffff",)
+        ]
 
 
 def test_a_locked_store_is_refused(fresh_store, tmp_path):
@@ -93,20 +99,28 @@ def test_a_locked_store_is_refused(fresh_store, tmp_path):
 
 
 @pytest.mark.cold
-def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(fresh_store, tmp_path, monkeypatch):
-    """SQLite itself would wait 20 s for the lock; the tracker's timeout comes first, and then a rest from asking."""
+def test_a_store_locked_in_the_middle_of_a_sweep_fails_in_time_and_takes_the_run_later(
+    fresh_store, tmp_path, monkeypatch
+):
+    """SQLite itself would wait 20 s for the lock; the tracker's timeout comes first, and then a
+    rest from asking.
+    """
     with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
         tracker.prepare()
         tracker.store(sample_run(tmp_path / "0"), sample_record(), {})
     with ended(MLflowTracker(uri=fresh_store, timeout=6.0)) as tracker:
         tracker.prepare()
-        with contextlib.closing(sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)) as other:
+        with contextlib.closing(
+            sqlite3.connect(tmp_path / "mlflow.db", isolation_level=None)
+        ) as other:
             other.execute("BEGIN EXCLUSIVE")
             assert "did not answer within 6 s" in refusal(
                 lambda: tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
             )
             with monkeypatch.context() as now:  # a store that hangs costs one wait, not one per run
-                now.setattr(Client, "_send", lambda *request: pytest.fail("asked again while it rests"))
+                now.setattr(
+                    Client, "_send", lambda *request: pytest.fail("asked again while it rests")
+                )
                 refusal(lambda: tracker.store(sample_run(tmp_path / "2"), sample_record(), {}))
     with ended(MLflowTracker(uri=fresh_store, timeout=20.0)) as tracker:
         first = tracker.store(sample_run(tmp_path / "1"), sample_record(), {})
@@ -166,14 +180,18 @@ def test_a_process_that_is_killed_is_reported_and_replaced(fresh_store, tmp_path
 @pytest.mark.cold
 def test_a_process_that_cannot_start_says_why(fresh_store, monkeypatch):
     tracker = MLflowTracker(uri=fresh_store)
-    monkeypatch.setattr("arboretum_mlflow.client.child_environment", lambda: {"PYTHONHOME": "/nowhere"})
+    monkeypatch.setattr(
+        "arboretum_mlflow.client.child_environment", lambda: {"PYTHONHOME": "/nowhere"}
+    )
     with ended(tracker):
         text = refusal(lambda: tracker._courier.ask("open"))
     assert "ended (" in text
 
 
 def test_ctrl_c_while_a_run_is_written_leaves_the_write_whole(fresh_store, tmp_path, monkeypatch):
-    """The interrupted command then closes its sweep: that request must not get the answer of the one before."""
+    """The interrupted command then closes its sweep: that request must not get the answer of the
+    one before.
+    """
     with ended(MLflowTracker(uri=fresh_store)) as tracker:
         sweep = tracker.open_sweep("interrupted", {})
 
@@ -228,9 +246,13 @@ class Colliding:
 @pytest.mark.parametrize(
     "error",
     [
-        RuntimeError("(sqlite3.IntegrityError) UNIQUE constraint failed: datasets.name, datasets.digest"),
+        RuntimeError(
+            "(sqlite3.IntegrityError) UNIQUE constraint failed: datasets.name, datasets.digest"
+        ),
         RuntimeError("(sqlite3.OperationalError) database is locked"),
-        RuntimeError('(psycopg.errors.UniqueViolation) duplicate key value violates unique constraint "pk"'),
+        RuntimeError(
+            '(psycopg.errors.UniqueViolation) duplicate key value violates unique constraint "pk"'
+        ),
     ],
     ids=["row", "lock", "postgres"],
 )
@@ -247,7 +269,9 @@ def test_an_error_that_is_no_collision_is_reported_at_once():
     assert worker._writer.left == 0
 
 
-def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_waits_for_it(tmp_path, monkeypatch):
+def test_a_request_goes_on_when_ctrl_c_interrupts_the_wait_and_the_next_one_waits_for_it(
+    tmp_path, monkeypatch
+):
     class Line:
         """Interrupts the command when it is asked for the first answer, and never gives one."""
 

@@ -1,4 +1,6 @@
-"""Peers that are none: one that tries all trees, and some with the manners of real ones.  Run as a peer's process."""
+"""Peers that are none: one that tries all trees, and some with the manners of real ones.  Run as
+a peer's process.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,12 @@ def adapter(manners):
     def begin(x, y, job):
         def fit():
             if job["seconds"] != 60.0:  # not the rehearsal
-                misfortune = {"sleeper": lambda: time.sleep(600), "aborting": os.abort, "hungry": lambda: np.ones(10**11), "failing": lambda: 1 / 0}
+                misfortune = {
+                    "sleeper": lambda: time.sleep(600),
+                    "aborting": os.abort,
+                    "hungry": lambda: np.ones(10**11),
+                    "failing": lambda: 1 / 0,
+                }
                 misfortune.get(manners, int)()
 
         def read():
@@ -38,7 +45,10 @@ def adapter(manners):
             value, tree = best(x, y, job["lam"] * len(y), depth + (manners == "deep"))
             nodes, claim = worker.flatten(tree), value / len(y)
             if manners == "mislabelled":
-                nodes = [[column, 1 - cut if column < 0 else cut, low, high] for column, cut, low, high in nodes]
+                nodes = [
+                    [column, 1 - cut if column < 0 else cut, low, high]
+                    for column, cut, low, high in nodes
+                ]
             if manners == "boaster":
                 claim -= 0.01
             if manners == "treeless":

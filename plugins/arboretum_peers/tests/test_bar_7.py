@@ -1,7 +1,9 @@
-"""A proof that is wrong: bar-7, λ = 0.001, depth at most 5, as pystreed 1.4.0 solves it with its default settings.
+"""A proof that is wrong: bar-7, λ = 0.001, depth at most 5, as pystreed 1.4.0 solves it with its
+default settings.
 
-It calls 518 errors with 13 leaves (0.283779) optimal.  WITNESS has 512 errors with 16 leaves (0.283642), counted here from the
-table.  So agreement with one peer proves little, and a proof of a peer is its own word.
+It calls 518 errors with 13 leaves (0.283779) optimal.  WITNESS has 512 errors with 16 leaves
+(0.283642), counted here from the table.  So agreement with one peer proves little, and a proof of a
+peer is its own word.
 """
 
 from __future__ import annotations
@@ -19,8 +21,16 @@ from arboretum.api import ConfigError
 CLAIM, OPTIMUM = (518, 13), (512, 16)
 """Errors and leaves."""
 ROWS, LAM, DEPTH = 1913, 0.001, 5
-RUN = ["dataset=bar-7", "method=exact", "objective=accuracy", f"objective.lam={LAM}", "split=none", "budget.seconds=60",
-       "stopping=[standard]", f"stopping.standard.max_depth={DEPTH}"]  # fmt: skip
+RUN = [
+    "dataset=bar-7",
+    "method=exact",
+    "objective=accuracy",
+    f"objective.lam={LAM}",
+    "split=none",
+    "budget.seconds=60",
+    "stopping=[standard]",
+    f"stopping.standard.max_depth={DEPTH}",
+]
 
 WITNESS = (
     11,
@@ -39,8 +49,13 @@ def counted(tree, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     if not isinstance(tree, tuple):
         return np.array([(y != tree).sum(), 1, 0])
     column, *below = tree
-    parts = [counted(part, x[x[:, column] == value], y[x[:, column] == value]) for value, part in enumerate(below)]
-    return np.array([parts[0][0] + parts[1][0], parts[0][1] + parts[1][1], 1 + max(parts[0][2], parts[1][2])])
+    parts = [
+        counted(part, x[x[:, column] == value], y[x[:, column] == value])
+        for value, part in enumerate(below)
+    ]
+    return np.array(
+        [parts[0][0] + parts[1][0], parts[0][1] + parts[1][1], 1 + max(parts[0][2], parts[1][2])]
+    )
 
 
 @pytest.fixture(scope="module")

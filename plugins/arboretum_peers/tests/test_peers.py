@@ -11,7 +11,16 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import ArboretumError, CapabilityError, Context, LeafRule, Limits, Parts, Problem, Status
+from arboretum.api import (
+    ArboretumError,
+    CapabilityError,
+    Context,
+    LeafRule,
+    Limits,
+    Parts,
+    Problem,
+    Status,
+)
 from arboretum.testing import SolverSuite
 from arboretum.testing.suites.solving import tiny_table
 from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
@@ -34,7 +43,10 @@ class Accuracy:
     mu: float = 0.0
 
     def value(self, tree, problem):
-        labels, leaf = problem.objects.label, tree.rest(problem.objects.table)[problem.objects.row_of_object]
+        labels, leaf = (
+            problem.objects.label,
+            tree.rest(problem.objects.table)[problem.objects.row_of_object],
+        )
         wrong = problem.objects.weight[tree.label[leaf] != labels].sum()
         return float(wrong / problem.objects.weight.sum() + self.lam * tree.n_leaves)
 
@@ -69,7 +81,9 @@ class Rule:
 
 def problem_of(seed: int = 0, lam: float = 0.05, table=None, **parts) -> Problem:
     objects = toy_objects(tiny_table(seed) if table is None else table, multiway=False)
-    return Problem(objects, prices_of(objects), Parts(method=None, objective=Accuracy(lam), **parts))
+    return Problem(
+        objects, prices_of(objects), Parts(method=None, objective=Accuracy(lam), **parts)
+    )
 
 
 class TestConformance(SolverSuite):
@@ -89,7 +103,9 @@ def test_numeric_columns_go_as_one_or_as_a_column_per_threshold_and_mean_the_sam
     solution = stand_in("honest", ordinals=ordinals).solve(problem, Context())
     wide, narrow = (Matrix.of(problem, ordinals=one) for one in (False, True))
     assert narrow.x.shape[1] == 1 < wide.x.shape[1] and wide.greatest_depth == narrow.greatest_depth
-    assert solution.status is Status.optimal and solution.value == problem.parts.objective.value(solution.tree, problem)
+    assert solution.status is Status.optimal and solution.value == problem.parts.objective.value(
+        solution.tree, problem
+    )
     assert math.isclose(solution.value, stand_in("honest").solve(problem, Context()).value)
 
 
@@ -99,19 +115,32 @@ def test_whole_weights_are_rows_and_others_are_refused():
     matrix = Matrix.of(heavy, ordinals=False)
     assert [len(part) for part in matrix.rows] == [36, 36]
     solution = StandIn().solve(heavy, Context())
-    assert solution.status is Status.optimal and math.isclose(solution.value, heavy.parts.objective.value(solution.tree, heavy))
+    assert solution.status is Status.optimal and math.isclose(
+        solution.value, heavy.parts.objective.value(solution.tree, heavy)
+    )
     with pytest.raises(CapabilityError, match="whole numbers"):
-        StandIn().solve(attrs.evolve(problem, objects=attrs.evolve(problem.objects, weight=np.full(8, 0.5))), Context())
+        StandIn().solve(
+            attrs.evolve(problem, objects=attrs.evolve(problem.objects, weight=np.full(8, 0.5))),
+            Context(),
+        )
 
 
 @pytest.mark.parametrize(
     ("manners", "said"),
-    [("boaster", "claims .* but its own tree has"), ("mislabelled", "claims .* but its own tree has"), ("modest", "proved nothing")],
+    [
+        ("boaster", "claims .* but its own tree has"),
+        ("mislabelled", "claims .* but its own tree has"),
+        ("modest", "proved nothing"),
+    ],
 )
 def test_what_a_peer_says_of_its_tree_must_be_true_or_nothing_is_proven(manners, said):
     problem = problem_of(1)
     solution = stand_in(manners).solve(problem, Context())
-    assert (solution.status, solution.lower_bound, solution.finished) == (Status.feasible, 0.0, False)
+    assert (solution.status, solution.lower_bound, solution.finished) == (
+        Status.feasible,
+        0.0,
+        False,
+    )
     assert solution.value == problem.parts.objective.value(solution.tree, problem)
     assert re.search(said, "; ".join(solution.notes))
 
@@ -120,7 +149,11 @@ def test_a_tree_that_is_too_deep_is_not_returned():
     problem = problem_of(1, 0.0, stopping=(Rule(Limits(max_depth=1)),))
     honest, deep = (stand_in(manners).solve(problem, Context()) for manners in ("honest", "deep"))
     assert honest.status is Status.optimal and honest.tree.depth_of.max() == 1
-    assert deep.status is Status.feasible and deep.tree.n_leaves == 1 and "not allowed" in deep.notes[-1]
+    assert (
+        deep.status is Status.feasible
+        and deep.tree.n_leaves == 1
+        and "not allowed" in deep.notes[-1]
+    )
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -130,7 +163,11 @@ def test_a_peer_that_does_not_end_is_killed_and_a_leaf_stands_in(warm, monkeypat
     if warm:
         peer.warm_up(problem, Context())
     solution = peer.solve(problem, Context(deadline=time.monotonic() + (0.3 if warm else 1.5)))
-    assert (solution.status, solution.tree.n_leaves, solution.lower_bound) == (Status.feasible, 1, 0.0)
+    assert (solution.status, solution.tree.n_leaves, solution.lower_bound) == (
+        Status.feasible,
+        1,
+        0.0,
+    )
     assert "within the budget of seconds" in solution.notes[0]
 
 
@@ -152,7 +189,10 @@ def test_a_peer_that_fails_says_why():
 
 
 def test_a_peer_that_is_not_installed_is_refused_before_the_clock_starts(monkeypatch):
-    with pytest.raises(CapabilityError, match=r"No module named 'nothing'\); install it .pip install 'arboretum\[peers\]'"):
+    with pytest.raises(
+        CapabilityError,
+        match=r"No module named 'nothing'\); install it .pip install 'arboretum\[peers\]'",
+    ):
         stand_in("absent").warm_up(problem_of(1), Context())
     monkeypatch.setenv(INTERPRETER, "/nowhere/python")
     with pytest.raises(CapabilityError, match="does not start"):
@@ -164,7 +204,11 @@ def test_a_peer_that_is_not_installed_is_refused_before_the_clock_starts(monkeyp
     [
         (StandIn(), {"stopping": (Rule(Limits(max_leaves=3)),)}, "no limit max_leaves"),
         (StandIn(), {"objective": attrs.evolve(Accuracy(), mu=0.5)}, "knows no objective.mu"),
-        (StandIn(), {"objective": type("Other", (Accuracy,), {"name": "balanced"})()}, "use objective=accuracy instead of balanced"),
+        (
+            StandIn(),
+            {"objective": type("Other", (Accuracy,), {"name": "balanced"})()},
+            "use objective=accuracy instead of balanced",
+        ),
         (DL85(), {}, "charges nothing for leaves; say objective.lam=0"),
         (FastSmallTree(), {"stopping": (Rule(Limits(max_depth=1)),)}, "knows no limit max_depth"),
     ],

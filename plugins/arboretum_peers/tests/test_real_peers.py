@@ -1,4 +1,6 @@
-"""The peers themselves, where they are installed: equal to each other and to all trees tried; skipped where they are not."""
+"""The peers themselves, where they are installed: equal to each other and to all trees tried;
+skipped where they are not.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_a_peer_finds_what_all_trees_tried_have(peer, seed, lam):
     table = toy_table(seed, 16, PLAIN)
     problem = problem_of(lam=lam, table=attrs.evolve(table, columns=table.columns[1:]))
     if peer.limits_depth:
-        problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, stopping=(Rule(Limits(max_depth=2)),)))
+        problem = attrs.evolve(
+            problem, parts=attrs.evolve(problem.parts, stopping=(Rule(Limits(max_depth=2)),))
+        )
     elif not lam:
         pytest.skip("without a depth or a price of leaves there is nothing to find")
     found = peer.solve(problem, Context())
@@ -70,4 +74,7 @@ def test_a_peer_keeps_its_limits(peer):
     peer.warm_up(problem, Context())
     start = time.monotonic()
     solution = peer.solve(problem, Context(deadline=start + 1.0, memory_bytes=500_000_000))
-    assert solution.value == problem.parts.objective.value(solution.tree, problem) and solution.lower_bound <= solution.value
+    assert (
+        solution.value == problem.parts.objective.value(solution.tree, problem)
+        and solution.lower_bound <= solution.value
+    )

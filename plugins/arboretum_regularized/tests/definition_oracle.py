@@ -1,7 +1,8 @@
-"""The paper read literally, object by object: f_i of a set of tests, the terms B, E and D, the greedy tree, and the least cost.
+"""The paper read literally, object by object: f_i of a set of tests, the terms B, E and D, the
+greedy tree, and the least cost.
 
-Nothing here is fast, and nothing is shared with the kernels.  With fractions for probabilities, prices and θ the terms B and E
-are exact.
+Nothing here is fast, and nothing is shared with the kernels.  With fractions for probabilities,
+prices and θ the terms B and E are exact.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Shape = Any
 class Instance:
     """(X, L, D, ℓ, p, c, θ).
 
-    p : probability of each object, summing to 1.   label : class of each.   value : per test the value of each object.
+    p : probability of each object, summing to 1.
+    label : class of each.
+    value : per test the value of each object.
     price : of each test.
     """
 
@@ -46,7 +49,9 @@ class Instance:
 
     def together(self, i: int, asked: Sequence[int]) -> Objects:
         """The objects that agree with x_i on every test asked."""
-        return tuple(j for j in self.everyone if all(self.value[d][j] == self.value[d][i] for d in asked))
+        return tuple(
+            j for j in self.everyone if all(self.value[d][j] == self.value[d][i] for d in asked)
+        )
 
     def pairs(self, objects: Sequence[int]) -> int:
         """φ(S): pairs of objects with different labels."""
@@ -73,7 +78,8 @@ def probability(x: Instance, i: int, asked: Sequence[int]) -> Any:
 
 def pairs(x: Instance, i: int, asked: Sequence[int]) -> Any:
     """f^φ."""
-    whole = x.pairs(x.everyone) * (x.p[0] / x.p[0])  # of the probabilities' type, so that the quotient is
+    # of the probabilities' type, so that the quotient is
+    whole = x.pairs(x.everyone) * (x.p[0] / x.p[0])
     return (whole - x.pairs(x.together(i, asked))) / whole if whole else 1
 
 
@@ -99,8 +105,12 @@ def balance(x: Instance, objects: Objects, test: int) -> Any:
     return x.mass(objects) - x.mass(max(x.outcomes(objects, test), key=len))
 
 
-def efficiency(x: Instance, names: Sequence[str], objects: Objects, asked: Sequence[int], test: int) -> Any:
-    """E: Σ p_i (f_i(D' ∪ {d}) − f_i(D')) / (1 − f_i(D')) over the objects of S that are not covered."""
+def efficiency(
+    x: Instance, names: Sequence[str], objects: Objects, asked: Sequence[int], test: int
+) -> Any:
+    """E: Σ p_i (f_i(D' ∪ {d}) − f_i(D')) / (1 − f_i(D')) over the objects of S that are not
+    covered.
+    """
     gained = 0
     for i in objects:
         before = disjunction(x, names, i, asked)
@@ -109,12 +119,17 @@ def efficiency(x: Instance, names: Sequence[str], objects: Objects, asked: Seque
     return gained
 
 
-def discrimination(x: Instance, impurity: Callable, objects: Objects, test: int, *, authors: bool = False) -> Any:
-    """D: p(S) (h(S) − Σ p(S_v)/p(S) h(S_v)); with p(S_v) in place of the fraction as the authors' program has it.
+def discrimination(
+    x: Instance, impurity: Callable, objects: Objects, test: int, *, authors: bool = False
+) -> Any:
+    """D: p(S) (h(S) − Σ p(S_v)/p(S) h(S_v)); with p(S_v) in place of the fraction as the authors'
+    program has it.
 
     impurity : of the list of class probabilities of a set of objects.
     """
-    h = lambda part: impurity([x.mass([i for i in part if x.label[i] == k]) for k in sorted(set(x.label))])
+    h = lambda part: impurity(
+        [x.mass([i for i in part if x.label[i] == k]) for k in sorted(set(x.label))]
+    )
     below = 1 if authors else x.mass(objects)
     after = sum(x.mass(part) / below * h(part) for part in x.outcomes(objects, test))
     return x.mass(objects) * (h(objects) - after)
@@ -127,7 +142,12 @@ def candidates(x: Instance, objects: Objects, asked: Sequence[int]) -> Iterator[
             yield test
 
 
-def greedy(x: Instance, score: Callable[[Objects, list[int], int], Any], objects: Objects, asked: Sequence[int] = ()) -> Shape:
+def greedy(
+    x: Instance,
+    score: Callable[[Objects, list[int], int], Any],
+    objects: Objects,
+    asked: Sequence[int] = (),
+) -> Shape:
     """Algorithm 1 with any score of (S, D', d); ties go to the first test."""
     if x.is_leaf(objects):
         return ()
@@ -143,7 +163,9 @@ def expected_cost(x: Instance, tree: Shape, objects: Objects) -> Any:
     if not tree:
         return 0
     below = zip(tree[1:], x.outcomes(objects, tree[0]), strict=True)
-    return x.price[tree[0]] * x.mass(objects) + sum(expected_cost(x, sub, part) for sub, part in below)
+    return x.price[tree[0]] * x.mass(objects) + sum(
+        expected_cost(x, sub, part) for sub, part in below
+    )
 
 
 def least_cost(x: Instance) -> Any:

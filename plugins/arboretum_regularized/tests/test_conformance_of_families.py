@@ -1,4 +1,6 @@
-"""The criterion passes the suite of its kind with every family of coverages and impurities that has kernels."""
+"""The criterion passes the suite of its kind with every family of coverages and impurities that
+has kernels.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
-from arboretum_regularized.criteria import BASELINES, CRITERIA, EC45, ECART, CostBenefit, ImpurePairs, Regularized, SubmodularRanking, Weighting
+from arboretum_regularized.criteria import (
+    BASELINES,
+    CRITERIA,
+    EC45,
+    ECART,
+    CostBenefit,
+    ImpurePairs,
+    Regularized,
+    SubmodularRanking,
+    Weighting,
+)
 from arboretum_regularized.impurities import Tsallis
 
 pytestmark = pytest.mark.slow  # one suite per kernel of the family
@@ -21,7 +33,8 @@ pytestmark = pytest.mark.slow  # one suite per kernel of the family
 
 class _Suite(CriterionSuite):
     __test__ = False
-    # B leaves out the outcome with the most objects, the first of several: the others may weigh another amount
+    # B leaves out the outcome with the most objects, the first of several: the others may weigh
+    # another amount
     outcome_symmetric = False
     scale_free = True
     used = Regularized()
@@ -38,7 +51,9 @@ def suite(component, impurity, *coverage) -> type:
         "impurity": pytest.fixture(lambda self: impurity),
         "coverage": pytest.fixture(lambda self: coverage),
     }
-    return type("Test_" + "_".join(each.name for each in (component, impurity, *coverage)), (_Suite,), body)
+    return type(
+        "Test_" + "_".join(each.name for each in (component, impurity, *coverage)), (_Suite,), body
+    )
 
 
 BOTH = (Probability(), UnlikePairs())
@@ -50,7 +65,9 @@ TestExcluded = suite(Regularized(lam=2.0), Entropy(), OthersExcluded())
 TestAnyMean = suite(Regularized(lam=2.0), Misclassification())
 TestRanking = suite(SubmodularRanking(theta=0.1), Entropy(), Probability(theta=0.1), UnlikePairs())
 TestNumPy = suite(Regularized(lam=2.0), Tsallis(), *BOTH)
-TestProbabilityExcluded = suite(Regularized(lam=2.0, theta=0.1), Gini(), Probability(theta=0.1), OthersExcluded())
+TestProbabilityExcluded = suite(
+    Regularized(lam=2.0, theta=0.1), Gini(), Probability(theta=0.1), OthersExcluded()
+)
 TestPairsExcluded = suite(SubmodularRanking(), Entropy(), UnlikePairs(), OthersExcluded())
 TestThree = suite(Regularized(lam=2.0), Entropy(), *BOTH, OthersExcluded())
 TestNothingButGain = suite(Regularized(lam=float("inf")), Entropy())
@@ -61,7 +78,8 @@ TestPairsWithoutPrice = suite(ImpurePairs(per_price=False), Entropy())
 class TestTotalInZ(_Suite):
     __test__ = True
     used = Regularized(lam=0.25)
-    scale_free = False  # pairs grow with the square of the weight, B with the weight: which wins depends on the unit
+    # pairs grow with the square of the weight, B with the weight: which wins depends on the unit
+    scale_free = False
 
     @pytest.fixture
     def impurity(self):
@@ -81,7 +99,10 @@ def test_kernels_find_lambda_theta_and_the_form_in_this_order():
     for criterion in (Regularized, SubmodularRanking, EC45, ECART):
         made = criterion(lam=0.5, theta=0.25, d_term=Weighting.authors)
         assert numeric_fields(made).tolist() == [0.5, 0.25, 1.0]
-    assert numeric_fields(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [0.0, 1.0]
+    assert numeric_fields(ImpurePairs(per_price=False, weighting=Weighting.authors)).tolist() == [
+        0.0,
+        1.0,
+    ]
 
 
 def test_each_family_has_the_kernel_of_its_name():
@@ -96,7 +117,10 @@ def test_each_family_has_the_kernel_of_its_name():
     assert name(SubmodularRanking(), None, both[1:]) == "submodular_pairs"
     assert name(Regularized(lam=float("inf")), Gini(), both) == "cost_benefit_gini"
     assert name(Regularized(), Tsallis(), both) == "regularized_mean_probability_pairs"
-    assert name(Regularized(), Entropy(), (*both, OthersExcluded())) == "regularized_entropy_probability_pairs_excluded"
+    assert (
+        name(Regularized(), Entropy(), (*both, OthersExcluded()))
+        == "regularized_entropy_probability_pairs_excluded"
+    )
     assert Regularized().kernel(Entropy(), (Probability(), Probability())) is None
 
 
@@ -114,7 +138,9 @@ def test_a_coverage_of_the_same_name_by_somebody_else_is_scored_by_its_definitio
 
 
 def test_two_thetas_are_refused():
-    with pytest.raises(ConfigError, match=r"criterion.theta is 0.1 and coverage.probability.theta 0.2"):
+    with pytest.raises(
+        ConfigError, match=r"criterion.theta is 0.1 and coverage.probability.theta 0.2"
+    ):
         Regularized(theta=0.1).kernel(Entropy(), (Probability(theta=0.2),))
 
 
@@ -123,11 +149,20 @@ def test_the_authors_form_of_a_total_is_refused():
         Regularized(d_term=Weighting.authors).kernel(TotalPairs(), ())
 
 
-@pytest.mark.parametrize("criterion", [Regularized(), CostBenefit(), ImpurePairs()], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "criterion", [Regularized(), CostBenefit(), ImpurePairs()], ids=lambda c: c.name
+)
 @pytest.mark.parametrize("price", [0.0, -1.0])
 def test_a_price_that_is_not_positive_is_refused(criterion, price):
     weights = np.array([[[1.0, 0.0], [0.0, 1.0]]])
-    tables = Tables(weights, weights.astype(np.int64), np.array([price]), np.zeros((1, 2, 1)), np.array([0]), Gini().value)
+    tables = Tables(
+        weights,
+        weights.astype(np.int64),
+        np.array([price]),
+        np.zeros((1, 2, 1)),
+        np.array([0]),
+        Gini().value,
+    )
     node = Node(np.ones(2), np.ones(2, np.int64), 2.0, 2.0, 0.5, 0)
     with pytest.raises(DataError, match="divides by the price of a test, which must be > 0"):
         criterion.score(tables, node)
@@ -136,4 +171,7 @@ def test_a_price_that_is_not_positive_is_refused(criterion, price):
 
 def test_no_criterion_claims_regression():
     for criterion in (*CRITERIA, *BASELINES):
-        assert Capability.regression not in criterion.capabilities and Capability.multiclass in criterion.capabilities
+        assert (
+            Capability.regression not in criterion.capabilities
+            and Capability.multiclass in criterion.capabilities
+        )

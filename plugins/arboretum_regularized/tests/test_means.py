@@ -26,7 +26,11 @@ def test_the_standard_error_is_that_of_the_difference_of_two_means():
 
 def test_a_mean_of_runs_is_judged_where_the_runs_say_something_of_the_error():
     found = cell(RUNS)
-    assert (found.ours, found.n, found.verdict) == (3.0, 5, Verdict.PASS) and found.error == pytest.approx(ERROR)
+    assert (found.ours, found.n, found.verdict) == (
+        3.0,
+        5,
+        Verdict.PASS,
+    ) and found.error == pytest.approx(ERROR)
     assert cell(RUNS[:3]) is None and cell([3.0] * 5) is None and cell([1.0], behind=1) is None
     assert cell([3.0] * 5, rounding=0.1).error == pytest.approx(0.1 / math.sqrt(12.0))
     assert cell([3.0] * 5, rounding=0.1).verdict is Verdict.FAIL
@@ -37,4 +41,7 @@ def test_a_known_difference_predicts_what_lies_between_two_means_widened():
     assert (known.low, known.high) == pytest.approx((3.0 - 2 * ERROR, 13.0 + 2 * ERROR))
     far = RUNS - 100.0
     assert cell(far, known=known).verdict is Verdict.KNOWN
-    assert cell(far, known=known_between("no", (20.0, 30.0), (RUNS, RUNS), 4, "five runs")).verdict is Verdict.FAIL
+    assert (
+        cell(far, known=known_between("no", (20.0, 30.0), (RUNS, RUNS), 4, "five runs")).verdict
+        is Verdict.FAIL
+    )

@@ -1,4 +1,6 @@
-"""Theorem 1 is promised only where coverage and leaf rule are one problem: by brute force over sets and trees, and by counterexample."""
+"""Theorem 1 is promised only where coverage and leaf rule are one problem: by brute force over
+sets and trees, and by counterexample.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,20 @@ import numpy as np
 import pytest
 
 import arboretum
-from arboretum.api import Column, ColumnKind, Context, Encoded, Family, Parts, Prices, Problem, Table, Target, Task, grow
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Encoded,
+    Family,
+    Parts,
+    Prices,
+    Problem,
+    Table,
+    Target,
+    Task,
+    grow,
+)
 from arboretum.testing.effort import tries
 from arboretum.testing.tables import ToyFeature
 from arboretum_basics.methods import Exact, Greedy
@@ -19,18 +34,33 @@ from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.impurities import Entropy, Gini
 import definition_oracle
-from arboretum_regularized.coverages import Covered, FewObjects, OthersExcluded, Probability, UnlikePairs
+from arboretum_regularized.coverages import (
+    Covered,
+    FewObjects,
+    OthersExcluded,
+    Probability,
+    UnlikePairs,
+)
 from arboretum_regularized.criteria import Regularized, Weighting
 from definition_oracle import Instance
 
 from instances import problem
 
 SHARES = [Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5)]
-FAMILIES = [("probability", "pairs"), ("probability",), ("pairs",), ("excluded",), ("probability", "excluded"), ("pairs", "excluded")]
+FAMILIES = [
+    ("probability", "pairs"),
+    ("probability",),
+    ("pairs",),
+    ("excluded",),
+    ("probability", "excluded"),
+    ("pairs", "excluded"),
+]
 
 
 def drawn(seed: int) -> tuple[Instance, tuple[str, ...], Fraction, list]:
-    """A small instance with distinct objects, a family of coverages, its θ, and leaf rules that may or may not fit."""
+    """A small instance with distinct objects, a family of coverages, its θ, and leaf rules that
+    may or may not fit.
+    """
     generator = np.random.default_rng(seed)
     rows = np.unique(generator.integers(0, 3, (8, 3)), axis=0)
     n = len(rows)
@@ -43,23 +73,49 @@ def drawn(seed: int) -> tuple[Instance, tuple[str, ...], Fraction, list]:
     prices = [Fraction(int(c)) for c in generator.integers(1, 5, 3)]
     x = Instance(p, label.tolist(), rows.T.tolist(), prices, theta)
     rules = [
-        [Pure()], [MassAtMost(theta=float(other))], [Covered()], [Standard()], [Standard(min_split=3)], [FewObjects(most=1)],
-        [FewObjects()], [ImpurityAtMost(delta=0.3)], [MassAtMost(theta=float(other)), Covered()], [],
-    ]  # fmt: skip
-    return x, FAMILIES[generator.integers(len(FAMILIES))], theta, rules[generator.integers(len(rules))]
+        [Pure()],
+        [MassAtMost(theta=float(other))],
+        [Covered()],
+        [Standard()],
+        [Standard(min_split=3)],
+        [FewObjects(most=1)],
+        [FewObjects()],
+        [ImpurityAtMost(delta=0.3)],
+        [MassAtMost(theta=float(other)), Covered()],
+        [],
+    ]
+    return (
+        x,
+        FAMILIES[generator.integers(len(FAMILIES))],
+        theta,
+        rules[generator.integers(len(rules))],
+    )
 
 
 def parts_of(family, theta, stopping, lam=1.0, impurity=None, **more) -> Parts:
-    made = {"probability": Probability(theta=float(theta)), "pairs": UnlikePairs(), "excluded": OthersExcluded()}
+    made = {
+        "probability": Probability(theta=float(theta)),
+        "pairs": UnlikePairs(),
+        "excluded": OthersExcluded(),
+    }
     criterion = Regularized(lam=lam, theta=float(theta))
     coverage = tuple(made[name] for name in family)
     return Parts(
-        **{"method": Greedy(), "criterion": criterion, "impurity": impurity or Gini(), "coverage": coverage, "stopping": tuple(stopping), **more}
+        **{
+            "method": Greedy(),
+            "criterion": criterion,
+            "impurity": impurity or Gini(),
+            "coverage": coverage,
+            "stopping": tuple(stopping),
+            **more,
+        }
     )
 
 
 def covered(x: Instance, family, part) -> list[bool]:
-    """Of each object of a set whether some f_i is 1, from the definition of f by what is still together."""
+    """Of each object of a set whether some f_i is 1, from the definition of f by what is still
+    together.
+    """
     alone = {
         "probability": lambda i: x.mass(part) <= max(x.p[i], x.theta),
         "pairs": lambda i: x.pairs(part) == 0,
@@ -70,7 +126,9 @@ def covered(x: Instance, family, part) -> list[bool]:
 
 def is_leaf(x: Instance, family, rules, part) -> bool:
     """The leaf rules read literally; with ``stop``, what the search loop does."""
-    h = 1 - sum((x.mass([i for i in part if x.label[i] == k]) / x.mass(part)) ** 2 for k in set(x.label))
+    h = 1 - sum(
+        (x.mass([i for i in part if x.label[i] == k]) / x.mass(part)) ** 2 for k in set(x.label)
+    )
     found = x.pairs(part) == 0
     for rule in rules:
         found |= {
@@ -111,7 +169,13 @@ def least(x: Instance, leaf) -> Fraction:
 
 def cost_of(x: Instance, tree) -> float:
     inner = np.flatnonzero(~tree.is_leaf)
-    return float(sum(float(x.price[int(tree.rule(v).columns[0].removeprefix("t"))]) * tree.mass[v] for v in inner) / tree.mass[0])
+    return float(
+        sum(
+            float(x.price[int(tree.rule(v).columns[0].removeprefix("t"))]) * tree.mass[v]
+            for v in inner
+        )
+        / tree.mass[0]
+    )
 
 
 @pytest.mark.slow
@@ -138,21 +202,28 @@ def test_whatever_is_promised_is_kept_and_about_one_problem():
 
 
 def test_most_of_what_could_be_promised_is():
-    """Where it is not, a set that no test reaches is at fault: the premises are decided without listing the sets."""
+    """Where it is not, a set that no test reaches is at fault: the premises are decided without
+    listing the sets.
+    """
     kept = missed = 0
     for seed in range(400):
         x, family, theta, rules = drawn(seed)
         asked = problem(x, parts_of(family, theta, rules))
-        if all(set(covered(x, family, part)) == {is_leaf(x, family, rules, part)} for part in reached(x)):
+        if all(
+            set(covered(x, family, part)) == {is_leaf(x, family, rules, part)}
+            for part in reached(x)
+        ):
             promised = bool(asked.parts.criterion.promises(asked))
             kept, missed = kept + promised, missed + (not promised)
     assert kept > 8 * missed
 
 
-# -- the counterexample ------------------------------------------------------------------------------------------------------
+# -- the counterexample ----------------------------------------------------------------------------
 
 N = 1 << 14
-"""Objects; one of them is of another class, and the test ``id`` tells all apart at a price that greed pays: 2/c > 3/n."""
+"""Objects; one of them is of another class, and the test ``id`` tells all apart at a price that
+greed pays: 2/c > 3/n.
+"""
 CHEAP, DEAR = 1.0, 8192.0
 
 
@@ -160,17 +231,26 @@ def one_among_many(weights=None) -> Encoded:
     label = (np.arange(N) == 0).astype(np.int32)
     names = tuple(f"v{i}" for i in range(N))
     columns = (
-        Column("tell", ColumnKind.categorical, label, ("b", "a")), Column("id", ColumnKind.categorical, np.arange(N, dtype=np.int32), names)
-    )  # fmt: skip
+        Column("tell", ColumnKind.categorical, label, ("b", "a")),
+        Column("id", ColumnKind.categorical, np.arange(N, dtype=np.int32), names),
+    )
     features = (
-        ToyFeature("tell", 0, Family.multiway, 2, categories=("b", "a")), ToyFeature("id", 1, Family.multiway, N, categories=names)
-    )  # fmt: skip
+        ToyFeature("tell", 0, Family.multiway, 2, categories=("b", "a")),
+        ToyFeature("id", 1, Family.multiway, N, categories=names),
+    )
     weight = np.ones(N) if weights is None else weights
     return Encoded(
-        Table("one", columns, Target("y", Task.classification, label, ("B", "A")), weight), features,
-        np.stack([label, np.arange(N)], axis=1).astype(np.uint16), (), np.empty((N, 0)), label, None, weight, np.ones(N, np.int64),
+        Table("one", columns, Target("y", Task.classification, label, ("B", "A")), weight),
+        features,
+        np.stack([label, np.arange(N)], axis=1).astype(np.uint16),
+        (),
+        np.empty((N, 0)),
+        label,
+        None,
+        weight,
+        np.ones(N, np.int64),
         np.arange(N),
-    )  # fmt: skip
+    )
 
 
 def expected_cost(tree) -> float:
@@ -178,15 +258,22 @@ def expected_cost(tree) -> float:
 
 
 def test_where_coverage_asks_for_more_than_the_leaf_rule_greed_pays_thousands_for_1():
-    """f_i = 1 asks every object to be alone, and a tree may end at two classes: no theorem bounds that ratio."""
-    asked = Problem(one_among_many(), Prices(np.array([CHEAP, DEAR]), np.empty(0)), parts_of(("probability",), 0, [Pure()], 0.0))
+    """f_i = 1 asks every object to be alone, and a tree may end at two classes: no theorem
+    bounds that ratio.
+    """
+    asked = Problem(
+        one_among_many(),
+        Prices(np.array([CHEAP, DEAR]), np.empty(0)),
+        parts_of(("probability",), 0, [Pure()], 0.0),
+    )
     criterion = asked.parts.criterion
     tree = grow(asked, Context()).tree
     numbers = 20 * 15 * (1 + math.log(N) + math.log2(N))  # Δ ≥ p_min at θ = 0
     assert expected_cost(tree) == DEAR > numbers * CHEAP
     assert criterion.promises(asked) == {}
     assert criterion.notes(asked)[-1] == (
-        "no guarantee: nodes of one class are leaves, but not covered; choose coverage=[probability,pairs]"
+        "no guarantee: nodes of one class are leaves, but not covered; choose "
+        "coverage=[probability,pairs]"
     )
     both = attrs.evolve(asked, parts=parts_of(("probability", "pairs"), 0, [Pure()], 0.0))
     factor = both.parts.criterion.promises(both)["expected_cost"]
@@ -194,40 +281,90 @@ def test_where_coverage_asks_for_more_than_the_leaf_rule_greed_pays_thousands_fo
 
 
 def test_prices_that_ties_hide_are_no_case_of_the_theorem():
-    """Two tests that divide alike, at 10¹³ and 10¹⁷: the scores differ by less than what a tie is, and the first is taken."""
-    x = Instance([Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]], [Fraction(10**17), Fraction(10**13), Fraction(10**17)])
+    """Two tests that divide alike, at 10¹³ and 10¹⁷: the scores differ by less than what a tie
+    is, and the first is taken.
+    """
+    x = Instance(
+        [Fraction(1, 4)] * 4,
+        [0, 0, 1, 1],
+        [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1]],
+        [Fraction(10**17), Fraction(10**13), Fraction(10**17)],
+    )
     asked = problem(x, parts_of(("probability", "pairs"), 0, [Pure()]))
     tree = grow(asked, Context()).tree
     assert cost_of(x, tree) == 1e17 > 2000 * float(least(x, lambda part: x.pairs(part) == 0))
-    assert asked.parts.criterion.notes(asked)[-1].startswith("no guarantee: rounding and ties may hide")
+    assert asked.parts.criterion.notes(asked)[-1].startswith(
+        "no guarantee: rounding and ties may hide"
+    )
 
 
 BOTH = ("probability", "pairs")
 REFUSED = [
-    (dict(family=("pairs",), theta=0.3, stopping=[MassAtMost(theta=0.3)]), "nodes of at most 0.3 of the weight are leaves, but not covered"),
-    (dict(family=BOTH, theta=0.3, stopping=[MassAtMost(theta=0.6)]), "leaves, but covered at theta=0.3 only; set both by theta=VALUE"),
-    (dict(family=BOTH, theta=0.3, stopping=[MassAtMost(theta=0.3, tolerance=0.1)]), "nodes of at most 0.4 of the weight are leaves"),
-    (dict(family=BOTH, theta=0.3, stopping=[Pure()]), "nodes of at most theta=0.3 are divided further; choose stopping=[mass]"),
-    (dict(family=BOTH, theta=0.3, stopping=[Covered(), MassAtMost(theta=0.6)]), "covered at theta=0.3 only"),
-    (dict(family=BOTH, theta=0, stopping=[ImpurityAtMost(delta=0.0)]), "nodes of an impurity of at most 0 are leaves"),
-    (dict(family=BOTH, theta=0, stopping=[FewObjects()]), "nodes of fewer than 3 objects are leaves, but not covered"),
-    (dict(family=BOTH, theta=0, stopping=[Standard(min_split=4)]), "nodes of fewer than 4 rows are leaves"),
+    (
+        dict(family=("pairs",), theta=0.3, stopping=[MassAtMost(theta=0.3)]),
+        "nodes of at most 0.3 of the weight are leaves, but not covered",
+    ),
+    (
+        dict(family=BOTH, theta=0.3, stopping=[MassAtMost(theta=0.6)]),
+        "leaves, but covered at theta=0.3 only; set both by theta=VALUE",
+    ),
+    (
+        dict(family=BOTH, theta=0.3, stopping=[MassAtMost(theta=0.3, tolerance=0.1)]),
+        "nodes of at most 0.4 of the weight are leaves",
+    ),
+    (
+        dict(family=BOTH, theta=0.3, stopping=[Pure()]),
+        "nodes of at most theta=0.3 are divided further; choose stopping=[mass]",
+    ),
+    (
+        dict(family=BOTH, theta=0.3, stopping=[Covered(), MassAtMost(theta=0.6)]),
+        "covered at theta=0.3 only",
+    ),
+    (
+        dict(family=BOTH, theta=0, stopping=[ImpurityAtMost(delta=0.0)]),
+        "nodes of an impurity of at most 0 are leaves",
+    ),
+    (
+        dict(family=BOTH, theta=0, stopping=[FewObjects()]),
+        "nodes of fewer than 3 objects are leaves, but not covered",
+    ),
+    (
+        dict(family=BOTH, theta=0, stopping=[Standard(min_split=4)]),
+        "nodes of fewer than 4 rows are leaves",
+    ),
     (dict(family=BOTH, theta=0, stopping=[Standard(max_depth=2)]), "no limit max_depth (it is 2)"),
     (dict(family=BOTH, theta=0, stopping=[Standard(max_leaves=3)]), "no limit max_leaves"),
     (dict(family=BOTH, theta=0, stopping=[Standard(min_mass=0.1)]), "no limit min_mass"),
     (dict(family=BOTH, theta=0, stopping=[Standard(min_decrease=0.0)]), "no limit min_decrease"),
-    (dict(family=BOTH, theta=0, stopping=[], pruner=CostComplexity(alpha=0.1)), "leave pruner cost_complexity out"),
-    (dict(family=BOTH, theta=0, stopping=[], method=Greedy(allow_constant=True)), "tests that divide nothing compete"),
-    (dict(family=BOTH, theta=0, stopping=[], method=Exact()), "method exact is not known to be Algorithm 1"),
+    (
+        dict(family=BOTH, theta=0, stopping=[], pruner=CostComplexity(alpha=0.1)),
+        "leave pruner cost_complexity out",
+    ),
+    (
+        dict(family=BOTH, theta=0, stopping=[], method=Greedy(allow_constant=True)),
+        "tests that divide nothing compete",
+    ),
+    (
+        dict(family=BOTH, theta=0, stopping=[], method=Exact()),
+        "method exact is not known to be Algorithm 1",
+    ),
     (dict(family=BOTH, theta=0, stopping=[], lam=1e308), "its factor is not finite at lam=1e+308"),
-    (dict(family=BOTH, theta=0, stopping=[], lam=1e15), "rounding and ties may hide balance and coverage of a test (lam=1e+15"),
+    (
+        dict(family=BOTH, theta=0, stopping=[], lam=1e15),
+        "rounding and ties may hide balance and coverage of a test (lam=1e+15",
+    ),
     (dict(family=BOTH, theta=0, stopping=[], lam=math.inf), "lam=inf leaves out"),
     (dict(family=(), theta=0, stopping=[]), "it needs coverages"),
-    (dict(family=BOTH, theta=0, stopping=[], criterion=Regularized(d_term=Weighting.authors)), "criterion.d_term=paper"),
-]  # fmt: skip
+    (
+        dict(family=BOTH, theta=0, stopping=[], criterion=Regularized(d_term=Weighting.authors)),
+        "criterion.d_term=paper",
+    ),
+]
 
 
-@pytest.mark.parametrize(("parts", "reason"), REFUSED, ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(
+    ("parts", "reason"), REFUSED, ids=lambda each: each if isinstance(each, str) else ""
+)
 def test_every_premise_that_is_not_kept_is_named(parts, reason):
     answers = [[i >> bit & 1 for i in range(8)] for bit in range(3)]
     x = Instance([Fraction(1, 8)] * 8, [0, 1, 1, 0] * 2, answers, [Fraction(1)] * 3)
@@ -238,7 +375,9 @@ def test_every_premise_that_is_not_kept_is_named(parts, reason):
 
 
 def test_prices_that_depend_on_the_path_are_no_case_of_the_theorem():
-    x = Instance([Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1]], [Fraction(1)] * 2)
+    x = Instance(
+        [Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1]], [Fraction(1)] * 2
+    )
     asked = problem(x, parts_of(BOTH, 0, []))
     for change in ({"once_per_column": True}, {"after": lambda asked: None}):
         cheaper = attrs.evolve(asked, prices=attrs.evolve(asked.prices, **change))
@@ -251,7 +390,9 @@ def test_a_criterion_that_only_looks_like_the_papers_promises_nothing():
         def score(self, tables, node):
             return -super().score(tables, node)
 
-    x = Instance([Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1]], [Fraction(1)] * 2)
+    x = Instance(
+        [Fraction(1, 4)] * 4, [0, 0, 1, 1], [[0, 1, 0, 1], [0, 0, 1, 1]], [Fraction(1)] * 2
+    )
     asked = problem(x, parts_of(BOTH, 0, []))
     assert asked.parts.criterion.promises(asked)
     assert Mine().promises(asked) == {}
@@ -260,18 +401,31 @@ def test_a_criterion_that_only_looks_like_the_papers_promises_nothing():
 def test_missing_values_whose_branch_is_chosen_at_each_node_are_no_case_of_the_theorem(tmp_path):
     rows = ["a,b,class", *(f"{'' if i == 3 else i % 4},{i % 3},{i % 2}" for i in range(12))]
     (tmp_path / "t.csv").write_text("\n".join(rows), encoding="utf-8")
-    run = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=class", "split=null", "tracker=null", "method=ec45"]
+    run = [
+        "dataset=file",
+        f"dataset.path={tmp_path / 't.csv'}",
+        "dataset.target=class",
+        "split=null",
+        "tracker=null",
+        "method=ec45",
+    ]
     kept = arboretum.run([*run, "encoder.missing=keep"])
-    assert any(note.startswith("no guarantee: column 'a' has missing values") for note in kept.notes)
+    assert any(
+        note.startswith("no guarantee: column 'a' has missing values") for note in kept.notes
+    )
     told = arboretum.run([*run, "encoder.missing=category"])
     assert any(note.startswith("guarantee: ") for note in told.notes)
 
 
 def test_a_set_of_several_classes_that_is_almost_covered_is_not():
-    """Two of 200,000 objects left together miss 1 by 4/n³ = 5·10⁻¹⁶, which a mean near 1 cannot show by itself."""
+    """Two of 200,000 objects left together miss 1 by 4/n³ = 5·10⁻¹⁶, which a mean near 1 cannot
+    show by itself.
+    """
     n = 200_000
     label = (np.arange(n) % 2).astype(np.int32)
-    objects = attrs.evolve(one_among_many(), label=label, weight=np.ones(n), count=np.ones(n, np.int64))
+    objects = attrs.evolve(
+        one_among_many(), label=label, weight=np.ones(n), count=np.ones(n, np.int64)
+    )
     from arboretum.engine.search.coverage_state import CoverageState
 
     covering = CoverageState.of((Probability(), UnlikePairs()), objects)

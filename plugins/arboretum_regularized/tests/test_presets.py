@@ -1,4 +1,6 @@
-"""The paper's methods by name, on real rows: what they select, and that they are what they are said to be."""
+"""The paper's methods by name, on real rows: what they select, and that they are what they are
+said to be.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,24 @@ def tree(house, method, *values, theta=0.02, **choices):
 
 
 def structure(tree):
-    return [None if tree.is_leaf[v] else (tree.rule(v).describe(), tree.children(v).tolist()) for v in range(tree.n_nodes)]
+    return [
+        None if tree.is_leaf[v] else (tree.rule(v).describe(), tree.children(v).tolist())
+        for v in range(tree.n_nodes)
+    ]
 
 
 @pytest.mark.parametrize("name", PLAIN)
 def test_a_method_and_its_pruned_form_differ_by_the_pruner_alone(house, name):
-    plain, pruned = house.parts({**ROWS, "method": name}), house.parts({**ROWS, "method": f"p{name}"})
+    plain, pruned = (
+        house.parts({**ROWS, "method": name}),
+        house.parts({**ROWS, "method": f"p{name}"}),
+    )
     assert (plain.pruner, pruned.pruner.name) == (None, "cost_complexity")
     same = ("criterion", "impurity", "coverage", "stopping", "encoder", "cost")
     assert [getattr(plain, part) for part in same] == [getattr(pruned, part) for part in same]
-    assert plain.encoder.name == "onehot_kmeans5" and [rule.name for rule in plain.stopping] == ["mass"]
+    assert plain.encoder.name == "onehot_kmeans5" and [rule.name for rule in plain.stopping] == [
+        "mass"
+    ]
 
 
 def test_ec45_without_impurity_is_asr_and_without_the_rest_the_cost_benefit_tree(house):
@@ -44,9 +54,13 @@ def test_ec45_without_impurity_is_asr_and_without_the_rest_the_cost_benefit_tree
 
 
 def test_the_programs_pairs_need_more_tests_than_the_papers(house):
-    """On all of iris with θ = 0.02 the authors' program needs 3.67 tests per object with its form of IP, 2.42 with the paper's."""
+    """On all of iris with θ = 0.02 the authors' program needs 3.67 tests per object with its
+    form of IP, 2.42 with the paper's.
+    """
     found = [
-        house.run({**ROWS, "method": "ip"}, ["theta=0.02", f"criterion.weighting={form}"]).metrics["expected_cost"]
+        house.run({**ROWS, "method": "ip"}, ["theta=0.02", f"criterion.weighting={form}"]).metrics[
+            "expected_cost"
+        ]
         for form in ("paper", "authors")
     ]
     assert [round(cost, 2) for cost in found] == [2.42, 3.67]
@@ -60,7 +74,11 @@ def test_group_identification_asks_until_one_class_is_left(house):
 def test_entity_identification_tells_every_object_apart(house, tmp_path):
     rows = [f"{name},{name >> 2 & 1},{name >> 1 & 1},{name & 1}" for name in range(8)]
     (tmp_path / "things.csv").write_text("\n".join(["name,a,b,c", *rows]) + "\n")
-    values = [f"dataset.path={tmp_path / 'things.csv'}", "dataset.target=name", "dataset.kinds={name: categorical}"]
+    values = [
+        f"dataset.path={tmp_path / 'things.csv'}",
+        "dataset.target=name",
+        "dataset.kinds={name: categorical}",
+    ]
     record = house.run({**ROWS, "dataset": "file", "method": "ei"}, values)
     assert record.tree.n_leaves == 8 and record.metrics["expected_cost"] == 3.0
 

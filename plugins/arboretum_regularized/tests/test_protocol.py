@@ -1,4 +1,6 @@
-"""Data, tests, objects and measures of the study are those of the paper's protocol, and those of an ordinary run."""
+"""Data, tests, objects and measures of the study are those of the paper's protocol, and those of
+an ordinary run.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,19 @@ import arboretum
 from arboretum.api import Context, Equals, Problem, VerificationError
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
-from arboretum_regularized.protocol import BINS, ENCODER, TOLERANCE, Coded, Measured, area, coded, lesson, price_list, rests, theta_of
+from arboretum_regularized.protocol import (
+    BINS,
+    ENCODER,
+    TOLERANCE,
+    Coded,
+    Measured,
+    area,
+    coded,
+    lesson,
+    price_list,
+    rests,
+    theta_of,
+)
 from arboretum_regularized.results import published
 from arboretum_regularized.study import preset, study
 
@@ -24,13 +38,22 @@ PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests cha
 AS_PRINTED = 15
 """Data sets whose column count comes out with the kinds that the columns have by nature."""
 OTHER = {"bioresponse": 5335}
-"""Data set → our count where it is not the printed one: two few-valued columns keep five bins here and lose one there."""
+"""Data set → our count where it is not the printed one: two few-valued columns keep five bins
+here and lose one there.
+"""
 
 
 def columns_of_table_1(data: Coded) -> int:
-    """The number of encoded columns as Table 1 counts them: constant columns count, "is it missing" does not."""
+    """The number of encoded columns as Table 1 counts them: constant columns count, "is it
+    missing" does not.
+    """
     missing = sum(isinstance(rule, Equals) and rule.category is None for rule in data.place)
-    return data.whole.n_tests - missing + len(data.table.columns) - len({f.column for f in data.whole.features})
+    return (
+        data.whole.n_tests
+        - missing
+        + len(data.table.columns)
+        - len({f.column for f in data.whole.features})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +61,16 @@ def house() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
-# -- Table 1 -----------------------------------------------------------------------------------------------------------
+# -- Table 1 ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not (PAPERS_HOME / "manifest.json").exists(), reason="ARBORETUM_DATA names no home with the papers' data")
-@pytest.mark.parametrize("name", [name for name, (rows, _, _) in published().datasets.items() if rows < 20_000])
+@pytest.mark.skipif(
+    not (PAPERS_HOME / "manifest.json").exists(),
+    reason="ARBORETUM_DATA names no home with the papers' data",
+)
+@pytest.mark.parametrize(
+    "name", [name for name, (rows, _, _) in published().datasets.items() if rows < 20_000]
+)
 def test_rows_classes_and_encoded_columns_are_those_of_table_1(house, name):
     data = coded(house, name)
     rows, tests, classes = published().datasets[name]
@@ -50,24 +78,46 @@ def test_rows_classes_and_encoded_columns_are_those_of_table_1(house, name):
     assert columns_of_table_1(data) == OTHER.get(name, tests)
 
 
-@pytest.mark.skipif(not (PAPERS_HOME / "manifest.json").exists(), reason="ARBORETUM_DATA names no home with the papers' data")
-@pytest.mark.parametrize("name", ["letter", "default", "bank-marketing", "electricity", "firewall", "dota2", "diabetic", "covertype"])
+@pytest.mark.skipif(
+    not (PAPERS_HOME / "manifest.json").exists(),
+    reason="ARBORETUM_DATA names no home with the papers' data",
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "letter",
+        "default",
+        "bank-marketing",
+        "electricity",
+        "firewall",
+        "dota2",
+        "diabetic",
+        "covertype",
+    ],
+)
 def test_rows_and_columns_of_the_larger_sets_are_those_of_table_1(house, name):
     data = coded(house, name)
     rows, tests, classes = published().datasets[name]
     header = 1 if name == "dota2" else 0  # 92,649 as printed: a row was read as the header
-    assert (data.table.n_rows, data.table.n_classes, columns_of_table_1(data)) == (rows + header, classes, tests)
+    assert (data.table.n_rows, data.table.n_classes, columns_of_table_1(data)) == (
+        rows + header,
+        classes,
+        tests,
+    )
 
 
 def test_most_data_sets_are_encoded_as_they_are_and_the_others_say_what_is_changed():
-    changed = set(published().adjusted) | set(OTHER) | {"speed-dating"}  # speed-dating: two columns are not in its file
+    # speed-dating: two columns are not in its file
+    changed = set(published().adjusted) | set(OTHER) | {"speed-dating"}
     assert len(published().datasets) - len(changed) == AS_PRINTED
     assert {name: sorted(fields) for name, fields in published().adjusted.items()} == {
-        "shoppers": ["kinds"], "default": ["kinds"], "diabetic": ["ignore"],
-    }  # fmt: skip
+        "shoppers": ["kinds"],
+        "default": ["kinds"],
+        "diabetic": ["ignore"],
+    }
 
 
-# -- splits and objects ------------------------------------------------------------------------------------------------
+# -- splits and objects ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["iris", "tic-tac-toe", "balance-scale"])
@@ -75,7 +125,9 @@ def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(house, na
     taught = lesson(house, name, 3)
     table = taught.coded.table
     division = house.component("split", "holdout").divide(table, 3)
-    own = house.component("encoder", ENCODER, BINS).encode(table.take(division.train), table, raw_thresholds=False, seed=3)
+    own = house.component("encoder", ENCODER, BINS).encode(
+        table.take(division.train), table, raw_thresholds=False, seed=3
+    )
     for field in ("codes", "label", "weight", "count", "object_of_row"):
         assert np.array_equal(getattr(taught.objects, field), getattr(own, field)), field
     assert taught.objects.features == own.features
@@ -85,7 +137,9 @@ def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(house, na
     assert np.array_equal((taught.train + taught.valid + taught.test).sum(axis=0), whole)
 
 
-@pytest.mark.parametrize(("rows", "theta"), [(105, 0.02), (399, 0.01), (400, 0.005), (406_709, 0.005), (66, 0.04)])
+@pytest.mark.parametrize(
+    ("rows", "theta"), [(105, 0.02), (399, 0.01), (400, 0.005), (406_709, 0.005), (66, 0.04)]
+)
 def test_theta_is_the_mass_of_two_objects_on_a_small_table(rows, theta):
     assert theta_of(rows) == theta
     assert 2.0 / rows <= theta + TOLERANCE
@@ -99,22 +153,34 @@ def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(house):
     assert set(price_list(house, objects, "unit", 0).tests.tolist()) == {1.0}
 
 
-# -- measures ----------------------------------------------------------------------------------------------------------
+# -- measures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prices", ["unit", "random"])
 @pytest.mark.parametrize("algorithm", ["C4.5", "CART", "ASR", "IP", "BAL"])
 def test_numbers_of_the_study_are_those_of_an_ordinary_run(house, algorithm, prices):
-    """Raw-column rules, the run's own encoding and metrics: nothing in common but data, growth and the split's seed."""
+    """Raw-column rules, the run's own encoding and metrics: nothing in common but data, growth
+    and the split's seed.
+    """
     key = {"dataset": "iris", "seed": 2, "prices": prices, "variant": "paper", "times": False}
     noted = study(house, key, 0)["algorithms"][algorithm]
     record = arboretum.run(
-        ["dataset=iris", f"method={preset(algorithm, prices)}", "split=holdout", f"cost={prices}", "theta=0.02",
-         "stopping.mass.tolerance=1e-7", "seed=2"]
-    )  # fmt: skip
+        [
+            "dataset=iris",
+            f"method={preset(algorithm, prices)}",
+            "split=holdout",
+            f"cost={prices}",
+            "theta=0.02",
+            "stopping.mass.tolerance=1e-7",
+            "seed=2",
+        ]
+    )
     assert noted["n_nodes"] == record.metrics["n_nodes"]
     slack = 8 * 105 * 2.0**-52  # sums of 105 weights, in two orders
-    assert abs(noted["expected_cost"] - record.metrics["expected_cost"]) <= slack * record.metrics["expected_cost"]
+    assert (
+        abs(noted["expected_cost"] - record.metrics["expected_cost"])
+        <= slack * record.metrics["expected_cost"]
+    )
     assert abs(noted["roc_auc"] - record.metrics["test_roc_auc"]) <= slack
 
 
@@ -146,13 +212,18 @@ def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(house):
 @pytest.fixture
 def grown(house):
     taught = lesson(house, "tic-tac-toe", 0)
-    parts, prices = house.parts({"method": "cc45"}, {"theta": 0.005}), price_list(house, taught.objects, "random", 0)
+    parts, prices = (
+        house.parts({"method": "cc45"}, {"theta": 0.005}),
+        price_list(house, taught.objects, "random", 0),
+    )
     return parts.method.fit(Problem(taught.objects, prices, parts), Context()).tree, taught, prices
 
 
 def test_coded_rows_rest_where_the_raw_rules_send_them(grown):
     tree, taught, _ = grown
-    assert np.array_equal(rests(tree, taught.coded)[taught.coded.whole.object_of_row], tree.rest(taught.coded.table))
+    assert np.array_equal(
+        rests(tree, taught.coded)[taught.coded.whole.object_of_row], tree.rest(taught.coded.table)
+    )
 
 
 @pytest.mark.parametrize("field", ["counts", "weights", "price"])
@@ -175,12 +246,23 @@ def test_a_cut_tree_is_measured_without_walking_again(grown):
     assert moved.auc(taught.test) != whole.auc(taught.test)
 
 
-@pytest.mark.skipif(not (PAPERS_HOME / "manifest.json").exists(), reason="ARBORETUM_DATA names no home with the papers' data")
+@pytest.mark.skipif(
+    not (PAPERS_HOME / "manifest.json").exists(),
+    reason="ARBORETUM_DATA names no home with the papers' data",
+)
 def test_a_missing_number_lies_in_the_lowest_bin(house, monkeypatch):
     monkeypatch.setenv("ARBORETUM_DATA", str(PAPERS_HOME))
     data = coded.__wrapped__(house, "breast-w")
-    missing = np.flatnonzero(house.component("dataset", "breast-w").load(0).column("bare_nuclei").missing)
-    place = [at for at, feature in enumerate(data.whole.features) if feature.column == "bare_nuclei"]
+    missing = np.flatnonzero(
+        house.component("dataset", "breast-w").load(0).column("bare_nuclei").missing
+    )
+    place = [
+        at for at, feature in enumerate(data.whole.features) if feature.column == "bare_nuclei"
+    ]
     (at,) = place
     codes = data.whole.codes[data.whole.object_of_row, at]
-    assert len(missing) == 16 and set(codes[missing]) == {codes.min()} and data.whole.features[at].n_tests == 5
+    assert (
+        len(missing) == 16
+        and set(codes[missing]) == {codes.min()}
+        and data.whole.features[at].n_tests == 5
+    )

@@ -22,16 +22,27 @@ from arboretum_regularized.impurities import Tsallis
 from instances import contingency, encoded, instances, kernel_node
 
 CLOSE = 1e-11
-"""Absolute, of numbers up to 1 (λ and the inverse of the price at most 10 and 1).  A term sums at most 8 objects and divides
-by p(S) − θ, which is at least 1/2000 here: 64 · 2⁻⁵³ · 2000 = 1.4e-11 would be the worst case of every step; a wrong term is
-off by a thousandth or more."""
+"""Absolute, of numbers up to 1 (λ and the inverse of the price at most 10 and 1).  A term sums at
+most 8 objects and divides by p(S) − θ, which is at least 1/2000 here: 64 · 2⁻⁵³ · 2000 = 1.4e-11
+would be the worst case of every step; a wrong term is off by a thousandth or more.
+"""
 
-FAMILIES = [(), ("probability",), ("pairs",), ("excluded",), *itertools.combinations(("probability", "pairs", "excluded"), 2),
-            ("probability", "pairs", "excluded")]  # fmt: skip
+FAMILIES = [
+    (),
+    ("probability",),
+    ("pairs",),
+    ("excluded",),
+    *itertools.combinations(("probability", "pairs", "excluded"), 2),
+    ("probability", "pairs", "excluded"),
+]
 
 
 def coverages(names, theta):
-    made = {"probability": Probability(theta=float(theta)), "pairs": UnlikePairs(), "excluded": OthersExcluded()}
+    made = {
+        "probability": Probability(theta=float(theta)),
+        "pairs": UnlikePairs(),
+        "excluded": OthersExcluded(),
+    }
     return tuple(made[name] for name in names)
 
 
@@ -62,7 +73,9 @@ def test_a_coverage_is_the_function_of_the_tests_on_the_path(case):
         expected = [float(definition_oracle.FUNCTIONS[name](x, i, asked)) for i in part]
         rows = np.array(part)
         assert component.covered(objects, rows) == pytest.approx(expected, abs=CLOSE)
-        assert (component.prepare(objects).covered(objects, rows) == component.covered(objects, rows)).all()
+        assert (
+            component.prepare(objects).covered(objects, rows) == component.covered(objects, rows)
+        ).all()
 
 
 @settings(deadline=None)
@@ -76,16 +89,28 @@ def test_every_object_starts_uncovered_and_is_covered_by_all_tests(x):
 
 
 @settings(deadline=None, max_examples=4 * settings().max_examples)
-@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
+@given(
+    nodes(),
+    st.sampled_from(FAMILIES),
+    st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]),
+    st.sampled_from(Weighting),
+)
 def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
     x, asked, part, test = case
     objects = encoded(x)
     for impurity in (Entropy(), Gini(), Tsallis()):
         criterion = Regularized(lam=lam, theta=float(x.theta), d_term=form)
-        tables, node = contingency(x, objects, part, test, criterion, impurity, coverages(family, x.theta))
+        tables, node = contingency(
+            x, objects, part, test, criterion, impurity, coverages(family, x.theta)
+        )
         found = {name: float(value[0]) for name, value in criterion.terms(tables, node).items()}
-        b, e = definition_oracle.balance(x, part, test), definition_oracle.efficiency(x, family, part, asked, test)
-        d = definition_oracle.discrimination(x, shares(x, impurity), part, test, authors=form is Weighting.authors)
+        b, e = (
+            definition_oracle.balance(x, part, test),
+            definition_oracle.efficiency(x, family, part, asked, test),
+        )
+        d = definition_oracle.discrimination(
+            x, shares(x, impurity), part, test, authors=form is Weighting.authors
+        )
         assert found["B"] == pytest.approx(float(b), abs=CLOSE)
         assert found["E"] == pytest.approx(float(e), abs=CLOSE)
         assert found["D"] == pytest.approx(float(d) if lam else 0.0, abs=CLOSE)
@@ -94,7 +119,12 @@ def test_the_terms_are_those_of_the_definitions(case, family, lam, form):
 
 
 @settings(deadline=None, max_examples=4 * settings().max_examples)
-@given(nodes(), st.sampled_from(FAMILIES), st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]), st.sampled_from(Weighting))
+@given(
+    nodes(),
+    st.sampled_from(FAMILIES),
+    st.sampled_from([0.0, 0.25, 1.0, 10.0, math.inf]),
+    st.sampled_from(Weighting),
+)
 def test_a_kernel_and_its_twin_give_the_score_of_the_terms(case, family, lam, form):
     x, _, part, test = case
     objects = encoded(x)
@@ -126,25 +156,42 @@ def slow(kernel):
 def test_the_kernels_of_all_families_have_names_of_their_own_and_twins(case, family):
     x, _, part, test = case
     objects, coverage, names = encoded(x), coverages(family, x.theta), []
-    for lam, impurity in itertools.product((0.0, 2.0, math.inf), (Entropy(), Gini(), Misclassification(), TotalPairs())):
+    for lam, impurity in itertools.product(
+        (0.0, 2.0, math.inf), (Entropy(), Gini(), Misclassification(), TotalPairs())
+    ):
         criterion = Regularized(lam=lam, theta=float(x.theta))
         kernel = criterion.kernel(impurity, coverage)
         assert criterion.kernel(impurity, coverage[::-1]) is kernel
         tables, node = contingency(x, objects, part, test, criterion, impurity, coverage)
-        given_ = (tables.weights[0], tables.counts[0], tables.price[0], tables.extra[0], kernel_node(criterion, node, impurity))
+        given_ = (
+            tables.weights[0],
+            tables.counts[0],
+            tables.price[0],
+            tables.extra[0],
+            kernel_node(criterion, node, impurity),
+        )
         size = max(1.0, float(node.impurity))  # a total is of the size of φ(S)
-        assert reference.score_of(kernel.__name__, *given_) == pytest.approx(slow(kernel)(*given_), abs=10 * CLOSE * size)
+        assert reference.score_of(kernel.__name__, *given_) == pytest.approx(
+            slow(kernel)(*given_), abs=10 * CLOSE * size
+        )
         names.append(kernel.__name__)
     assert len(set(names)) == 1 + 4 + 4
 
 
 def test_baselines_have_twins_of_the_same_names():
     for kernel in (kernels.balance, kernels.impure_pairs):
-        weights, counts = np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]]), np.array([[2, 1], [2, 2], [0, 1]])
+        weights, counts = (
+            np.array([[3.0, 1.0], [2.0, 2.0], [0.0, 1.0]]),
+            np.array([[2, 1], [2, 2], [0, 1]]),
+        )
         for params in itertools.product((0.0, 1.0), repeat=2):
-            node = KernelNode(9.0, 18.0, math.nan, 1, 0.0, np.array(params), lambda weights: math.nan)
+            node = KernelNode(
+                9.0, 18.0, math.nan, 1, 0.0, np.array(params), lambda weights: math.nan
+            )
             given_ = (weights, counts, 1.5, np.zeros((3, 1)), node)
-            assert getattr(reference, kernel.__name__)(*given_) == pytest.approx(slow(kernel)(*given_), rel=1e-14)
+            assert getattr(reference, kernel.__name__)(*given_) == pytest.approx(
+                slow(kernel)(*given_), rel=1e-14
+            )
 
 
 @settings(deadline=None)
@@ -156,7 +203,9 @@ def test_the_column_is_what_heavy_objects_add(case):
     seen = kernel_node(criterion, node)
     for i in part:
         found = criterion.column(objects.weight[i], x.label[i], seen)
-        assert found == pytest.approx(reference.heavy_objects(objects.weight[i], x.label[i], seen), rel=1e-9, abs=CLOSE)
+        assert found == pytest.approx(
+            reference.heavy_objects(objects.weight[i], x.label[i], seen), rel=1e-9, abs=CLOSE
+        )
         assert (found == 0.0) == (x.p[i] <= x.theta or x.mass(part) <= x.theta or len(part) == 1)
 
 

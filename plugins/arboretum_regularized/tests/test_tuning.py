@@ -49,13 +49,20 @@ def _told(tuner, scores):
     assert isinstance(selection, Selection)
     kept = selection.kept[tuner.field]
     assert solution.tree == by_value[kept]
-    expected = [({tuner.field: value}, math.nan if by_value[value] is None else by_value[value]) for value in asked]
+    expected = [
+        ({tuner.field: value}, math.nan if by_value[value] is None else by_value[value])
+        for value in asked
+    ]
     assert str(selection.tried) == str(expected)  # as text: NaN is NaN
     return kept, asked
 
 
 def test_the_values_are_the_papers():
-    assert (Descending().values, Descending().field, Descending().drop) == ((100.0, 10.0, 1.0, 0.1, 0.01), "criterion.lam", 0.01)
+    assert (Descending().values, Descending().field, Descending().drop) == (
+        (100.0, 10.0, 1.0, 0.1, 0.01),
+        "criterion.lam",
+        0.01,
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,11 +96,19 @@ def test_a_relative_drop_is_a_share_of_what_it_is_compared_with(told):
     assert told(Descending(relative=True), scores)[0] == 100.0  # 0.007 > 1 % of 0.6
 
 
-@given(st.lists(st.integers(40, 100), min_size=1, max_size=6), st.integers(0, 10), st.booleans(), st.booleans())
+@given(
+    st.lists(st.integers(40, 100), min_size=1, max_size=6),
+    st.integers(0, 10),
+    st.booleans(),
+    st.booleans(),
+)
 def test_the_descending_rule_is_the_sentence_that_states_it(percent, drop, previous, relative):
     """Whole percents: in integers there is no rounding to speak of."""
     tuner = Descending(
-        values=tuple(range(len(percent))), drop=drop / 100, against="previous" if previous else "best", relative=relative
+        values=tuple(range(len(percent))),
+        drop=drop / 100,
+        against="previous" if previous else "best",
+        relative=relative,
     )
     expected = 0
     for i in range(1, len(percent)):
@@ -110,7 +125,12 @@ def test_the_descending_rule_is_the_sentence_that_states_it(percent, drop, previ
 
 @pytest.mark.parametrize(
     ("scores", "kept"),
-    [((0.5, 0.7, 0.7, 0.6, 0.1), 10.0), ((None, 0.5, None, 0.6, None), 0.1), ((None,) * 5, 100.0), ((0.0, None, 0.0, 0.0, 0.0), 100.0)],
+    [
+        ((0.5, 0.7, 0.7, 0.6, 0.1), 10.0),
+        ((None, 0.5, None, 0.6, None), 0.1),
+        ((None,) * 5, 100.0),
+        ((0.0, None, 0.0, 0.0, 0.0), 100.0),
+    ],
 )
 def test_the_grid_keeps_the_first_of_the_best(told, scores, kept):
     found, asked = told(Grid(), scores)
@@ -120,10 +140,18 @@ def test_the_grid_keeps_the_first_of_the_best(told, scores, kept):
 @pytest.mark.parametrize(
     ("tuner", "fields", "complaint"),
     [
-        (Descending, {"values": ()}, "tuner.values must hold at least one value; got an empty list"),
+        (
+            Descending,
+            {"values": ()},
+            "tuner.values must hold at least one value; got an empty list",
+        ),
         (Grid, {"values": ()}, "tuner.values must hold at least one value; got an empty list"),
         (Descending, {"drop": -0.1}, "tuner.drop must be ≥ 0; got -0.1"),
-        (Descending, {"against": "worst"}, "tuner.against must be one of best, previous; got 'worst'"),
+        (
+            Descending,
+            {"against": "worst"},
+            "tuner.against must be one of best, previous; got 'worst'",
+        ),
     ],
 )
 def test_impossible_fields_are_refused(tuner, fields, complaint):

@@ -1,4 +1,6 @@
-"""Every verdict of the study can fail: numbers that bear a sentence out, and the same numbers with one thing changed."""
+"""Every verdict of the study can fail: numbers that bear a sentence out, and the same numbers
+with one thing changed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,18 @@ from arboretum_regularized import certified, drawn, growth
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge_sweep, one_sided
 from arboretum_regularized.means import standard_error
-from arboretum_regularized.results import ALGORITHMS, AUTHORS, FAMILY, GROWN, PAPER, UNIT, Part, Results, as_published, published
+from arboretum_regularized.results import (
+    ALGORITHMS,
+    AUTHORS,
+    FAMILY,
+    GROWN,
+    PAPER,
+    UNIT,
+    Part,
+    Results,
+    as_published,
+    published,
+)
 from arboretum_regularized.reproduction import Regularized
 from arboretum_regularized.study import study
 
@@ -41,7 +54,7 @@ def verdict(found: Results, words: str) -> tuple[Verdict, str]:
     return claim.verdict, claim.evidence
 
 
-# -- the paper's sentences ---------------------------------------------------------------------------------------------
+# -- the paper's sentences -------------------------------------------------------------------------
 
 
 def test_c45_and_cart_behave_alike_unless_the_ranks_of_one_family_change():
@@ -59,11 +72,19 @@ def test_pruning_helps_in_both_measures_or_the_sentence_fails(measure):
 
 
 def timed(ratios: dict[str, float], cost: float = 10.0, seconds: float = 1.0) -> Results:
-    """Seconds of EC4.5 per data set, C4.5 taking ``seconds``; expected cost of C4.5, EC4.5's being 5."""
+    """Seconds of EC4.5 per data set, C4.5 taking ``seconds``; expected cost of C4.5, EC4.5's
+    being 5.
+    """
     found = {
-        (OURS, name, a): [{"seconds": seconds * (ratio if a.startswith("E") else 1.0), "expected_cost": cost if a == "C4.5" else 5.0}]
-        for name, ratio in ratios.items() for a in GROWN
-    }  # fmt: skip
+        (OURS, name, a): [
+            {
+                "seconds": seconds * (ratio if a.startswith("E") else 1.0),
+                "expected_cost": cost if a == "C4.5" else 5.0,
+            }
+        ]
+        for name, ratio in ratios.items()
+        for a in GROWN
+    }
     return Results(found)
 
 
@@ -77,18 +98,39 @@ def test_times_are_judged_on_three_data_sets_that_take_long_enough():
 
 
 def test_the_published_ratios_of_running_times_stand_beside_ours():
-    words = verdict(timed(dict.fromkeys(("dota2", "diabetic", "covertype"), 3.5)), "3 to 4 times")[1]
-    for pair, ours in (("EC4.5/C4.5", 3.5), ("ECART/CART", 3.5), ("IP/C4.5", 1.0), ("ASR/C4.5", 1.0)):
+    words = verdict(timed(dict.fromkeys(("dota2", "diabetic", "covertype"), 3.5)), "3 to 4 times")[
+        1
+    ]
+    for pair, ours in (
+        ("EC4.5/C4.5", 3.5),
+        ("ECART/CART", 3.5),
+        ("IP/C4.5", 1.0),
+        ("ASR/C4.5", 1.0),
+    ):
         a, b = pair.split("/")
         seconds = published().seconds
-        same = np.exp(np.mean([np.log(seconds[name, a] / seconds[name, b]) for name in ("dota2", "diabetic", "covertype")]))
-        whole = np.exp(np.mean([np.log(seconds[name, a] / seconds[name, b]) for name in published().datasets]))
+        same = np.exp(
+            np.mean(
+                [
+                    np.log(seconds[name, a] / seconds[name, b])
+                    for name in ("dota2", "diabetic", "covertype")
+                ]
+            )
+        )
+        whole = np.exp(
+            np.mean([np.log(seconds[name, a] / seconds[name, b]) for name in published().datasets])
+        )
         assert f"{pair} {ours:.2f} (published {same:.2f}; on all twenty {whole:.2f})" in words
     assert "mean ratios to CC4.5: EC4.5 – (published 3.68)" in words
     one = timed({"dota2": 3.5}).found
     random = {(Part("random", OURS.variant), name, a): rows for (_, name, a), rows in one.items()}
     words = verdict(Results(one | random), "3 to 4 times")[1]
-    for text in ("EC4.5 3.50 (published 3.68)", "ASR 1.00 (published 2.48)", "IP 1.00 (published 0.60)", "BAL 1.00 (published 3.36)"):
+    for text in (
+        "EC4.5 3.50 (published 3.68)",
+        "ASR 1.00 (published 2.48)",
+        "IP 1.00 (published 0.60)",
+        "BAL 1.00 (published 3.36)",
+    ):
         assert text in words
 
 
@@ -100,11 +142,20 @@ def test_a_longer_time_counts_only_where_the_tree_is_skewed():
 
 
 @pytest.mark.parametrize(
-    ("pure", "wasted", "expected"), [(0.2, 0.1, Verdict.PASS), (0.9, 0.1, Verdict.FAIL), (0.2, 0.8, Verdict.FAIL)]
+    ("pure", "wasted", "expected"),
+    [(0.2, 0.1, Verdict.PASS), (0.9, 0.1, Verdict.FAIL), (0.2, 0.8, Verdict.FAIL)],
 )
-def test_bal_is_long_for_want_of_homogeneous_nodes_only_if_useless_tests_are_not_why(pure, wasted, expected):
+def test_bal_is_long_for_want_of_homogeneous_nodes_only_if_useless_tests_are_not_why(
+    pure, wasted, expected
+):
     def noted(a):
-        return [{"pure": pure if a == "BAL" else 0.95, "expected_cost": 10.0, "useless": 10.0 * wasted if a == "BAL" else 0.0}]
+        return [
+            {
+                "pure": pure if a == "BAL" else 0.95,
+                "expected_cost": 10.0,
+                "useless": 10.0 * wasted if a == "BAL" else 0.0,
+            }
+        ]
 
     found = Results({(OURS, name, a): noted(a) for name in published().datasets for a in GROWN})
     assert verdict(found, "rarely become homogeneous")[0] is expected
@@ -112,7 +163,10 @@ def test_bal_is_long_for_want_of_homogeneous_nodes_only_if_useless_tests_are_not
 
 def test_where_friedman_finds_nothing_no_two_algorithms_are_told_apart():
     random = np.random.default_rng(0)
-    noise = of_means(roc_auc=lambda d, a, v: float(random.random()), expected_cost=lambda d, a, v: float(random.random()))
+    noise = of_means(
+        roc_auc=lambda d, a, v: float(random.random()),
+        expected_cost=lambda d, a, v: float(random.random()),
+    )
     found = {claim.sentence: claim.verdict for claim in claims(noise)}
     assert {v for s, v in found.items() if "Friedman" in s} == {Verdict.FAIL}
     assert {v for s, v in found.items() if "significantly better than most" in s} == {Verdict.FAIL}
@@ -126,19 +180,26 @@ def test_friedman_stands_in_the_tables_of_ranks():
 
     table = rank_tables(of_means(n_nodes=lambda d, a, v: len(d) + len(a)))["ranks_unit_authors.csv"]
     first = dict(zip(*(line.split(",") for line in table.splitlines()[:2]), strict=True))
-    assert float(first["Friedman chi-square"]) == pytest.approx(49.9, abs=0.1) and 0 < float(first["Friedman p"]) < 1e-8
+    assert (
+        float(first["Friedman chi-square"]) == pytest.approx(49.9, abs=0.1)
+        and 0 < float(first["Friedman p"]) < 1e-8
+    )
 
 
-# -- all of a data set -------------------------------------------------------------------------------------------------
+# -- all of a data set -----------------------------------------------------------------------------
 
 
 def noisy(shift: float) -> Results:
-    """The published means with the noise of twenty splits; electricity's costs all moved by so many standard deviations."""
+    """The published means with the noise of twenty splits; electricity's costs all moved by so
+    many standard deviations.
+    """
     random, found = np.random.default_rng(7), {}
     for (dataset, algorithm, measure), value in published().results.items():
         moved = shift if (dataset, measure) == ("electricity", "expected_cost") else 0.0
         values = value * (1.0 + 0.01 * (random.standard_normal(20) + moved))
-        splits = found.setdefault((OURS, dataset, algorithm), [{"seed": seed, "n_nodes": 3} for seed in range(20)])
+        splits = found.setdefault(
+            (OURS, dataset, algorithm), [{"seed": seed, "n_nodes": 3} for seed in range(20)]
+        )
         for one, x in zip(splits, values, strict=True):
             one[measure] = float(x)
     return Results(found)
@@ -156,7 +217,7 @@ def test_algorithms_that_all_lie_to_one_side_fail_though_each_passes(shift):
     assert ("electricity" in cost.evidence) is bool(shift)
 
 
-# -- chapters ----------------------------------------------------------------------------------------------------------
+# -- chapters --------------------------------------------------------------------------------------
 
 
 def swept(factor: float = 1.0) -> Results:
@@ -165,7 +226,12 @@ def swept(factor: float = 1.0) -> Results:
     for seed in range(5):
         off = 1.0 + 0.01 * (seed - 2)
         rows = [
-            [lam, *[paper.sweep["iris", lam, "roc_auc"] * off] * 2, paper.sweep["iris", lam, "expected_cost"] * off * factor, 9]
+            [
+                lam,
+                *[paper.sweep["iris", lam, "roc_auc"] * off] * 2,
+                paper.sweep["iris", lam, "expected_cost"] * off * factor,
+                9,
+            ]
             for lam in paper.sweep_lambdas
         ]
         splits.append({"seed": seed, "sweep": rows, "roc_auc": 0.9})
@@ -178,7 +244,10 @@ def test_the_sweep_over_lambda_is_judged_mean_by_mean():
     assert "lambda_sweep" in found.pictures and found.chapters[0].pictures == ("lambda_sweep",)
     assert found.tables["lambda_sweep.csv"].count("\n") == 1 + 14
     off = {cell.table: cell.verdict for cell in judge_sweep(swept(1.1)).cells}
-    assert off == {"validation AUC of EC4.5 by λ": Verdict.PASS, "expected cost of EC4.5 by λ": Verdict.FAIL}
+    assert off == {
+        "validation AUC of EC4.5 by λ": Verdict.PASS,
+        "expected cost of EC4.5 by λ": Verdict.FAIL,
+    }
     assert not judge_sweep(as_published()).cells
 
 
@@ -194,35 +263,66 @@ def test_the_sweep_of_a_piece_has_every_lambda_and_the_trees_of_the_tuning(house
 
 
 def test_what_a_tree_pays_for_nothing_and_how_many_rows_end_pure(house):
-    """BAL asks useless tests where they compete, and none where they do not; C4.5 on iris goes on to pure leaves."""
+    """BAL asks useless tests where they compete, and none where they do not; C4.5 on iris goes
+    on to pure leaves.
+    """
     key = {"dataset": "iris", "seed": 0, "prices": UNIT, "times": False}
-    authors, paper = (study(house, {**key, "variant": v}, 0)["algorithms"] for v in (AUTHORS, PAPER))
-    assert authors["BAL"]["useless"] > 0.5 * authors["BAL"]["expected_cost"] and paper["BAL"]["useless"] == 0.0
-    assert all(0.0 <= noted["pure"] <= 1.0 for noted in authors.values()) and authors["C4.5"]["pure"] > authors["BAL"]["pure"]
+    authors, paper = (
+        study(house, {**key, "variant": v}, 0)["algorithms"] for v in (AUTHORS, PAPER)
+    )
+    assert (
+        authors["BAL"]["useless"] > 0.5 * authors["BAL"]["expected_cost"]
+        and paper["BAL"]["useless"] == 0.0
+    )
+    assert (
+        all(0.0 <= noted["pure"] <= 1.0 for noted in authors.values())
+        and authors["C4.5"]["pure"] > authors["BAL"]["pure"]
+    )
 
 
 def captioned(height: float) -> list:
     offs = (-0.1, -0.05, 0.0, 0.05, 0.1)
-    one = [{"roc_auc": 0.839 + off / 10, "height": height + off, "leaves": 38, "svg": "<svg/>"} for off in offs]
-    return [({"dataset": "spambase", "seed": seed}, dict.fromkeys(drawn.METHODS, own)) for seed, own in enumerate(one)]
+    one = [
+        {"roc_auc": 0.839 + off / 10, "height": height + off, "leaves": 38, "svg": "<svg/>"}
+        for off in offs
+    ]
+    return [
+        ({"dataset": "spambase", "seed": seed}, dict.fromkeys(drawn.METHODS, own))
+        for seed, own in enumerate(one)
+    ]
 
 
 def test_a_caption_that_is_missed_fails_and_the_trees_are_pictures():
     found = drawn.judge(captioned(5.8))
     assert {cell.verdict for cell in found.cells} == {Verdict.PASS} and len(found.cells) == 2
-    assert set(found.pictures) == {f"tree_spambase_{preset}" for preset in drawn.METHODS} == set(found.chapters[0].pictures)
+    assert (
+        set(found.pictures)
+        == {f"tree_spambase_{preset}" for preset in drawn.METHODS}
+        == set(found.chapters[0].pictures)
+    )
     verdicts = {cell.table: cell.verdict for cell in drawn.judge(captioned(5.2)).cells}
     assert verdicts["captions of drawn trees: expected height"] is Verdict.FAIL
     assert not drawn.judge(captioned(5.2)[:3]).cells
 
 
-def grown(exponents: tuple[float, float, float], seconds: float = 1.0, names=("covertype", "bioresponse")) -> list:
-    """Seconds that follow powers of objects and tests, an average depth that follows one of log n."""
+def grown(
+    exponents: tuple[float, float, float], seconds: float = 1.0, names=("covertype", "bioresponse")
+) -> list:
+    """Seconds that follow powers of objects and tests, an average depth that follows one of log
+    n.
+    """
     over_n, over_m, over_log = exponents
     rows = []
-    for kind, n, m in [("objects", 2.0**k, 64.0) for k in (14, 13, 12, 11, 10)] + [("tests", 2.0**14, 2.0**k) for k in (5, 4, 3, 2)]:
+    for kind, n, m in [("objects", 2.0**k, 64.0) for k in (14, 13, 12, 11, 10)] + [
+        ("tests", 2.0**14, 2.0**k) for k in (5, 4, 3, 2)
+    ]:
         for method in growth.METHODS:
-            time = seconds * (n / 2**14) ** over_n * (m / 64) ** over_m * (1.0 + 0.001 * (n % 7 + m % 3))
+            time = (
+                seconds
+                * (n / 2**14) ** over_n
+                * (m / 64) ** over_m
+                * (1.0 + 0.001 * (n % 7 + m % 3))
+            )
             rows.append([method, kind, n, m, time, np.log(n) ** over_log * (1 + 0.001 * (n % 5))])
     return [({"dataset": name, "seed": 0}, {"rows": rows}) for name in names]
 
@@ -240,14 +340,23 @@ def grown(exponents: tuple[float, float, float], seconds: float = 1.0, names=("c
 def test_figure_15_is_judged_by_exponents_and_not_on_times_too_short(exponents, seconds, expected):
     found = growth.judge(grown(exponents, seconds))
     assert [claim.verdict.value for claim in found.claims] == expected
-    assert set(found.chapters[0].pictures) == set(found.pictures) and len(found.pictures) == 4 and "growth.csv" in found.tables
-    assert {c.verdict for c in growth.judge(grown(exponents, seconds, ("covertype",))).claims} == {Verdict.OPEN}
+    assert (
+        set(found.chapters[0].pictures) == set(found.pictures)
+        and len(found.pictures) == 4
+        and "growth.csv" in found.tables
+    )
+    assert {c.verdict for c in growth.judge(grown(exponents, seconds, ("covertype",))).claims} == {
+        Verdict.OPEN
+    }
 
 
 def test_a_piece_of_figure_15_grows_on_fewer_rows_and_on_fewer_columns(house, monkeypatch):
     rows = growth.work({"dataset": "iris", "seed": 0}, 0, house)["rows"]
     assert len(rows) == len(growth.METHODS) * (2 * len(growth.SHARES) - 1)
-    objects, tests = ([row[place] for row in rows if row[1] == kind] for kind, place in (("objects", 2), ("tests", 3)))
+    objects, tests = (
+        [row[place] for row in rows if row[1] == kind]
+        for kind, place in (("objects", 2), ("tests", 3))
+    )
     assert objects[0] > objects[-1] and len(set(tests)) > 1 and max(tests) < rows[0][3]
     assert json.dumps(growth.judge([({"dataset": "covertype", "seed": 0}, {"rows": rows})]).tables)
 
@@ -258,7 +367,10 @@ def test_a_ratio_above_its_promise_fails(house):
     assert found["least"] < min(one["expected_cost"] for one in found["methods"].values())
     judged = certified.judge([(key, found)])
     assert [claim.verdict for claim in judged.claims] == [Verdict.PASS]
-    assert judged.chapters[0].metrics["mean/EC4.5"] == found["methods"]["EC4.5"]["expected_cost"] / found["least"]
+    assert (
+        judged.chapters[0].metrics["mean/EC4.5"]
+        == found["methods"]["EC4.5"]["expected_cost"] / found["least"]
+    )
     broken = json.loads(json.dumps(found))
     broken["methods"]["ASR"]["promised"] = 1.0
     assert [claim.verdict for claim in certified.judge([(key, broken)]).claims] == [Verdict.FAIL]
@@ -267,22 +379,37 @@ def test_a_ratio_above_its_promise_fails(house):
 def test_a_tree_below_the_proven_least_stops_the_piece(house, monkeypatch):
     monkeypatch.setattr(certified, "_least", lambda *_: 99.0)
     with pytest.raises(VerificationError, match="costs less than the proven least"):
-        certified.work({"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER}, 0, house)
+        certified.work(
+            {"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER}, 0, house
+        )
 
 
 def test_chapters_can_be_asked_for_and_are_judged_together(house):
-    study_only, all_of_it = (Regularized(datasets=("iris",), chapters=c) for c in (("study",), ("study", "certified")))
+    study_only, all_of_it = (
+        Regularized(datasets=("iris",), chapters=c) for c in (("study",), ("study", "certified"))
+    )
     more = [p.key for p in all_of_it.pieces(1.0) if p not in study_only.pieces(1.0)]
     assert {key["chapter"] for key in more} == {"certified"} and len(more) == 4
-    assert {key["chapter"] for key in (p.key for p in Regularized(chapters=("drawn", "growth")).pieces(1.0))} == {"drawn", "growth"}
-    assert not [p for p in Regularized(datasets=("covertype",), times=False).pieces(1.0) if "chapter" in p.key]
+    assert {
+        key["chapter"]
+        for key in (p.key for p in Regularized(chapters=("drawn", "growth")).pieces(1.0))
+    } == {"drawn", "growth"}
+    assert not [
+        p
+        for p in Regularized(datasets=("covertype",), times=False).pieces(1.0)
+        if "chapter" in p.key
+    ]
     with pytest.raises(ConfigError, match="nothing to do: these fields leave no piece of growth"):
         Regularized(chapters=("growth",), times=False).pieces(1.0)
     results = [(key, all_of_it.work(key, 0, house)) for key in more if key["variant"] == PAPER]
-    assert [claim.sentence for claim in all_of_it.judge(results).claims] == ["Theorem 1: expected cost is at most 20γ times the least"]
+    assert [claim.sentence for claim in all_of_it.judge(results).claims] == [
+        "Theorem 1: expected cost is at most 20γ times the least"
+    ]
 
 
 def test_the_error_of_a_cell_is_that_of_two_means():
-    assert standard_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), published().runs) == pytest.approx(np.sqrt(2.5) * np.sqrt(1 / 5 + 1 / 5))
+    assert standard_error(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), published().runs) == pytest.approx(
+        np.sqrt(2.5) * np.sqrt(1 / 5 + 1 / 5)
+    )
     assert standard_error(np.array([1.0]), 5) == 0.0
     assert len(FAMILY["C4.5"]) == 7 and set(FAMILY["CART"]) <= set(ALGORITHMS)

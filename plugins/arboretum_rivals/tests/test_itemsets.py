@@ -1,4 +1,6 @@
-"""DL8 and DL8.5: conformance, brute force, the certified solver; bounds hold, trees are worth what is said."""
+"""DL8 and DL8.5: conformance, brute force, the certified solver; bounds hold, trees are worth
+what is said.
+"""
 
 from __future__ import annotations
 
@@ -32,27 +34,54 @@ class TestConformance(SolverSuite):
 
     @pytest.fixture
     def parts(self, component):
-        return Parts(method=None, solver=component, objective=Accuracy(lam=0.0), stopping=(Standard(max_depth=3),))
+        return Parts(
+            method=None,
+            solver=component,
+            objective=Accuracy(lam=0.0),
+            stopping=(Standard(max_depth=3),),
+        )
 
 
-@pytest.mark.parametrize("seeds", [range(180), *(pytest.param(range(k, k + tries(500)), marks=pytest.mark.slow) for k in range(1000, 6000, 500))], ids=str)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        range(180),
+        *(
+            pytest.param(range(k, k + tries(500)), marks=pytest.mark.slow)
+            for k in range(1000, 6000, 500)
+        ),
+    ],
+    ids=str,
+)
 def test_error_is_that_of_brute_force_for_every_depth_and_support(seeds):
     for seed in seeds:
         lam = [0.0, 0.0, 0.03, 0.125][seed // 9 % 4]
-        objective = [Accuracy(lam=lam), Balanced(lam=lam), CostMatrix(lam=lam, costs=[[0, 1.5, 2], [0.25, 0, 1], [3, 1, 0]])][seed % 3]
+        objective = [
+            Accuracy(lam=lam),
+            Balanced(lam=lam),
+            CostMatrix(lam=lam, costs=[[0, 1.5, 2], [0.25, 0, 1], [3, 1, 0]]),
+        ][seed % 3]
         depth, least = (0, 1, 2, 3, None)[seed % 5], 1 + seed // 3 % 3
-        found = read(rival_problem(seed, objective, max_depth=depth, min_leaf=least), "it", Dl8.limits)
+        found = read(
+            rival_problem(seed, objective, max_depth=depth, min_leaf=least), "it", Dl8.limits
+        )
         best = brute_force(found, depth, least)[frozenset(range(found.outcome.shape[1]))]
         for solver in (Dl8(), Dl85()):
             problem = rival_problem(seed, objective, solver=solver, max_depth=depth, min_leaf=least)
             solution = solver.solve(problem, Context())
             verify_solution(solution, problem)
-            assert solution.status is Status.optimal and solution.value == pytest.approx(found.value(best), rel=1e-12, abs=1e-15), (seed, solver)
-            assert solution.tree.depth_of.max() <= (depth if depth is not None else 99) and solution.tree.counts.min() >= min(least, solution.tree.counts[0])
+            assert solution.status is Status.optimal and solution.value == pytest.approx(
+                found.value(best), rel=1e-12, abs=1e-15
+            ), (seed, solver)
+            assert solution.tree.depth_of.max() <= (
+                depth if depth is not None else 99
+            ) and solution.tree.counts.min() >= min(least, solution.tree.counts[0])
 
 
 def noise(seed, solver, n_rows=120, n_columns=9, **limits):
-    return rival_problem(seed, Accuracy(lam=0.0), n_rows=n_rows, n_columns=n_columns, solver=solver, **limits)
+    return rival_problem(
+        seed, Accuracy(lam=0.0), n_rows=n_rows, n_columns=n_columns, solver=solver, **limits
+    )
 
 
 @BOTH
@@ -61,7 +90,10 @@ def test_the_certified_solver_finds_the_same(solver):
         problem = noise(seed, solver, max_depth=depth)
         solution, plain = solver.solve(problem, Context()), Gosdt().solve(problem, Context())
         verify_solution(solution, problem)
-        assert solution.status is plain.status is Status.optimal and solution.value == pytest.approx(plain.value, rel=1e-12)
+        assert (
+            solution.status is plain.status is Status.optimal
+            and solution.value == pytest.approx(plain.value, rel=1e-12)
+        )
 
 
 @BOTH
@@ -71,7 +103,11 @@ def test_a_budget_leaves_a_tree_and_a_bound(solver):
     for context in (Context(deadline=time.monotonic()), Context(memory_bytes=300_000)):
         solution = solver.solve(problem, context)
         verify_solution(solution, problem)
-        assert solution.status is Status.feasible and solution.lower_bound <= best <= solution.value and "ran out" in solution.notes[0]
+        assert (
+            solution.status is Status.feasible
+            and solution.lower_bound <= best <= solution.value
+            and "ran out" in solution.notes[0]
+        )
 
 
 @BOTH
@@ -82,7 +118,10 @@ def test_ctrl_c_leaves_a_tree_and_a_bound(solver):
     problem = noise(4, solver, max_depth=5)
     solution = solver.solve(problem, Context(proven=press))
     verify_solution(solution, problem)
-    assert solution.interrupted and solution.lower_bound <= Gosdt().solve(problem, Context()).value <= solution.value
+    assert (
+        solution.interrupted
+        and solution.lower_bound <= Gosdt().solve(problem, Context()).value <= solution.value
+    )
 
 
 def test_bounds_of_itemsets_are_bounds_whenever_the_search_is_left():
@@ -93,7 +132,13 @@ def test_bounds_of_itemsets_are_bounds_whenever_the_search_is_left():
         exact, search = (kind(found, 3, 1, False) for kind in (BottomUp, Search))
         while exact.work() != exact.kernels.FINISHED:
             assert exact.make_room(10**8)
-        truth = dict(zip(map(tuple, exact.cache.key[: exact.known].tolist()), exact.cache.error[: exact.known].tolist(), strict=True))
+        truth = dict(
+            zip(
+                map(tuple, exact.cache.key[: exact.known].tolist()),
+                exact.cache.error[: exact.known].tolist(),
+                strict=True,
+            )
+        )
         ended = search.kernels.PAUSED
         while ended != search.kernels.FINISHED:
             ended = search.steps_of(1)
@@ -114,6 +159,10 @@ def test_depth_zero_and_a_table_without_tests_are_a_leaf():
         problem = noise(1, solver, n_rows=20, max_depth=0)
         assert solver.solve(problem, Context()).tree.n_nodes == 1
         same = attrs.evolve(problem.objects, codes=np.zeros_like(problem.objects.codes))
-        problem = attrs.evolve(problem, objects=same, parts=attrs.evolve(problem.parts, stopping=(Standard(max_depth=3),)))
+        problem = attrs.evolve(
+            problem,
+            objects=same,
+            parts=attrs.evolve(problem.parts, stopping=(Standard(max_depth=3),)),
+        )
         solution = solver.solve(problem, Context())
         assert solution.tree.n_nodes == 1 and solution.status is Status.optimal

@@ -1,4 +1,6 @@
-"""Branch and bound over sets of leaves: conformance, every tree of tiny tables with every bound on or off, what is proven when it is stopped."""
+"""Branch and bound over sets of leaves: conformance, every tree of tiny tables with every bound
+on or off, what is proven when it is stopped.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class TestConformance(SolverSuite):
 
 @attrs.frozen
 class GMean(Confusion):
-    """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of positives."""
+    """1 − √(sensitivity · specificity): best labels need not be a threshold on the share of
+    positives.
+    """
 
     name = "g_mean"
 
@@ -78,12 +82,17 @@ def worth(objective, leaves, unit):
     positives, negatives = (sum(leaf[k] for leaf in leaves) for k in range(2))
     found = np.inf
     for says in itertools.product((0, 1), repeat=len(leaves)):
-        fp, fn = (sum(leaf[1 - k] for leaf, one in zip(leaves, says, strict=True) if one != k) for k in (0, 1))
+        fp, fn = (
+            sum(leaf[1 - k] for leaf, one in zip(leaves, says, strict=True) if one != k)
+            for k in (0, 1)
+        )
         if hasattr(objective, "loss"):
             loss = float(objective.loss(fp * unit, fn * unit, positives * unit, negatives * unit))
         else:
             factor, errors = objective.factors([negatives, positives]), objective.errors(2)
-            right = factor[0] * errors[0][0] * (negatives - fp) + factor[1] * errors[1][1] * (positives - fn)
+            right = factor[0] * errors[0][0] * (negatives - fp) + factor[1] * errors[1][1] * (
+                positives - fn
+            )
             loss = float(factor[0] * errors[0][1] * fp + factor[1] * errors[1][0] * fn + right)
         found = min(found, loss)
     return found
@@ -104,35 +113,71 @@ OBJECTIVES = [
 
 
 def tiny(seed, kind, **limits):
-    """A problem of two classes, both there, and two-way tests; None where the seed draws another."""
+    """A problem of two classes, both there, and two-way tests; None where the seed draws
+    another.
+    """
     lam = [0.0, 0.005, 0.02, 0.05, 0.2][seed % 5]
     rows = seed % 8 + 2
-    problem = rival_problem(seed, OBJECTIVES[kind](lam), solver=Rank(), n_rows=rows, n_columns=1 + seed % 3, **limits)
+    problem = rival_problem(
+        seed, OBJECTIVES[kind](lam), solver=Rank(), n_rows=rows, n_columns=1 + seed % 3, **limits
+    )
     objects = problem.objects
-    if objects.n_classes != 2 or len(np.unique(objects.label)) != 2 or any(feature.arity > 2 for feature in objects.features):
+    if (
+        objects.n_classes != 2
+        or len(np.unique(objects.label)) != 2
+        or any(feature.arity > 2 for feature in objects.features)
+    ):
         return None
     return problem
 
 
-@pytest.mark.parametrize("seeds", [range(60), pytest.param(range(1000, 1000 + tries(150)), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds",
+    [range(60), pytest.param(range(1000, 1000 + tries(150)), marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
 @pytest.mark.parametrize("kind", range(len(OBJECTIVES)))
 def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds):
     tried = 0
     for seed in seeds:
         rng = np.random.default_rng([seed, kind])
-        depth, leaves, least = (int(rng.integers(1, 4)) if rng.random() < 0.3 else default for default in (99, 99, 1))
-        problem = tiny(seed, kind, max_depth=None if depth == 99 else depth, max_leaves=None if leaves == 99 else leaves, min_leaf=least)
+        depth, leaves, least = (
+            int(rng.integers(1, 4)) if rng.random() < 0.3 else default for default in (99, 99, 1)
+        )
+        problem = tiny(
+            seed,
+            kind,
+            max_depth=None if depth == 99 else depth,
+            max_leaves=None if leaves == 99 else leaves,
+            min_leaf=least,
+        )
         if problem is None:
             continue
         without = tuple(name for name in BOUNDS if rng.random() < 0.4)
-        solver = Rank(without=without, rule=Rule(int(rng.integers(len(Rule)))), ahead=int(rng.integers(1, 4))) if rng.random() < 0.7 else Rank()
+        solver = (
+            Rank(
+                without=without,
+                rule=Rule(int(rng.integers(len(Rule)))),
+                ahead=int(rng.integers(1, 4)),
+            )
+            if rng.random() < 0.7
+            else Rank()
+        )
         solution = solver.solve(problem, Context(seed=seed))
         verify_solution(solution, problem)
-        objective, found = problem.parts.objective, read(problem, "it", solver.limits, class_weights)
+        objective, found = (
+            problem.parts.objective,
+            read(problem, "it", solver.limits, class_weights),
+        )
         trees = [tree for tree in leaf_sets(found, depth, least) if len(tree) <= leaves]
-        best = min(worth(objective, tree, float(found.unit)) + objective.lam * len(tree) for tree in trees)
-        # values are sums of some dozens of numbers up to about 1; better by less than 1e-12 is not looked for
-        assert solution.status is Status.optimal and solution.value == pytest.approx(best, abs=2e-12), (seed, solver)
+        best = min(
+            worth(objective, tree, float(found.unit)) + objective.lam * len(tree) for tree in trees
+        )
+        # values are sums of some dozens of numbers up to about 1; better by less than 1e-12 is not
+        # looked for
+        assert solution.status is Status.optimal and solution.value == pytest.approx(
+            best, abs=2e-12
+        ), (seed, solver)
         assert solution.tree.n_leaves <= leaves and solution.tree.depth_of.max() <= depth
         tried += 1
     assert tried > len(seeds) / 4
@@ -140,22 +185,40 @@ def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds)
 
 def noise(seed, objective, n_rows=40, n_columns=5, **limits):
     """Random labels, two classes."""
-    problem = rival_problem(seed, objective, n_rows=n_rows, n_columns=n_columns, solver=Rank(), **limits)
+    problem = rival_problem(
+        seed, objective, n_rows=n_rows, n_columns=n_columns, solver=Rank(), **limits
+    )
     objects = problem.objects
     codes = np.minimum(objects.codes, 1)
-    features = tuple(attrs.evolve(feature, n_bins=2, categories=feature.categories[:2], edges=feature.edges[:1]) for feature in objects.features)
+    features = tuple(
+        attrs.evolve(feature, n_bins=2, categories=feature.categories[:2], edges=feature.edges[:1])
+        for feature in objects.features
+    )
     objects = attrs.evolve(objects, codes=codes, features=features, label=objects.label % 2)
-    return attrs.evolve(problem, objects=objects, prices=Prices(np.ones(int(objects.test_offset[-1])), np.ones(0)))
+    return attrs.evolve(
+        problem, objects=objects, prices=Prices(np.ones(int(objects.test_offset[-1])), np.ones(0))
+    )
 
 
 def test_the_certified_solvers_find_the_same():
-    for seed, objective in enumerate([Accuracy(lam=0.03), Weighted(lam=0.02, omega=7.0), FScore(lam=0.03), Auc(lam=0.03), PartialAuc(lam=0.02)]):
+    for seed, objective in enumerate(
+        [
+            Accuracy(lam=0.03),
+            Weighted(lam=0.02, omega=7.0),
+            FScore(lam=0.03),
+            Auc(lam=0.03),
+            PartialAuc(lam=0.02),
+        ]
+    ):
         problem = noise(seed, objective)
         other = (Gosdt() if seed < 2 else NonDominated()).solve(problem, Context())
         for solver in (Rank(), Osdt()) if seed == 0 else (Rank(),):
             solution = solver.solve(problem, Context(deadline=time.monotonic() + 30))
             verify_solution(solution, problem)
-            assert solution.status is other.status is Status.optimal and solution.value == pytest.approx(other.value, abs=1e-9)
+            assert (
+                solution.status is other.status is Status.optimal
+                and solution.value == pytest.approx(other.value, abs=1e-9)
+            )
 
 
 @pytest.mark.parametrize("objective", [FScore(lam=0.001), Auc(lam=0.001)], ids=["f_score", "auc"])
@@ -166,16 +229,25 @@ def test_a_budget_leaves_a_tree_and_a_bound_and_so_does_ctrl_c(objective):
     problem = noise(4, objective, n_rows=60, n_columns=5)
     best = Rank().solve(problem, Context())
     assert best.status is Status.optimal
-    for context in (Context(deadline=time.monotonic()), Context(memory_bytes=1_500_000), Context(proven=press)):
+    for context in (
+        Context(deadline=time.monotonic()),
+        Context(memory_bytes=1_500_000),
+        Context(proven=press),
+    ):
         solution = Rank(ahead=1).solve(problem, context)
         verify_solution(solution, problem)
-        assert solution.status is Status.feasible and solution.lower_bound <= best.value <= solution.value
+        assert (
+            solution.status is Status.feasible
+            and solution.lower_bound <= best.value <= solution.value
+        )
 
 
 def test_the_bound_never_falls_and_never_passes_the_optimum():
     problem = noise(5, FScore(lam=0.02))
     best, told = Rank().solve(problem, Context()).value, []
-    Rank(ahead=1, without=("equivalent",)).solve(problem, Context(proven=lambda lower, value: told.append((lower, value))))
+    Rank(ahead=1, without=("equivalent",)).solve(
+        problem, Context(proven=lambda lower, value: told.append((lower, value)))
+    )
     assert len(told) > 3 and all(lower <= best <= value for lower, value in told)
     assert all(a[0] <= b[0] and a[1] >= b[1] for a, b in itertools.pairwise(told))
 
@@ -199,14 +271,20 @@ class Undefined(Confusion):
 
 def test_what_is_no_problem_of_sets_of_leaves_is_refused_with_the_way_out():
     for objective, message in [
-        (Falling(), r"falling is not monotone: loss\(fp=0, fn=.*\) = .* is greater than loss\(fp=.*; let it grow with both"),
+        (
+            Falling(),
+            r"falling is not monotone: loss\(fp=0, fn=.*\) = .* is greater than loss\(fp=.*; "
+            r"let it grow with both",
+        ),
         (Undefined(), r"undefined: loss\(fp=0, fn=.*\) = nan must be a number"),
     ]:
         with pytest.raises(CapabilityError, match=message):
             Rank().solve(noise(1, objective), Context())
     with pytest.raises(ValueError, match="names bounds out of fixed, .*; got 'suport'"):
         Rank(without=("suport",))
-    three = next(p for p in (rival_problem(k, Accuracy()) for k in range(99)) if p.objects.n_classes == 3)
+    three = next(
+        p for p in (rival_problem(k, Accuracy()) for k in range(99)) if p.objects.n_classes == 3
+    )
     with pytest.raises(CapabilityError, match="knows two classes, and there are 3"):
         Rank().solve(three, Context())
 
@@ -219,11 +297,18 @@ def test_a_loss_is_the_objective_s_and_its_best_labels_are_those_of_all():
             loss = loss_of(found, "it")
             for tree in itertools.islice(leaf_sets(found), 5):
                 says = loss.labels(np.array(tree)[:, ::-1])
-                fp, fn = (sum(leaf[1 - k] for leaf, one in zip(tree, says, strict=True) if one != k) for k in (0, 1))
-                assert loss.table[fp, fn] == pytest.approx(worth(problem.parts.objective, tree, float(found.unit)), abs=2e-12)
+                fp, fn = (
+                    sum(leaf[1 - k] for leaf, one in zip(tree, says, strict=True) if one != k)
+                    for k in (0, 1)
+                )
+                assert loss.table[fp, fn] == pytest.approx(
+                    worth(problem.parts.objective, tree, float(found.unit)), abs=2e-12
+                )
 
 
-@pytest.mark.parametrize(("objective", "other"), [(Accuracy(), "gosdt"), (FScore(), "fronts")], ids=["sum", "f"])
+@pytest.mark.parametrize(
+    ("objective", "other"), [(Accuracy(), "gosdt"), (FScore(), "fronts")], ids=["sum", "f"]
+)
 def test_too_many_losses_are_refused_with_a_solver_that_knows_the_objective(objective, other):
     problem = rival_problem(1, objective, n_rows=8, solver=Rank())
     label, weight = np.arange(8, dtype=np.int32) % 2, np.where(np.arange(8) < 4, 1.0, 100_003.0)

@@ -18,14 +18,23 @@ from toy_coverage import ToyExcluded
 class ToyCover:
     """What a test adds to the coverage of its objects, less a little for its price.
 
-    With ``ToyExcluded`` alone the sum over an outcome S_v has the closed form (w(S) − w(S_v)) · Σ w_i / (w(S) − w_i):
-    an additive column and a kernel.  With other coverages it reads ``tables.gain``.
+    With ``ToyExcluded`` alone the sum over an outcome S_v has the closed form (w(S) − w(S_v)) · Σ
+    w_i / (w(S) − w_i): an additive column and a kernel.  With other coverages it reads
+    ``tables.gain``.
     """
 
     kind = "criterion"
     name = "toy_cover"
     paper = ""
-    capabilities = ("classification", "multiclass", "weights", "prices", "multiway", "missing", "additive")
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "prices",
+        "multiway",
+        "missing",
+        "additive",
+    )
     needs_gain = True
     counts_objects = True
 

@@ -1,4 +1,6 @@
-"""Bulk growth: the trees of ``grow``, the measures of those trees, and a check that finds what is not true."""
+"""Bulk growth: the trees of ``grow``, the measures of those trees, and a check that finds what
+is not true.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def grown(objects, prices, pairs=PAIRS, stopping=()):
 
 @examples(150)
 @given(objects=coded(), once=st.booleans(), seed=st.integers(0, 99), min_leaf=st.integers(1, 3))
-def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(objects, once, seed, min_leaf):
+def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(
+    objects, once, seed, min_leaf
+):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))
     prices = Prices(drawn, np.zeros(0), once)
     stopping = (ByObjects(least=Limits(min_leaf=min_leaf)),)
@@ -45,12 +49,17 @@ def test_every_tree_is_the_one_that_grow_returns_with_the_same_measures(objects,
         problem = problem_of(objects, criterion, impurity, prices=prices, min_leaf=min_leaf)
         expected = grow(problem, Context(), compiled=False).tree
         found = forest.tree(k, objects, light.layout)
-        # sums of weights come in another order than in the loop: as in the tests of subtrees, a few digits may differ
+        # sums of weights come in another order than in the loop: as in the tests of subtrees, a few
+        # digits may differ
         assert found.rules == expected.rules
         for name in ("test", "child_offset", "child", "missing_child", "counts", "label", "price"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+            np.testing.assert_array_equal(
+                getattr(found, name), getattr(expected, name), err_msg=name
+            )
         values = complexities(found)
-        np.testing.assert_allclose(forest.measures[k], [values[name] for name in bulk.MEASURES], rtol=1e-13)
+        np.testing.assert_allclose(
+            forest.measures[k], [values[name] for name in bulk.MEASURES], rtol=1e-13
+        )
         assert wrong[k] == pytest.approx(error_of(found), abs=1e-13)
 
 
@@ -76,7 +85,11 @@ def walked(forest, k, objects):
             code = int(objects.codes[i, layout.column[f]])
             known = int(layout.offset[f + 1] - layout.offset[f] - layout.has_missing[f])
             number = int(layout.family[f])
-            o = side[v] if code >= known else (code, int(code > index[v]), int(code != index[v]))[number]
+            o = (
+                side[v]
+                if code >= known
+                else (code, int(code > index[v]), int(code != index[v]))[number]
+            )
             free = objects.once and layout.owner[f] in [layout.owner[g] for g in path]
             paid += 0.0 if free else float(layout.prices[layout.price_offset[f] + index[v]])
             path.append(f)
@@ -87,10 +100,15 @@ def walked(forest, k, objects):
     leaves = sum(f < 0 for f in feature)
     total = weight.sum()
     return {
-        "depth": max(asked), "average_depth": weight @ asked / total, "total_path_length": weight @ asked,
-        "n_nodes": len(feature), "n_leaves": leaves, "n_internal": len(feature) - leaves,
-        "expected_cost": weight @ spent / total, "max_cost": max(spent),
-    }, set(rests)  # fmt: skip
+        "depth": max(asked),
+        "average_depth": weight @ asked / total,
+        "total_path_length": weight @ asked,
+        "n_nodes": len(feature),
+        "n_leaves": leaves,
+        "n_internal": len(feature) - leaves,
+        "expected_cost": weight @ spent / total,
+        "max_cost": max(spent),
+    }, set(rests)
 
 
 @examples(150)
@@ -100,7 +118,9 @@ def test_the_measures_are_what_a_walk_of_every_object_finds(objects, once, seed)
     light, forest = grown(objects, Prices(drawn, np.zeros(0), once))
     for k in range(len(forest)):
         expected, rests = walked(forest, k, light)
-        np.testing.assert_allclose(forest.measures[k], [expected[name] for name in bulk.MEASURES], rtol=1e-13)
+        np.testing.assert_allclose(
+            forest.measures[k], [expected[name] for name in bulk.MEASURES], rtol=1e-13
+        )
         assert len(rests) == expected["n_leaves"]
 
 
@@ -108,9 +128,14 @@ def test_the_measures_are_what_a_walk_of_every_object_finds(objects, once, seed)
 def forest_and_objects():
     generator = np.random.default_rng(1)
     codes = generator.integers(0, 3, (40, 6)).astype(np.uint8)
-    objects = encode(codes, [3] * 6, [Family.multiway] * 6, np.zeros((40, 0)), generator.integers(0, 3, 40))
+    objects = encode(
+        codes, [3] * 6, [Family.multiway] * 6, np.zeros((40, 0)), generator.integers(0, 3, 40)
+    )
     light, forest = grown(objects, Prices(np.ones(6), np.zeros(0)))
-    assert (bulk.check(forest, light) == [error_of(forest.tree(k, objects, light.layout)) for k in range(3)]).all()
+    assert (
+        bulk.check(forest, light)
+        == [error_of(forest.tree(k, objects, light.layout)) for k in range(3)]
+    ).all()
     return forest, light
 
 
@@ -125,7 +150,9 @@ def test_a_measure_that_is_not_true_is_found(forest_and_objects, measure):
 
 @pytest.mark.parametrize(("row", "to"), [(0, -1), (0, 5), (3, 1), (4, 2)])
 def test_a_tree_that_was_tampered_with_is_found(forest_and_objects, row, to):
-    """Another test, parent or branch at one of the nodes: the walk does not come to the same measures."""
+    """Another test, parent or branch at one of the nodes: the walk does not come to the same
+    measures.
+    """
     forest, light = forest_and_objects
     inner = np.flatnonzero(forest.integers[0, : forest.start[1]] >= 0)
     node = int(inner[1]) if row == 0 else int(forest.start[1]) - 1
@@ -170,6 +197,8 @@ def test_what_the_kernel_cannot_do_is_refused(forest_and_objects):
         bulk.grow_many(light, judges, [Standard(max_leaves=3)])
     with pytest.raises(ContractError, match="Nothing/Gini|Nothing/gini"):
         bulk.grow_many(light, bulk.Judges.of([(Nothing(), Gini())], 3))
-    raw = encode(np.zeros((4, 0), np.uint8), [], [], np.arange(4.0).reshape(4, 1), np.array([0, 1, 0, 1]))
+    raw = encode(
+        np.zeros((4, 0), np.uint8), [], [], np.arange(4.0).reshape(4, 1), np.array([0, 1, 0, 1])
+    )
     with pytest.raises(CapabilityError, match="coded features"):
         bulk.Objects.of(raw, Prices(np.zeros(0), np.ones(1)))

@@ -1,4 +1,6 @@
-"""Subtrees of coded features grown inside a kernel against the loop that goes node by node: the same tree."""
+"""Subtrees of coded features grown inside a kernel against the loop that goes node by node: the
+same tree.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arboretum.api import Context, ContractError, Encoded, Family, LeafRule, Limits, Node, Prices, Task, grow
+from arboretum.api import (
+    Context,
+    ContractError,
+    Encoded,
+    Family,
+    LeafRule,
+    Limits,
+    Node,
+    Prices,
+    Task,
+    grow,
+)
 from arboretum.engine.search import subtree
 from arboretum.kernels import criterion_kernel
 from arboretum.testing.effort import examples
@@ -28,7 +41,8 @@ LIMITS = st.fixed_dictionaries(
     {
         "min_leaf": st.integers(1, 4),
         "max_depth": st.sampled_from([None, None, 1, 2, 4]),
-        # not a score that these tables reach: at equality the last digit of a sum of weights would decide
+        # not a score that these tables reach: at equality the last digit of a sum of weights would
+        # decide
         "min_decrease": st.sampled_from([None, None, 0.0123456]),
     }
 )
@@ -45,7 +59,9 @@ class ByObjects:
         return self.least
 
     def is_leaf(self, node: Node) -> bool:
-        return self.rule.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects)
+        return self.rule.holds(
+            node.mass, node.total_mass, node.count, node.impurity, node.n_objects
+        )
 
     def leaf_rule(self) -> LeafRule:
         return self.rule
@@ -61,7 +77,9 @@ def coded(draw: st.DrawFn, task: Task = Task.classification, max_rows: int = 20)
     missing = draw(st.sampled_from([0.0, 0.0, 0.2]))
     codes = np.zeros((n, n_features), draw(st.sampled_from([np.uint8, np.uint16, np.uint32])))
     for f in range(n_features):
-        codes[:, f] = np.where(generator.random(n) < missing, bins[f], generator.integers(0, bins[f], n))
+        codes[:, f] = np.where(
+            generator.random(n) < missing, bins[f], generator.integers(0, bins[f], n)
+        )
     twin = n_features > 1 and draw(st.booleans())
     if twin:
         codes[:, 1], bins[1] = codes[:, 0], bins[0]
@@ -72,21 +90,28 @@ def coded(draw: st.DrawFn, task: Task = Task.classification, max_rows: int = 20)
     weight = count = None
     if draw(st.booleans()):
         weight, count = generator.choice([0.125, 0.375, 1.0, 2.5], n), generator.integers(1, 4, n)
-    if not classes:  # a mean of 0, so that moments about it are sums of halves and quarters, and no digit is lost
+    # a mean of 0, so that moments about it are sums of halves and quarters, and no digit is lost
+    if not classes:
         codes, target = np.repeat(codes, 2, axis=0), np.repeat(target, 2)
         codes[1::2, -1] = codes[::2, -1][::-1]
         target[1::2] *= -1.0
         weight, count = (None if a is None else np.repeat(a, 2) for a in (weight, count))
-    objects = encode(codes, bins, families, np.zeros((n, 0)), target, task, weight, count, 4 if classes else None)
+    objects = encode(
+        codes, bins, families, np.zeros((n, 0)), target, task, weight, count, 4 if classes else None
+    )
     if twin:
         second = attrs.evolve(objects.features[1], column="c0", position=0)
-        objects = attrs.evolve(objects, features=(objects.features[0], second, *objects.features[2:]))
+        objects = attrs.evolve(
+            objects, features=(objects.features[0], second, *objects.features[2:])
+        )
     return objects
 
 
 @attrs.frozen
 class PerPrice:
-    """Gini reduction per unit of price plus one, as a kernel; constant tests are allowed to score."""
+    """Gini reduction per unit of price plus one, as a kernel; constant tests are allowed to
+    score.
+    """
 
     @staticmethod
     @criterion_kernel
@@ -115,14 +140,18 @@ def assert_same(fast, slow, exactly):
     """Node by node; ``exactly``: sums are of whole numbers, so that not a digit differs."""
     assert fast.subproblems == slow.subproblems
     a, b = fast.tree, slow.tree
-    assert [a.rules[t] if t >= 0 else None for t in a.test] == [b.rules[t] if t >= 0 else None for t in b.test]
+    assert [a.rules[t] if t >= 0 else None for t in a.test] == [
+        b.rules[t] if t >= 0 else None for t in b.test
+    ]
     for name in ("child_offset", "child", "missing_child", "counts", "label", "price"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     # fewer than 100 terms, each rounded to 1.1e-16 of the largest, in another order
     scale = max(1.0, float(np.abs(b.weights).max()))
     for name in ("weights", "value", "impurity", "score"):
         tolerance = 0.0 if exactly else 100 * 1.1e-16 * scale
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=0, atol=tolerance, err_msg=name
+        )
 
 
 def unit(objects) -> bool:
@@ -131,7 +160,12 @@ def unit(objects) -> bool:
 
 @pytest.mark.parametrize("impurity", [Gini(), Entropy()], ids=lambda i: i.name)
 @EXAMPLES
-@given(objects=coded(), entries=ENTRIES, limits=LIMITS, order=st.sampled_from(["depth", "breadth", "best"]))
+@given(
+    objects=coded(),
+    entries=ENTRIES,
+    limits=LIMITS,
+    order=st.sampled_from(["depth", "breadth", "best"]),
+)
 def test_a_subtree_of_classes_is_what_the_loop_grows(impurity, objects, entries, limits, order):
     problem = problem_of(objects, Reduction(), impurity, **limits)
     assert_same(*both(problem, entries, order), exactly=unit(objects))
@@ -140,28 +174,45 @@ def test_a_subtree_of_classes_is_what_the_loop_grows(impurity, objects, entries,
 @EXAMPLES
 @given(objects=coded(), entries=ENTRIES, limits=LIMITS)
 def test_a_subtree_by_gain_ratio_is_what_the_loop_grows(objects, entries, limits):
-    assert_same(*both(problem_of(objects, GainRatio(), None, **limits), entries), exactly=unit(objects))
+    assert_same(
+        *both(problem_of(objects, GainRatio(), None, **limits), entries), exactly=unit(objects)
+    )
 
 
 @EXAMPLES
 @given(objects=coded(task=Task.regression), entries=ENTRIES, limits=LIMITS)
 def test_a_subtree_of_numbers_is_what_the_loop_grows(objects, entries, limits):
-    assert_same(*both(problem_of(objects, Reduction(), Variance(), **limits), entries), exactly=False)
+    assert_same(
+        *both(problem_of(objects, Reduction(), Variance(), **limits), entries), exactly=False
+    )
 
 
 @EXAMPLES
-@given(objects=coded(), entries=ENTRIES, once=st.booleans(), constant=st.booleans(), seed=st.integers(0, 99))
-def test_prices_are_paid_as_in_the_loop_also_by_tests_that_divide_nothing(objects, entries, once, constant, seed):
+@given(
+    objects=coded(),
+    entries=ENTRIES,
+    once=st.booleans(),
+    constant=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_prices_are_paid_as_in_the_loop_also_by_tests_that_divide_nothing(
+    objects, entries, once, constant, seed
+):
     drawn = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, 5.0], int(objects.test_offset[-1]))
-    problem = problem_of(objects, PerPrice(), Gini(), prices=Prices(drawn, np.zeros(0), once), max_depth=6)
+    problem = problem_of(
+        objects, PerPrice(), Gini(), prices=Prices(drawn, np.zeros(0), once), max_depth=6
+    )
     assert_same(*both(problem, entries, constant=constant), exactly=unit(objects))
 
 
 @EXAMPLES
 @given(
-    objects=st.one_of(coded(), encodeds(max_rows=40)), entries=ENTRIES, min_split=st.integers(0, 6), theta=st.sampled_from([0.0, 0.1, 0.3]),
+    objects=st.one_of(coded(), encodeds(max_rows=40)),
+    entries=ENTRIES,
+    min_split=st.integers(0, 6),
+    theta=st.sampled_from([0.0, 0.1, 0.3]),
     delta=st.sampled_from([None, 0.0, 0.4, 0.5]),
-)  # fmt: skip
+)
 def test_leaf_rules_about_objects_hold_inside_the_kernel(objects, entries, min_split, theta, delta):
     problem = problem_of(objects, Reduction(), Gini())
     rule = ByObjects(LeafRule(min_split, theta, delta))
@@ -170,7 +221,11 @@ def test_leaf_rules_about_objects_hold_inside_the_kernel(objects, entries, min_s
 
 
 @EXAMPLES
-@given(objects=st.one_of(coded(), encodeds(max_rows=40)), entries=ENTRIES, share=st.sampled_from([0.05, 0.101, 0.2]))
+@given(
+    objects=st.one_of(coded(), encodeds(max_rows=40)),
+    entries=ENTRIES,
+    share=st.sampled_from([0.05, 0.101, 0.2]),
+)
 def test_a_least_weight_of_branches_holds_inside_the_kernel(objects, entries, share):
     problem = problem_of(objects, Reduction(), Gini())
     rule = ByObjects(least=Limits(min_mass=share))
@@ -182,10 +237,19 @@ def test_a_least_weight_of_branches_holds_inside_the_kernel(objects, entries, sh
 def test_a_deep_tree_over_many_values_is_the_same(weighted):
     generator = np.random.default_rng(3)
     bins = [2, 3, 7, 40, 300, 3]
-    families = [Family.multiway, Family.multiway, Family.thresholds, Family.thresholds, Family.equals, Family.equals]
+    families = [
+        Family.multiway,
+        Family.multiway,
+        Family.thresholds,
+        Family.thresholds,
+        Family.equals,
+        Family.equals,
+    ]
     codes = np.stack([generator.integers(0, b, 900) for b in bins], axis=1).astype(np.uint16)
     weight = generator.random(900) + 0.1 if weighted else None
-    objects = encode(codes, bins, families, np.zeros((900, 0)), generator.integers(0, 5, 900), weight=weight)
+    objects = encode(
+        codes, bins, families, np.zeros((900, 0)), generator.integers(0, 5, 900), weight=weight
+    )
     for entries in (600, 1 << 22):
         fast, slow = both(problem_of(objects, Reduction(), Gini()), entries)
         assert slow.tree.n_nodes > 300
@@ -205,7 +269,9 @@ class BadBelow:
 
 
 @pytest.mark.parametrize(("bad", "words"), [(np.nan, "NaN for the test"), (np.inf, r"with \+inf")])
-def test_a_score_that_is_no_number_inside_a_subtree_is_refused_with_the_name_of_the_test(bad, words):
+def test_a_score_that_is_no_number_inside_a_subtree_is_refused_with_the_name_of_the_test(
+    bad, words
+):
     codes = np.arange(20, dtype=np.uint8).reshape(20, 1)
     objects = encode(codes, [20], [Family.thresholds], np.zeros((20, 0)), np.arange(20) % 2)
     with pytest.raises(ContractError, match=words):

@@ -1,4 +1,6 @@
-"""What tests add to coverages without a kernel: a call per set of objects, or one for many; small blocks; and it is said."""
+"""What tests add to coverages without a kernel: a call per set of objects, or one for many;
+small blocks; and it is said.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,12 @@ class Many(Counted):
 
 
 @EXAMPLES
-@given(objects=encodeds(max_rows=9), many=st.booleans(), most=st.sampled_from([1, 20, 1 << 18]), seed=st.integers(0, 99))
+@given(
+    objects=encodeds(max_rows=9),
+    many=st.booleans(),
+    most=st.sampled_from([1, 20, 1 << 18]),
+    seed=st.integers(0, 99),
+)
 def test_the_tree_is_that_of_the_literal_sums_however_sets_are_asked_for(objects, many, most, seed):
     criterion, prices = ToyCover(0.01, 0.001), drawn_prices(objects, seed, False)
     coverage = (Many() if many else Counted(), Counted())
@@ -65,14 +72,18 @@ def test_the_tree_is_that_of_the_literal_sums_however_sets_are_asked_for(objects
     with mock.patch.object(coverage_state, "MOST_ROWS", most):
         tree = grow(problem, Context()).tree
     assert not many or coverage[0].asked == []
-    check_tree(tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=coverage)
+    check_tree(
+        tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=coverage
+    )
 
 
 def twins(criterion=None, coverage=None):
     """Eight objects, a test that tells all apart, and one test twice."""
     codes = np.array([[i, i % 2, i % 2] for i in range(8)], np.uint8)
     objects = encode(codes, [8, 2, 2], [Family.multiway] * 3, np.zeros((8, 0)), np.arange(8) % 4)
-    return with_coverage(problem_of(objects, criterion or ToyCover(0.5), Gini(), max_depth=1), coverage or Counted())
+    return with_coverage(
+        problem_of(objects, criterion or ToyCover(0.5), Gini(), max_depth=1), coverage or Counted()
+    )
 
 
 def test_a_set_of_objects_that_is_an_outcome_of_several_tests_is_asked_about_once():
@@ -81,12 +92,19 @@ def test_a_set_of_objects_that_is_an_outcome_of_several_tests_is_asked_about_onc
     asked = Counter(problem.parts.coverage[0].asked)
     everyone, halves = frozenset(range(8)), (frozenset(range(0, 8, 2)), frozenset(range(1, 8, 2)))
     assert [asked[half] for half in halves] == [1, 1]
-    assert asked[frozenset([3])] <= 3  # as an outcome, as a node, and at the start: alone it must be covered
+    # as an outcome, as a node, and at the start: alone it must be covered
+    assert asked[frozenset([3])] <= 3
     assert asked[everyone] <= 2  # for node.coverage, and before the tests
 
 
 def test_many_answers_of_another_length_are_refused_by_name():
-    with pytest.raises(ContractError, match=r"coverage 'many': covered_many must have the shape \[8\], one number per object; got float64\[7\]"):
+    with pytest.raises(
+        ContractError,
+        match=(
+            r"coverage 'many': covered_many must have the shape \[8\], one number per "
+            r"object; got float64\[7\]"
+        ),
+    ):
         grow(twins(coverage=Many(wrong=True)), Context())
 
 
@@ -97,7 +115,12 @@ def test_a_growth_by_definition_says_so_while_it_works_and_in_a_note():
     growth = Growth.of(problem, context, False)
     growth.last_report = -1e9
     growth.run("depth")
-    assert said == ["0 nodes divided, scoring by the definition of coverage, which has no kernel here"]
-    note = "criterion toy_cover has no kernel for coverage=counted with impurity=gini: scored by its definition, object by object"
+    assert said == [
+        "0 nodes divided, scoring by the definition of coverage, which has no kernel here"
+    ]
+    note = (
+        "criterion toy_cover has no kernel for coverage=counted with impurity=gini: scored by "
+        "its definition, object by object"
+    )
     assert grow(problem, context).notes == (note,)
     assert grow(twins(coverage=ToyExcluded()), context).notes == ()

@@ -1,4 +1,6 @@
-"""Trees under ``max_cost``, against a naive twin that adds prices up as exact decimals: no path pays more, and no payable test is passed over."""
+"""Trees under ``max_cost``, against a naive twin that adds prices up as exact decimals: no path
+pays more, and no payable test is passed over.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arboretum.api import CapabilityError, Context, Family, Limits, Prices, Task, VerificationError, grow
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Family,
+    Limits,
+    Prices,
+    Task,
+    VerificationError,
+    grow,
+)
 from arboretum.engine.certificate import beyond
 from arboretum.engine.search.bulk import Judges, Objects, grow_many
 from arboretum.testing.effort import examples
@@ -33,18 +44,24 @@ class NumpyOnly:
     """Reduction per unit of price, plus one, without a kernel."""
 
     def score(self, tables, node):
-        assert np.isfinite(tables.price).all(), "a criterion is not asked about tests that nobody can pay"
+        assert np.isfinite(tables.price).all(), (
+            "a criterion is not asked about tests that nobody can pay"
+        )
         return Reduction().score(tables, node) / (1.0 + tables.price)
 
 
 @st.composite
 def price_lists(draw, objects):
-    """A list with one price per test, paid once per column or each time; by outcome; or falling once a column was asked."""
+    """A list with one price per test, paid once per column or each time; by outcome; or falling
+    once a column was asked.
+    """
     n, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
     rows = lambda k: np.array(draw(st.lists(st.sampled_from(DECIMALS), min_size=k, max_size=k)))
     form = draw(st.sampled_from(["plain", "once", "by outcome", "falling"]))
     if form == "by outcome":
-        arity = [feature.arity for feature in objects.features for _ in range(feature.n_tests)] + [2] * n_raw
+        arity = [feature.arity for feature in objects.features for _ in range(feature.n_tests)] + [
+            2
+        ] * n_raw
         each = [np.append(rows(a), [np.nan] * (max(arity, default=2) - a)) for a in arity]
         return Prices.by_outcome(np.array(each).reshape(len(arity), -1), n_raw)
     dear = Prices(rows(n), rows(n_raw), form == "once")
@@ -59,15 +76,22 @@ def check(objects, criterion, impurity, prices, budget, **more):
     exact = Fraction(str(budget))
     check_tree(solution.tree, objects, prices, criterion.score, impurity, budget=exact)
     by_nodes = grow(problem, Context(), **more, compiled=False).tree
-    assert (by_nodes.price_to.tolist(), by_nodes.counts.tolist()) == (solution.tree.price_to.tolist(), solution.tree.counts.tolist())
+    assert (by_nodes.price_to.tolist(), by_nodes.counts.tolist()) == (
+        solution.tree.price_to.tolist(),
+        solution.tree.counts.tolist(),
+    )
     assert beyond(solution.tree, Limits(max_cost=budget)) == ""
     return solution
 
 
-@pytest.mark.parametrize("criterion", [Reduction(), NumpyOnly(), GainRatio()], ids=["kernel", "numpy", "settled"])
+@pytest.mark.parametrize(
+    "criterion", [Reduction(), NumpyOnly(), GainRatio()], ids=["kernel", "numpy", "settled"]
+)
 @examples(150)
 @given(objects=encodeds(), budget=BUDGETS, data=st.data(), order=st.sampled_from(["depth", "best"]))
-def test_paths_keep_the_budget_and_ask_the_best_of_the_tests_that_they_can_pay(criterion, objects, budget, data, order):
+def test_paths_keep_the_budget_and_ask_the_best_of_the_tests_that_they_can_pay(
+    criterion, objects, budget, data, order
+):
     check(objects, criterion, Entropy(), data.draw(price_lists(objects)), budget, order=order)
 
 
@@ -99,10 +123,15 @@ class Majority:
 @examples(150)
 @given(objects=encodeds(missing=False), budget=BUDGETS, data=st.data())
 def test_growth_by_shares_keeps_the_same_budget(objects, budget, data):
-    problem = problem_of(objects, Reduction(), Gini(), prices=data.draw(price_lists(objects)), max_cost=budget)
+    problem = problem_of(
+        objects, Reduction(), Gini(), prices=data.draw(price_lists(objects)), max_cost=budget
+    )
     by_shares = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Majority()))
     one, two = (grow(each, Context()).tree for each in (problem, by_shares))
-    assert (one.price_to.tolist(), one.counts.tolist()) == (two.price_to.tolist(), two.counts.tolist())
+    assert (one.price_to.tolist(), one.counts.tolist()) == (
+        two.price_to.tolist(),
+        two.counts.tolist(),
+    )
     assert np.allclose(one.score, two.score, equal_nan=True)
 
 
@@ -113,11 +142,20 @@ def three_questions(prices):
     return objects, Prices(np.array(prices), np.zeros(0))
 
 
-@pytest.mark.parametrize(("prices", "budget", "leaves"), [
-    ([0.1, 0.2, 5.0], 0.3, 4), ([0.1, 0.2, 5.0], 0.29999999999, 2), ([0.1] * 3, 0.3, 8), ([1.1, 2.2, 3.3], 6.6, 8), ([1.1, 2.2, 3.3], 6.5999999999, 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prices", "budget", "leaves"),
+    [
+        ([0.1, 0.2, 5.0], 0.3, 4),
+        ([0.1, 0.2, 5.0], 0.29999999999, 2),
+        ([0.1] * 3, 0.3, 8),
+        ([1.1, 2.2, 3.3], 6.6, 8),
+        ([1.1, 2.2, 3.3], 6.5999999999, 4),
+    ],
+)
 def test_decimals_add_up_as_they_are_written(prices, budget, leaves):
-    """0.1 + 0.2 is more than 0.3 in floating point, and 0.3 pays for it; a budget that lacks 10⁻¹¹ does not."""
+    """0.1 + 0.2 is more than 0.3 in floating point, and 0.3 pays for it; a budget that lacks
+    10⁻¹¹ does not.
+    """
     objects, listed = three_questions(prices)
     solution = check(objects, Reduction(), Gini(), listed, budget)
     assert solution.tree.n_leaves == leaves and solution.notes == ()
@@ -127,7 +165,10 @@ def test_a_tree_beyond_the_limit_is_told():
     objects, prices = three_questions([1.0, 1.0, 1.5])
     tree = grow(problem_of(objects, Reduction(), Gini(), prices=prices), Context()).tree
     assert beyond(tree, Limits(max_cost=3.5)) == ""
-    assert beyond(tree, Limits(max_cost=3.4)) == "it is beyond the limits: a path pays 3.5, and max_cost is 3.4"
+    assert (
+        beyond(tree, Limits(max_cost=3.4))
+        == "it is beyond the limits: a path pays 3.5, and max_cost is 3.4"
+    )
     problem = problem_of(objects, Reduction(), Gini(), prices=prices, max_cost=2.9)
     solution = grow(problem, Context())
     verify_solution(solution, problem)
@@ -138,5 +179,7 @@ def test_a_tree_beyond_the_limit_is_told():
 def test_bulk_growth_refuses_a_budget():
     objects, prices = three_questions([1.0] * 3)
     judges = Judges.of([(Reduction(), Gini())], 8)
-    with pytest.raises(CapabilityError, match="bulk growth knows no limit max_cost; use method=greedy"):
+    with pytest.raises(
+        CapabilityError, match="bulk growth knows no limit max_cost; use method=greedy"
+    ):
         grow_many(Objects.of(objects, prices), judges, (Rules(max_cost=2.0),))

@@ -1,4 +1,6 @@
-"""Criteria with a column of their own, that count objects, or that read coverage: kernel, loop and slow twin agree."""
+"""Criteria with a column of their own, that count objects, or that read coverage: kernel, loop
+and slow twin agree.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ ENTRIES = st.sampled_from([4, 20, 1 << 22])
 
 @attrs.frozen
 class Marked:
-    """Most weight of marked objects in one outcome, for many rows elsewhere; few objects are marked."""
+    """Most weight of marked objects in one outcome, for many rows elsewhere; few objects are
+    marked.
+    """
 
     share: float = 0.2
     counts_objects = True
@@ -94,7 +98,9 @@ class InNumPy(Marked):
 
 @attrs.frozen
 class PerClass:
-    """Rewards outcomes that keep the marks of one class together and objects of another apart; marks are heavy objects."""
+    """Rewards outcomes that keep the marks of one class together and objects of another apart;
+    marks are heavy objects.
+    """
 
     share: float = 0.2
 
@@ -139,19 +145,34 @@ class Otherwise(ToyExcluded):
 def test_a_column_per_class_is_what_numpy_adds_up(objects, once, seed):
     """Over coded and raw columns, weights, prices and missing values."""
     prices = drawn_prices(objects, seed, once)
-    fast, slow = (problem_of(objects, each, Gini(), prices, max_depth=6) for each in (PerClass(), PerClassInNumPy()))
+    fast, slow = (
+        problem_of(objects, each, Gini(), prices, max_depth=6)
+        for each in (PerClass(), PerClassInNumPy())
+    )
     assert_same(grow(fast, Context()), grow(slow, Context()), exactly=False)
 
 
 def test_a_column_per_class_is_refused_where_there_are_no_classes():
-    numbers = encode(np.arange(3, dtype=np.uint8)[:, None], [3], [Family.multiway], np.empty((3, 0)), np.arange(3.0), Task.regression)
-    with pytest.raises(CapabilityError, match="wants a column per class, and the target is a number"):
+    numbers = encode(
+        np.arange(3, dtype=np.uint8)[:, None],
+        [3],
+        [Family.multiway],
+        np.empty((3, 0)),
+        np.arange(3.0),
+        Task.regression,
+    )
+    with pytest.raises(
+        CapabilityError, match="wants a column per class, and the target is a number"
+    ):
         grow(problem_of(numbers, PerClass(), Variance()), Context())
 
 
 def drawn_prices(objects, seed: int, once: bool) -> Prices:
     generator = np.random.default_rng(seed)
-    tests, raw = (generator.choice([0.0, 1.0, 2.0, 5.0], n) for n in (objects.test_offset[-1], len(objects.raw_features)))
+    tests, raw = (
+        generator.choice([0.0, 1.0, 2.0, 5.0], n)
+        for n in (objects.test_offset[-1], len(objects.raw_features))
+    )
     return Prices(tests, raw, once)
 
 
@@ -160,7 +181,13 @@ def with_coverage(problem, *coverage):
 
 
 @EXAMPLES
-@given(objects=coded(), entries=ENTRIES, once=st.booleans(), constant=st.booleans(), seed=st.integers(0, 99))
+@given(
+    objects=coded(),
+    entries=ENTRIES,
+    once=st.booleans(),
+    constant=st.booleans(),
+    seed=st.integers(0, 99),
+)
 def test_a_subtree_with_a_column_is_what_the_loop_grows(objects, entries, once, constant, seed):
     problem = problem_of(objects, Marked(), Gini(), drawn_prices(objects, seed, once), max_depth=6)
     fast, slow = both(problem, entries, constant=constant)
@@ -191,21 +218,37 @@ def test_the_closed_form_of_a_gain_is_the_literal_sum(objects, entries, seed):
     problem = with_coverage(problem_of(objects, criterion, Gini(), prices), ToyExcluded())
     fast, slow = both(problem, entries)
     assert_same(fast, slow, exactly=False)
-    check_tree(fast.tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=(ToyExcluded(),))
+    check_tree(
+        fast.tree,
+        objects,
+        prices,
+        criterion.score,
+        Gini(),
+        criterion=criterion,
+        coverage=(ToyExcluded(),),
+    )
 
 
 @EXAMPLES
 @given(objects=encodeds(max_rows=9), n=st.integers(1, 2), seed=st.integers(0, 99))
 def test_a_gain_of_any_coverage_is_the_literal_sum_for_raw_and_coded_tests(objects, n, seed):
-    criterion, prices, coverage = ToyCover(0.01, 0.001), drawn_prices(objects, seed, False), (Otherwise(),) * n
+    criterion, prices, coverage = (
+        ToyCover(0.01, 0.001),
+        drawn_prices(objects, seed, False),
+        (Otherwise(),) * n,
+    )
     problem = with_coverage(problem_of(objects, criterion, Gini(), prices), *coverage)
     tree = grow(problem, Context()).tree
-    check_tree(tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=coverage)
+    check_tree(
+        tree, objects, prices, criterion.score, Gini(), criterion=criterion, coverage=coverage
+    )
 
 
 @EXAMPLES
 @given(objects=coded(), entries=ENTRIES, min_split=st.integers(2, 8), least=st.integers(0, 5))
-def test_rows_and_objects_that_a_node_needs_hold_whatever_the_criterion_counts(objects, entries, min_split, least):
+def test_rows_and_objects_that_a_node_needs_hold_whatever_the_criterion_counts(
+    objects, entries, min_split, least
+):
     rule = ByObjects(LeafRule(min_split=min_split, min_objects=least))
     for criterion in (Marked(), Reduction()):
         problem = problem_of(objects, criterion, Gini())
@@ -224,20 +267,30 @@ def test_rows_and_objects_that_a_node_needs_hold_whatever_the_criterion_counts(o
 def table(count):
     codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 0]], np.uint8)
     families = [Family.multiway, Family.equals]
-    return encode(codes, [3, 2], families, np.zeros((5, 0)), np.array([0, 1, 1, 0, 2]), count=np.array(count))
+    return encode(
+        codes, [3, 2], families, np.zeros((5, 0)), np.array([0, 1, 1, 0, 2]), count=np.array(count)
+    )
 
 
 def test_what_objects_stand_for_does_not_matter_to_a_criterion_that_counts_objects():
-    one, many = (grow(problem_of(table(c), Marked(), Gini()), Context()).tree for c in ([1] * 5, [7, 1, 2, 5, 3]))
+    one, many = (
+        grow(problem_of(table(c), Marked(), Gini()), Context()).tree
+        for c in ([1] * 5, [7, 1, 2, 5, 3])
+    )
     assert one.n_nodes > 1 and one.rules == many.rules
     np.testing.assert_array_equal(one.score, many.score)
     assert (one.counts[0], many.counts[0]) == (5, 18)
 
 
 def test_a_limit_on_rows_of_branches_is_refused_where_objects_stand_for_several_rows():
-    with pytest.raises(CapabilityError, match=r"counts objects.*min_leaf=2.*stopping\.standard\.min_mass"):
+    with pytest.raises(
+        CapabilityError, match=r"counts objects.*min_leaf=2.*stopping\.standard\.min_mass"
+    ):
         grow(problem_of(table([2, 1, 1, 1, 1]), Marked(), Gini(), min_leaf=2), Context())
-    assert grow(problem_of(table([1] * 5), Marked(), Gini(), min_leaf=2), Context()).tree.counts.min() >= 2
+    assert (
+        grow(problem_of(table([1] * 5), Marked(), Gini(), min_leaf=2), Context()).tree.counts.min()
+        >= 2
+    )
 
 
 @attrs.frozen
@@ -289,7 +342,9 @@ class Divides(Marked):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_column_that_is_not_finite_is_refused_by_name(compiled):
-    with pytest.raises(ContractError, match="criterion 'divides': column must be finite.*node of mass 2"):
+    with pytest.raises(
+        ContractError, match="criterion 'divides': column must be finite.*node of mass 2"
+    ):
         grow(problem_of(table([1] * 5), Divides(), Gini()), Context(), compiled=compiled)
 
 
@@ -308,7 +363,8 @@ class Beyond(ToyExcluded):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [("range", "between 0 and 1; got 1.5"), ("shape", r"shape \[5\].*got float64\[6\]")]
+    ("wrong", "said"),
+    [("range", "between 0 and 1; got 1.5"), ("shape", r"shape \[5\].*got float64\[6\]")],
 )
 def test_a_coverage_that_breaks_its_contract_is_named(wrong, said):
     problem = with_coverage(problem_of(table([1] * 5), ToyCover(), Gini()), Beyond(wrong))
@@ -316,12 +372,16 @@ def test_a_coverage_that_breaks_its_contract_is_named(wrong, said):
         grow(problem, Context())
 
 
-@pytest.mark.parametrize("coverage", [(ToyExcluded(),), (Otherwise(),), ()], ids=["kernel", "gain", "none"])
+@pytest.mark.parametrize(
+    "coverage", [(ToyExcluded(),), (Otherwise(),), ()], ids=["kernel", "gain", "none"]
+)
 def test_why_scores_every_candidate_as_growth_did(coverage):
     """In NumPy by the literal gain, where the kernel had a closed form."""
     problem = with_coverage(problem_of(table([7, 1, 2, 5, 3]), ToyCover(0.01), Gini()), *coverage)
     tree = grow(problem, Context()).tree
     for v in np.flatnonzero(~tree.is_leaf).tolist():
         found = reasons(problem, tree, v, seed=0)
-        assert found.candidates[0].rule == tree.rule(v) or found.candidates[0].score == pytest.approx(tree.score[v])
+        assert found.candidates[0].rule == tree.rule(v) or found.candidates[
+            0
+        ].score == pytest.approx(tree.score[v])
         assert next(c for c in found.candidates if c.chosen).score == pytest.approx(tree.score[v])

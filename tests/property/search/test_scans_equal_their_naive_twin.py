@@ -65,25 +65,50 @@ class Lopsided:
         share = tables.weights[:, 0] / np.maximum(mass[:, :1], 1e-300)
         gini = np.where(mass[:, 0] > 0, 1.0 - (share**2).sum(axis=1), 0.0)
         gain = node.impurity - mass[:, 0] / node.mass * gini
-        score = gain / tables.price + 0.25 * tables.weights[:, 1, 0] / node.total_mass - 0.01 * node.depth
+        score = (
+            gain / tables.price
+            + 0.25 * tables.weights[:, 1, 0] / node.total_mass
+            - 0.01 * node.depth
+        )
         return np.where(tables.counts[:, 0].sum(axis=1) == 1, -1.0, score)
 
 
 @st.composite
 def tables(draw, dtype, classes):
-    """Raw columns with ties, close neighbours and missing values; classes, or numbers where ``classes`` is 0."""
+    """Raw columns with ties, close neighbours and missing values; classes, or numbers where
+    ``classes`` is 0.
+    """
     n = draw(st.integers(2, 16))
-    x = np.array([draw(st.lists(st.sampled_from(NUMBERS), min_size=n, max_size=n)) for _ in range(draw(st.integers(1, 3)))])
+    x = np.array(
+        [
+            draw(st.lists(st.sampled_from(NUMBERS), min_size=n, max_size=n))
+            for _ in range(draw(st.integers(1, 3)))
+        ]
+    )
     weight = count = None
     if BRIEF or draw(st.booleans()):  # without weights the scan is compiled anew
-        weight = np.array(draw(st.lists(st.sampled_from([0.125, 0.3, 1.0, 2.5]), min_size=n, max_size=n)))
+        weight = np.array(
+            draw(st.lists(st.sampled_from([0.125, 0.3, 1.0, 2.5]), min_size=n, max_size=n))
+        )
         count = np.array(draw(st.lists(st.integers(1, 3), min_size=n, max_size=n)), np.int64)
     if classes == 0:
-        y = np.array(draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 3.0, 100.0]), min_size=n, max_size=n)))
-        return encode(np.zeros((n, 0), np.uint8), [], [], x.T.astype(dtype), y, Task.regression, weight, count)
+        y = np.array(
+            draw(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 3.0, 100.0]), min_size=n, max_size=n))
+        )
+        return encode(
+            np.zeros((n, 0), np.uint8), [], [], x.T.astype(dtype), y, Task.regression, weight, count
+        )
     y = np.array(draw(st.lists(st.integers(0, classes - 1), min_size=n, max_size=n)))
     return encode(
-        np.zeros((n, 0), np.uint8), [], [], x.T.astype(dtype), y, Task.classification, weight, count, classes
+        np.zeros((n, 0), np.uint8),
+        [],
+        [],
+        x.T.astype(dtype),
+        y,
+        Task.classification,
+        weight,
+        count,
+        classes,
     )
 
 
@@ -105,7 +130,14 @@ KINDS = pytest.mark.parametrize(
 @EXAMPLES
 @given(data=st.data(), min_leaf=st.integers(1, 3), min_mass=MASSES)
 def test_no_cut_scores_higher_than_the_chosen_one(dtype, classes, data, min_leaf, min_mass):
-    check(data.draw(tables(dtype, classes)), Undeclared(), Gini(), Reduction().score, min_leaf, min_mass)
+    check(
+        data.draw(tables(dtype, classes)),
+        Undeclared(),
+        Gini(),
+        Reduction().score,
+        min_leaf,
+        min_mass,
+    )
 
 
 @EXAMPLES
@@ -118,7 +150,9 @@ def test_no_cut_reduces_the_variance_more_than_the_chosen_one(objects, min_leaf,
 @KINDS
 @EXAMPLES
 @given(data=st.data(), min_leaf=st.integers(1, 3), min_mass=MASSES)
-def test_a_kernel_may_read_all_it_is_given_and_leave_from_several_places(dtype, classes, data, min_leaf, min_mass):
+def test_a_kernel_may_read_all_it_is_given_and_leave_from_several_places(
+    dtype, classes, data, min_leaf, min_mass
+):
     objects = data.draw(tables(dtype, classes))
     prices = Prices(np.zeros(0), np.array([1.0, 2.0, 0.5])[: objects.raw.shape[1]])
     check(objects, Lopsided(), Gini(), Lopsided().twin, min_leaf, min_mass, prices)
@@ -149,7 +183,9 @@ def test_a_cut_that_scores_nan_is_named():
 
 
 def information(factor):
-    """A kernel that closes over a number, calls a compiled helper, and leaves a loop from within."""
+    """A kernel that closes over a number, calls a compiled helper, and leaves a loop from
+    within.
+    """
     import math
 
     import numba
@@ -182,13 +218,17 @@ def information(factor):
 def test_a_kernel_merged_as_source_scores_as_the_same_kernel_behind_a_pointer():
     classes = 3
     x = np.random.default_rng(0).random((40, 2))
-    objects = encode(np.zeros((40, 0), np.uint8), [], [], x, np.arange(40) % classes, n_classes=classes)
+    objects = encode(
+        np.zeros((40, 0), np.uint8), [], [], x, np.arange(40) % classes, n_classes=classes
+    )
 
     class Information:
         name = "information"
         score = staticmethod(information(2.0))
 
     problem = problem_of(objects, Information(), Gini())
-    merged, behind_a_pointer = (grow(problem, Context(), compiled=compiled).tree for compiled in (False, True))
+    merged, behind_a_pointer = (
+        grow(problem, Context(), compiled=compiled).tree for compiled in (False, True)
+    )
     assert merged.to_json() == behind_a_pointer.to_json()
     assert merged.n_nodes > 5

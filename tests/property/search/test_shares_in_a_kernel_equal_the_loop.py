@@ -40,24 +40,38 @@ LIMITS = st.fixed_dictionaries(
 
 def assert_same(objects, criterion, impurity, rule, once, **limits):
     n, raw = int(objects.test_offset[-1]), len(objects.raw_features)
-    problem = problem_of(objects, criterion, impurity, Prices(1.0 + np.arange(n) % 3 / 4, np.ones(raw), once_per_column=once), **limits)
+    problem = problem_of(
+        objects,
+        criterion,
+        impurity,
+        Prices(1.0 + np.arange(n) % 3 / 4, np.ones(raw), once_per_column=once),
+        **limits,
+    )
     problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=rule))
     one, two = grow(problem, Context()), grow(problem, Context(), compiled=False)
     assert one.subproblems == two.subproblems and not one.notes
     a, b = one.tree, two.tree
-    assert [a.rules[t] if t >= 0 else None for t in a.test] == [b.rules[t] if t >= 0 else None for t in b.test]
+    assert [a.rules[t] if t >= 0 else None for t in a.test] == [
+        b.rules[t] if t >= 0 else None for t in b.test
+    ]
     for name in ("child_offset", "child", "missing_child", "price"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     # fewer than 100 terms, each a product of fewer than 10 shares, summed in another order
     scale = max(1.0, float(np.abs(b.weights).max()))
     for name in ("weights", "counts", "value", "impurity", "score"):
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=1000 * 1.1e-16 * scale, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=0, atol=1000 * 1.1e-16 * scale, err_msg=name
+        )
     assert a.surrogates == b.surrogates
     verify_solution(one, problem)
 
 
 @pytest.mark.parametrize("rule", [*RULES, Surrogates()], ids=lambda rule: rule.name)
-@pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Entropy())], ids=["reduction", "ratio"])
+@pytest.mark.parametrize(
+    ("criterion", "impurity"),
+    [(Reduction(), Gini()), (GainRatio(), Entropy())],
+    ids=["reduction", "ratio"],
+)
 @EXAMPLES
 @given(objects=encodeds(max_rows=30), limits=LIMITS, once=st.booleans())
 def test_trees_of_classes(rule, criterion, impurity, objects, limits, once):
@@ -74,18 +88,30 @@ def test_trees_of_numbers(rule, objects, limits, once):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 @EXAMPLES
 @given(objects=encodeds(max_rows=30, missing=False), limits=LIMITS)
-def test_trees_of_complete_rows_go_the_way_of_every_other_run_and_say_where_later_rows_go(rule, objects, limits):
+def test_trees_of_complete_rows_go_the_way_of_every_other_run_and_say_where_later_rows_go(
+    rule, objects, limits
+):
     problem = problem_of(objects, Reduction(), Gini(), **limits)
     shared = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=rule))
     growth = SharesGrowth.of(shared, Context(), False)
-    slow, tree, plain = to_tree(growth.run("depth"), objects, growth.space.statistics), grow(shared, Context()).tree, grow(problem, Context()).tree
+    slow, tree, plain = (
+        to_tree(growth.run("depth"), objects, growth.space.statistics),
+        grow(shared, Context()).tree,
+        grow(problem, Context()).tree,
+    )
     assert attrs.evolve(tree, missing_child=plain.missing_child) == plain
-    assert [tree.rules[t] for t in tree.test] == [slow.rules[t] for t in slow.test] if tree.rules else slow.n_nodes == 1
+    assert (
+        [tree.rules[t] for t in tree.test] == [slow.rules[t] for t in slow.test]
+        if tree.rules
+        else slow.n_nodes == 1
+    )
     assert tree.missing_child.tolist() == slow.missing_child.tolist()
 
 
 def test_a_tree_whose_rows_are_in_many_nodes_is_grown_in_several_calls(monkeypatch):
-    """Most values are missing: the shares of 60 objects need more room than there is at first, and the kernel stops for the time, too."""
+    """Most values are missing: the shares of 60 objects need more room than there is at first,
+    and the kernel stops for the time, too.
+    """
     random = np.random.default_rng(3)
     raw = random.normal(size=(60, 5))
     target = (raw[:, 0] * raw[:, 1] + raw[:, 2] > 0).astype(int)
@@ -94,11 +120,19 @@ def test_a_tree_whose_rows_are_in_many_nodes_is_grown_in_several_calls(monkeypat
     problem = problem_of(objects, Reduction(), Gini())
     problem = attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=Fractional()))
     rooms, roomier = [], subtree._roomier
-    monkeypatch.setattr(subtree, "_roomier", lambda *given: rooms.append(given[-1]) or roomier(*given))
+    monkeypatch.setattr(
+        subtree, "_roomier", lambda *given: rooms.append(given[-1]) or roomier(*given)
+    )
     monkeypatch.setattr(subtree, "MOST_WORK_IN_TIME", 200)
-    whole, pieces, loop = grow(problem, Context()), grow(problem, Context(deadline=math.inf)), grow(problem, Context(), compiled=False)
+    whole, pieces, loop = (
+        grow(problem, Context()),
+        grow(problem, Context(deadline=math.inf)),
+        grow(problem, Context(), compiled=False),
+    )
     assert rooms == [180, 360] * 2, "three times the objects at first, then twice as much"
     assert pieces.finished
     assert pieces.tree == whole.tree
-    assert [whole.tree.rules[t] for t in whole.tree.test if t >= 0] == [loop.tree.rules[t] for t in loop.tree.test if t >= 0]
+    assert [whole.tree.rules[t] for t in whole.tree.test if t >= 0] == [
+        loop.tree.rules[t] for t in loop.tree.test if t >= 0
+    ]
     verify_solution(whole, problem)

@@ -30,7 +30,8 @@ LIMITS = st.fixed_dictionaries(
     {
         "min_leaf": st.integers(1, 4),
         "max_depth": st.sampled_from([None, None, 1, 2, 4]),
-        # not a score that these tables reach: at equality the last digit of a sum of weights would decide
+        # not a score that these tables reach: at equality the last digit of a sum of weights would
+        # decide
         "min_decrease": st.sampled_from([None, None, 0.0123456]),
         "min_mass": st.sampled_from([0.0, 0.0, 0.04, 0.1]),
     }
@@ -51,14 +52,18 @@ def assert_same(fast, slow, exactly):
     """Node by node; ``exactly``: sums are of whole numbers, so that not a digit differs."""
     assert fast.subproblems == slow.subproblems
     a, b = fast.tree, slow.tree
-    assert [a.rules[t] if t >= 0 else None for t in a.test] == [b.rules[t] if t >= 0 else None for t in b.test]
+    assert [a.rules[t] if t >= 0 else None for t in a.test] == [
+        b.rules[t] if t >= 0 else None for t in b.test
+    ]
     for name in ("child_offset", "child", "missing_child", "counts", "label", "price"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
     # fewer than 100 terms, each rounded to 1.1e-16 of the largest, in another order
     scale = max(1.0, float(np.abs(b.weights).max()))
     for name in ("weights", "value", "impurity", "score"):
         tolerance = 0.0 if exactly else 100 * 1.1e-16 * scale
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=0, atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=0, atol=tolerance, err_msg=name
+        )
     if exactly:
         assert a.to_json() == b.to_json()
 
@@ -70,11 +75,15 @@ def unit(objects) -> bool:
 @pytest.mark.parametrize("impurity", KINDS, ids=lambda i: i.name)
 @EXAMPLES
 @given(
-    objects=encodeds(raw_only=True, max_rows=40), entries=ENTRIES, limits=LIMITS,
+    objects=encodeds(raw_only=True, max_rows=40),
+    entries=ENTRIES,
+    limits=LIMITS,
     order=st.sampled_from(["depth", "breadth", "best"]),
-)  # fmt: skip
+)
 def test_a_subtree_of_classes_is_what_the_loop_grows(impurity, objects, entries, limits, order):
-    assert_same(*both(objects, Reduction(), impurity, entries, order, **limits), exactly=unit(objects))
+    assert_same(
+        *both(objects, Reduction(), impurity, entries, order, **limits), exactly=unit(objects)
+    )
 
 
 @EXAMPLES
@@ -85,7 +94,11 @@ def test_a_subtree_by_gain_ratio_is_what_the_loop_grows(objects, entries, limits
 
 
 @EXAMPLES
-@given(objects=encodeds(task=Task.regression, raw_only=True, max_rows=40), entries=ENTRIES, limits=LIMITS)
+@given(
+    objects=encodeds(task=Task.regression, raw_only=True, max_rows=40),
+    entries=ENTRIES,
+    limits=LIMITS,
+)
 def test_a_subtree_of_numbers_is_what_the_loop_grows(objects, entries, limits):
     fast, slow = both(objects, Reduction(), Variance(), entries, **limits)
     assert_same(fast, slow, exactly=False)
@@ -94,14 +107,21 @@ def test_a_subtree_of_numbers_is_what_the_loop_grows(objects, entries, limits):
 @pytest.mark.parametrize("criterion", [Reduction(), GainRatio()], ids=["reduction", "ratio"])
 @EXAMPLES
 @given(
-    objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, limits=LIMITS, order=st.sampled_from(["depth", "breadth", "best"])
+    objects=encodeds(max_rows=40, mixed=True),
+    entries=ENTRIES,
+    limits=LIMITS,
+    order=st.sampled_from(["depth", "breadth", "best"]),
 )
-def test_a_subtree_of_coded_and_raw_columns_is_what_the_loop_grows(criterion, objects, entries, limits, order):
+def test_a_subtree_of_coded_and_raw_columns_is_what_the_loop_grows(
+    criterion, objects, entries, limits, order
+):
     assert_same(*both(objects, criterion, Gini(), entries, order, **limits), exactly=unit(objects))
 
 
 @EXAMPLES
-@given(objects=encodeds(task=Task.regression, max_rows=40, mixed=True), entries=ENTRIES, limits=LIMITS)
+@given(
+    objects=encodeds(task=Task.regression, max_rows=40, mixed=True), entries=ENTRIES, limits=LIMITS
+)
 def test_a_subtree_of_numbers_over_mixed_columns_is_what_the_loop_grows(objects, entries, limits):
     assert_same(*both(objects, Reduction(), Variance(), entries, **limits), exactly=False)
 
@@ -132,25 +152,43 @@ class PerPrice:
 
 @EXAMPLES
 @given(
-    objects=encodeds(raw_only=True, max_rows=40), entries=ENTRIES, once=st.booleans(),
+    objects=encodeds(raw_only=True, max_rows=40),
+    entries=ENTRIES,
+    once=st.booleans(),
     raw=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=2, max_size=2),
-)  # fmt: skip
-def test_columns_asked_before_are_free_in_a_subtree_where_they_are_paid_once(objects, entries, once, raw):
+)
+def test_columns_asked_before_are_free_in_a_subtree_where_they_are_paid_once(
+    objects, entries, once, raw
+):
     prices = Prices(np.zeros(0), np.array(raw[: len(objects.raw_features)]), once)
     assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
 
 
 @EXAMPLES
-@given(objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, once=st.booleans(), data=st.data())
-def test_all_tests_of_a_column_asked_before_are_free_where_columns_are_paid_once(objects, entries, once, data):
+@given(
+    objects=encodeds(max_rows=40, mixed=True), entries=ENTRIES, once=st.booleans(), data=st.data()
+)
+def test_all_tests_of_a_column_asked_before_are_free_where_columns_are_paid_once(
+    objects, entries, once, data
+):
     one = lambda: data.draw(st.sampled_from([1.0, 2.0, 5.0]))
-    prices = Prices(np.array([one() for f in objects.features for _ in range(f.n_tests)]), np.array([one() for _ in objects.raw_features]), once)
+    prices = Prices(
+        np.array([one() for f in objects.features for _ in range(f.n_tests)]),
+        np.array([one() for _ in objects.raw_features]),
+        once,
+    )
     assert_same(*both(objects, PerPrice(), Gini(), entries, prices=prices), exactly=unit(objects))
 
 
 @pytest.mark.parametrize(
-    ("classes", "mixed", "weighted"),  # the loop's scan is compiled for itself with and without weights, for 2, 3, and more classes
-    [(3, False, False), (3, True, True), pytest.param(2, False, True, marks=pytest.mark.slow), pytest.param(9, True, False, marks=pytest.mark.slow)],
+    # the loop's scan is compiled for itself with and without weights, for 2, 3, and more classes
+    ("classes", "mixed", "weighted"),
+    [
+        (3, False, False),
+        (3, True, True),
+        pytest.param(2, False, True, marks=pytest.mark.slow),
+        pytest.param(9, True, False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, mixed, weighted):
     generator = np.random.default_rng(classes)
@@ -160,9 +198,12 @@ def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, mix
     raw[generator.random(raw.shape) < 0.05] = np.nan
     label = generator.integers(0, classes, 700)
     weight = generator.random(700) + 0.1 if weighted else None
-    codes = generator.integers(0, 6, (700, 3 * mixed)).astype(np.uint8)  # code 5 of the first two: missing
+    # code 5 of the first two: missing
+    codes = generator.integers(0, 6, (700, 3 * mixed)).astype(np.uint8)
     families = [Family.equals, Family.thresholds, Family.equals][: 3 * mixed]
-    objects = encode(codes, [5, 5, 6][: 3 * mixed], families, raw, label, weight=weight, n_classes=classes)
+    objects = encode(
+        codes, [5, 5, 6][: 3 * mixed], families, raw, label, weight=weight, n_classes=classes
+    )
     for entries in (100, 1500, 1 << 22):
         fast, slow = both(objects, Reduction(), Gini(), entries)
         assert slow.tree.n_nodes > 300
@@ -171,9 +212,12 @@ def test_a_deep_tree_over_continuous_and_binary_columns_is_the_same(classes, mix
 
 @EXAMPLES
 @given(
-    objects=encodeds(raw_only=True, max_rows=40), work=st.sampled_from([1, 60, 400]), once=st.booleans(),
-    raw=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=2, max_size=2), limits=LIMITS,
-)  # fmt: skip
+    objects=encodeds(raw_only=True, max_rows=40),
+    work=st.sampled_from([1, 60, 400]),
+    once=st.booleans(),
+    raw=st.lists(st.sampled_from([1.0, 2.0, 5.0]), min_size=2, max_size=2),
+    limits=LIMITS,
+)
 def test_a_subtree_in_several_calls_is_what_one_call_grows(objects, work, once, raw, limits):
     prices = Prices(np.zeros(0), np.array(raw[: len(objects.raw_features)]), once)
     problem = problem_of(objects, PerPrice(), Gini(), prices=prices, **limits)
@@ -185,7 +229,9 @@ def test_a_subtree_in_several_calls_is_what_one_call_grows(objects, work, once, 
 
 
 def test_a_deadline_is_looked_at_within_a_subtree(monkeypatch):
-    """A chain: every test takes off a few of the highest values, so that the whole costs rows × nodes."""
+    """A chain: every test takes off a few of the highest values, so that the whole costs rows ×
+    nodes.
+    """
     n = 4000
     raw = np.arange(float(n)).reshape(n, 1)
     objects = encode(np.zeros((n, 0), np.uint8), [], [], raw, 1.01 ** np.arange(n), Task.regression)
@@ -193,7 +239,11 @@ def test_a_deadline_is_looked_at_within_a_subtree(monkeypatch):
     whole = grow(problem, Context(deadline=math.inf))
     monkeypatch.setattr(subtree, "MOST_WORK_IN_TIME", 5 * n)
     asked = iter([False] * 20 + [True] * 10**6)
-    monkeypatch.setattr(Growth, "late", lambda self: self.stopped or setattr(self, "stopped", next(asked)) or self.stopped)
+    monkeypatch.setattr(
+        Growth,
+        "late",
+        lambda self: self.stopped or setattr(self, "stopped", next(asked)) or self.stopped,
+    )
     cut = grow(problem, Context(deadline=math.inf))
     assert not cut.finished and "cut short" in cut.notes[0]
     assert 1 < cut.tree.n_nodes < whole.tree.n_nodes

@@ -1,4 +1,6 @@
-"""Cuts of many classes by sums that rows keep up to date, against all their tables: the same tree."""
+"""Cuts of many classes by sums that rows keep up to date, against all their tables: the same
+tree.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,17 @@ from problems import encode, problem_of  # noqa: E402
 
 MANY_CLASSES = 1_000
 WEIGHTS = {
-    "units": None, "whole": (1.0, 2.0, 5.0), "parts": (0.125, 0.3, 1.0, 2.5), "apart": (1e-9, 0.1, 1.0, 1e6),
-}  # fmt: skip
+    "units": None,
+    "whole": (1.0, 2.0, 5.0),
+    "parts": (0.125, 0.3, 1.0, 2.5),
+    "apart": (1e-9, 0.1, 1.0, 1e6),
+}
 
 
 def table(seed, classes, weights="units", rows=60, lacking=0.0, values=12, float32=False):
-    """Columns with ties, one of them constant, one that tells something; classes of which few or many occur."""
+    """Columns with ties, one of them constant, one that tells something; classes of which few or
+    many occur.
+    """
     draw = np.random.default_rng(seed)
     x = draw.integers(0, values, (rows, 4)) / 7.0
     x[:, 3] = 1.0
@@ -65,18 +72,26 @@ def both(problem, compiled):
 @pytest.mark.parametrize("compiled", [False, True], ids=["loop", "subtrees"])
 @examples(80)
 @given(
-    few=st.sampled_from([2, 3, 4, 7, 10]), many=st.sampled_from([0, 0, 40, 1_000]),
+    few=st.sampled_from([2, 3, 4, 7, 10]),
+    many=st.sampled_from([0, 0, 40, 1_000]),
     kind=st.fixed_dictionaries(
         {
-            "seed": st.integers(0, 10_000), "weights": st.sampled_from(sorted(WEIGHTS)), "rows": st.integers(2, 120),
-            "lacking": st.sampled_from([0.0, 0.0, 0.1, 0.9]), "values": st.sampled_from([2, 5, 12, 1_000]),
+            "seed": st.integers(0, 10_000),
+            "weights": st.sampled_from(sorted(WEIGHTS)),
+            "rows": st.integers(2, 120),
+            "lacking": st.sampled_from([0.0, 0.0, 0.1, 0.9]),
+            "values": st.sampled_from([2, 5, 12, 1_000]),
             "float32": st.booleans(),
         }
     ),
-    min_leaf=st.integers(1, 4), min_mass=st.sampled_from([0.0, 0.0, 0.05, 0.25]),
-)  # fmt: skip
-def test_sums_find_the_cut_that_tables_find(impurity, compiled, few, many, kind, min_leaf, min_mass):
-    classes = many or (few if compiled else 7)  # in the loop few classes are compiled for themselves
+    min_leaf=st.integers(1, 4),
+    min_mass=st.sampled_from([0.0, 0.0, 0.05, 0.25]),
+)
+def test_sums_find_the_cut_that_tables_find(
+    impurity, compiled, few, many, kind, min_leaf, min_mass
+):
+    # in the loop few classes are compiled for themselves
+    classes = many or (few if compiled else 7)
     objects = table(classes=classes, **kind)
     problem = problem_of(objects, Reduction(), impurity, min_leaf=min_leaf, min_mass=min_mass)
     by_sums, by_tables = both(problem, compiled)
@@ -95,7 +110,9 @@ def test_a_plateau_of_equal_scores_goes_to_its_first_cut(compiled):
 
 
 def form_of(classes, criterion, impurity):
-    return Growth.of(problem_of(table(0, classes), criterion, impurity), Context(), False).scorer.sum_form
+    return Growth.of(
+        problem_of(table(0, classes), criterion, impurity), Context(), False
+    ).scorer.sum_form
 
 
 def test_sums_are_for_more_than_three_classes_and_kernels_that_promise_them():

@@ -1,4 +1,6 @@
-"""What a reader reads: the numbers of every text form, taken back as numbers, send each training row where the tree does."""
+"""What a reader reads: the numbers of every text form, taken back as numbers, send each training
+row where the tree does.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +24,39 @@ from arboretum_classic.rules import Ball, MOfN, Oblique
 
 NUMBER = r"(-?[0-9.]+(?:e[+-]?[0-9]+)?)"
 LATITUDES = [52.3700001, 52.3700002, 52.3700003, 52.3700004]
-CROWDED = [LATITUDES, [1.7e9 + k for k in range(6)], [1e8 + k / 4 for k in range(6)], [k * 1e-40 for k in range(1, 6)], [1.0, np.nextafter(1.0, 2.0), 1.5],
-           [-LATITUDES[0], -LATITUDES[1], 0.0], [0.1 + 0.2, 0.3, 0.7], [123456.0, 123456.5, 1e30, -1e30]]  # fmt: skip
+CROWDED = [
+    LATITUDES,
+    [1.7e9 + k for k in range(6)],
+    [1e8 + k / 4 for k in range(6)],
+    [k * 1e-40 for k in range(1, 6)],
+    [1.0, np.nextafter(1.0, 2.0), 1.5],
+    [-LATITUDES[0], -LATITUDES[1], 0.0],
+    [0.1 + 0.2, 0.3, 0.7],
+    [123456.0, 123456.5, 1e30, -1e30],
+]
 
 
 @st.composite
 def crowded(draw):
-    """Matrix and classes: two columns of values whose neighbours are hardly apart, float32 or float64."""
+    """Matrix and classes: two columns of values whose neighbours are hardly apart, float32 or
+    float64.
+    """
     dtype, n = draw(st.sampled_from([np.float64, np.float32])), draw(st.integers(4, 14))
     columns = []
     for _ in range(2):
         near = np.array(draw(st.sampled_from(CROWDED)))
         steps = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-        values = near[draw(st.lists(st.integers(0, len(near) - 1), min_size=n, max_size=n))].astype(dtype)
+        values = near[draw(st.lists(st.integers(0, len(near) - 1), min_size=n, max_size=n))].astype(
+            dtype
+        )
         for _ in range(3):
             values = np.where(np.array(steps) > 0, np.nextafter(values, dtype(np.inf)), values)
         columns.append(values)
-    y = draw(st.lists(st.sampled_from("ny"), min_size=n, max_size=n).filter(lambda found: len(set(found)) == 2))
+    y = draw(
+        st.lists(st.sampled_from("ny"), min_size=n, max_size=n).filter(
+            lambda found: len(set(found)) == 2
+        )
+    )
     return np.column_stack(columns), y
 
 
@@ -73,7 +91,9 @@ def said_by_rules(text: str, row: np.ndarray) -> set[str]:
             name = head[1]
         elif line.endswith(" never"):
             continue
-        elif (said := re.sub(r"^  (or|  ) ", "", line)) == "always" or all(holds(one, row) for one in said.split(" and ")):
+        elif (said := re.sub(r"^  (or|  ) ", "", line)) == "always" or all(
+            holds(one, row) for one in said.split(" and ")
+        ):
             found.add(name)
     return found
 
@@ -82,7 +102,9 @@ def said_by_dot(text: str, row: np.ndarray) -> str:
     """The answer of the graph, from its nodes' first lines and its edges."""
     label = dict(re.findall(r"^  (n\d+) \[label=\"(.*?)(?:\\n|\")", text, re.MULTILINE))
     below: dict[str, list[tuple[str, str]]] = {}
-    for above, child, mark in re.findall(r"^  (n\d+) -> (n\d+) \[label=\"(.*?)\"", text, re.MULTILINE):
+    for above, child, mark in re.findall(
+        r"^  (n\d+) -> (n\d+) \[label=\"(.*?)\"", text, re.MULTILINE
+    ):
         below.setdefault(above, []).append((child, mark))
     at = "n0"
     while at in below:
@@ -100,13 +122,20 @@ def test_every_text_form_read_back_selects_exactly_the_training_rows(rows):
     answers = [tree.classes[k] for k in tree.predict(table_of(X, y))]
     if tree.n_nodes == 1:
         return
-    text, rules, dot, svg = tree.to_text(width=400), exported(tree, "rules"), tree.to_graphviz(), tree.to_svg()
+    text, rules, dot, svg = (
+        tree.to_text(width=400),
+        exported(tree, "rules"),
+        tree.to_graphviz(),
+        tree.to_svg(),
+    )
     page = exported(tree, "questionnaire")
     for row, answer in zip(X.astype(np.float64), answers, strict=True):
         assert said_by_text(text, row) == said_by_dot(dot, row) == answer
         assert said_by_rules(rules, row) == {answer}
     for rule in tree.rules:
-        assert f">{rule.describe()}<" in svg and rule.outcome_label(0).replace("≤", "\\u2264") in page
+        assert (
+            f">{rule.describe()}<" in svg and rule.outcome_label(0).replace("≤", "\\u2264") in page
+        )
     described = [rule.describe() for rule in tree.rules]
     assert len(set(described)) == len(described)
     assert Tree.from_json(tree.to_json()).to_text() == tree.to_text()
@@ -115,7 +144,13 @@ def test_every_text_form_read_back_selects_exactly_the_training_rows(rows):
 def table_of(X: np.ndarray, y: list[str]) -> Table:
     columns = [Column(f"x{j}", ColumnKind.continuous, X[:, j].copy()) for j in range(X.shape[1])]
     classes, codes = np.unique(y, return_inverse=True)
-    return Table("X", tuple(columns), Target("y", Task.classification, codes=codes.astype(np.int32), classes=tuple(classes.tolist())))
+    return Table(
+        "X",
+        tuple(columns),
+        Target(
+            "y", Task.classification, codes=codes.astype(np.int32), classes=tuple(classes.tolist())
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,16 +165,33 @@ def table_of(X: np.ndarray, y: list[str]) -> Table:
 )
 def test_tests_of_several_columns_and_of_degrees_are_written_as_long_as_they_must_be(rule):
     X = np.array([LATITUDES, LATITUDES[::-1]]).T
-    rule = attrs.evolve(rule, threshold=float(X[1] @ rule.coefficients)) if isinstance(rule, Oblique) else rule
+    rule = (
+        attrs.evolve(rule, threshold=float(X[1] @ rule.coefficients))
+        if isinstance(rule, Oblique)
+        else rule
+    )
     table, rows = table_of(X, list("nyyn")), np.arange(4)
     (found,) = legible([rule], table)
     assert found == rule and found.digits > 6
 
     def shown(value):
-        return tuple(map(shown, value)) if isinstance(value, tuple) else as_shown(value, "", found.digits) if isinstance(value, float) else value
+        return (
+            tuple(map(shown, value))
+            if isinstance(value, tuple)
+            else as_shown(value, "", found.digits)
+            if isinstance(value, float)
+            else value
+        )
 
-    read = attrs.evolve(found, **{field.name: shown(getattr(found, field.name)) for field in attrs.fields(type(found))})
-    side = (lambda one: one.degrees(table, rows) > 0.5) if rule.fuzzy else (lambda one: one.outcomes(table, rows))
+    read = attrs.evolve(
+        found,
+        **{field.name: shown(getattr(found, field.name)) for field in attrs.fields(type(found))},
+    )
+    side = (
+        (lambda one: one.degrees(table, rows) > 0.5)
+        if rule.fuzzy
+        else (lambda one: one.outcomes(table, rows))
+    )
     np.testing.assert_array_equal(side(read), side(rule))
     assert found.describe() == attrs.evolve(read, digits=17).describe() or found.digits == 17
 
@@ -155,7 +207,9 @@ def test_why_and_the_notes_of_a_growth_write_them_so():
     candidates = reasons(grown.problem, grown.solution.tree, 0, 0).candidates
     for one in candidates:
         sent = [holds(one.rule.describe(), np.array([value, value])) for value in LATITUDES]
-        assert [0 if held else 1 for held in sent] == one.rule.outcomes(table, np.arange(4)).tolist()
+        assert [0 if held else 1 for held in sent] == one.rule.outcomes(
+            table, np.arange(4)
+        ).tolist()
     assert len({one.rule.describe() for one in candidates}) == len(candidates) == 6
     levels = fit(attrs.evolve(assembled({"method": "oblivious"}), split=None), table).solution
     assert all(any(rule.describe() in note for note in levels.notes) for rule in levels.tree.rules)
@@ -163,8 +217,16 @@ def test_why_and_the_notes_of_a_growth_write_them_so():
 
 def test_a_page_of_good_trees_writes_them_so(tmp_path):
     table, page = table_of(np.array([LATITUDES, LATITUDES]).T, list("nyyn")), tmp_path / "page.html"
-    asked = {"method": "rashomon", "objective.lam": 0.01, "solver.epsilon": 0.5, "solver.page": str(page)}
+    asked = {
+        "method": "rashomon",
+        "objective.lam": 0.01,
+        "solver.epsilon": 0.5,
+        "solver.page": str(page),
+    }
     fit(attrs.evolve(assembled(asked), split=None), table)
     found = set(re.findall(r"x\d [≤>] [0-9.]+", page.read_text(encoding="utf-8")))
-    ranks = {sum(holds(f"x0 ≤ {one.split()[-1]}", np.array([value])) for value in LATITUDES) for one in found}
+    ranks = {
+        sum(holds(f"x0 ≤ {one.split()[-1]}", np.array([value])) for value in LATITUDES)
+        for one in found
+    }
     assert found and ranks <= {1, 2, 3}

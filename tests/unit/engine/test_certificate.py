@@ -67,7 +67,7 @@ class Falling:
 
 @attrs.frozen
 class BruteForce:
-    """Minimum over all trees, by trying every test at every node.   """
+    """Minimum over all trees, by trying every test at every node."""
 
     kind, name, paper = "solver", "brute_force", ""
     capabilities = ("classification", "multiclass", "weights", "multiway")
@@ -86,12 +86,20 @@ class BruteForce:
 
     def minima(self, problem, complexities, context):
         if self.fails:
-            raise {"budget": BudgetError, "capability": CapabilityError}[self.fails](f"told to fail by {self.fails}")
+            raise {"budget": BudgetError, "capability": CapabilityError}[self.fails](
+                f"told to fail by {self.fails}"
+            )
         return [self._one(problem, complexity) for complexity in complexities]
 
     def _one(self, problem, complexity):
-        objects, rule = problem.objects, problem.parts.leaf_rule(counting_objects=self.counts_objects, obeyed=self.limits)
-        deepest, fewest = problem.parts.limits().max_depth or math.inf, problem.parts.limits().min_leaf
+        objects, rule = (
+            problem.objects,
+            problem.parts.leaf_rule(counting_objects=self.counts_objects, obeyed=self.limits),
+        )
+        deepest, fewest = (
+            problem.parts.limits().max_depth or math.inf,
+            problem.parts.limits().min_leaf,
+        )
         total, price = objects.weight.sum(), problem.prices.tests
         impurity = problem.parts.impurity
 
@@ -114,10 +122,15 @@ class BruteForce:
             found = (complexity.leaf(), None), math.inf
             for test in range(int(objects.test_offset[-1]) if depth < deepest else 0):
                 parts = branches(objects, test, rows)
-                if len(parts) < 2 or min(objects.count[part].sum() for part in parts.values()) < fewest:
+                if (
+                    len(parts) < 2
+                    or min(objects.count[part].sum() for part in parts.values()) < fewest
+                ):
                     continue
                 below = {k: best(part, depth + 1) for k, part in parts.items()}
-                value = complexity.node(mass, float(price[test]), np.array([v for v, _ in below.values()]))
+                value = complexity.node(
+                    mass, float(price[test]), np.array([v for v, _ in below.values()])
+                )
                 if value < found[1]:
                     found = (value, (test, {k: sketch for k, (_, sketch) in below.items()})), value
             return found[0]
@@ -126,7 +139,13 @@ class BruteForce:
         value = value / total if getattr(complexity, "per_object", False) else value
         tree = build_tree(objects, sketch, problem.prices) if self.trees else None
         if self.gap:
-            return Solution(tree, value if tree else math.nan, value * (1 - self.gap), Status.feasible, finished=False)
+            return Solution(
+                tree,
+                value if tree else math.nan,
+                value * (1 - self.gap),
+                Status.feasible,
+                finished=False,
+            )
         return Solution(tree, value, value + self.slack, Status.optimal)
 
 
@@ -137,7 +156,9 @@ SEED = 4
 CHOICES = {"dataset": "play-tennis", "method": "id3", "split": "none", "tracker": "none"}
 
 
-def request(certifier=BruteForce(), complexities=(AverageDepth(), Leaves()), values=(), **choices) -> Request:
+def request(
+    certifier=BruteForce(), complexities=(AverageDepth(), Leaves()), values=(), **choices
+) -> Request:
     parts = assemble(REGISTRY, {**CHOICES, **choices}, values)
     return Request(parts, certify=True, certifier=certifier, complexities=tuple(complexities))
 
@@ -158,12 +179,28 @@ def test_a_greedy_tree_stands_beside_the_minimum_of_each_complexity():
         assert one.proven
         assert one.ratio == one.value / one.minimum > 1
     assert record.timings["certify"] > 0
-    told = {"trees": True, "slack": 0.0, "gap": 0.0, "fails": "", "counts_objects": False, "limits": [], "kind": "any"}
+    told = {
+        "trees": True,
+        "slack": 0.0,
+        "gap": 0.0,
+        "fails": "",
+        "counts_objects": False,
+        "limits": [],
+        "kind": "any",
+    }
     assert record.certificate.certifier == {"name": "brute_force", **told}
-    assert record.certificate.leaf_rule == {"min_split": 2, "theta": 0.0, "delta": None, "min_objects": 0}
+    assert record.certificate.leaf_rule == {
+        "min_split": 2,
+        "theta": 0.0,
+        "delta": None,
+        "min_objects": 0,
+    }
 
 
-MERGED = {"stopping": ["few_objects"], "values": {"dataset.ignore": ["temperature"], "encoder.coalesce": "sum"}}
+MERGED = {
+    "stopping": ["few_objects"],
+    "values": {"dataset.ignore": ["temperature"], "encoder.coalesce": "sum"},
+}
 
 
 @pytest.mark.parametrize("most", [2, 3, 5])
@@ -173,7 +210,10 @@ def test_trees_whose_leaf_rule_counts_objects_are_compared_with_those_that_obey_
     assert record.data["n_objects"] < record.data["n_train"], "rows were merged"
     assert record.certificate.leaf_rule["min_objects"] == most + 1
     rows = run(request(values={**MERGED["values"], "stopping.standard.min_split": most + 1}))
-    assert record.certificate.complexities["n_leaves"].minimum <= rows.certificate.complexities["n_leaves"].minimum
+    assert (
+        record.certificate.complexities["n_leaves"].minimum
+        <= rows.certificate.complexities["n_leaves"].minimum
+    )
     for one in record.certificate.complexities.values():
         assert one.proven and one.value >= one.minimum > 0
 
@@ -190,7 +230,10 @@ def test_without_certify_there_is_no_certificate_and_no_note():
 
 
 def test_a_bound_that_is_not_the_minimum_gives_a_ratio_that_is_at_most_so_large():
-    exact, loose = (run(request(BruteForce(gap=gap))).certificate.complexities["n_leaves"] for gap in (0.0, 0.25))
+    exact, loose = (
+        run(request(BruteForce(gap=gap))).certificate.complexities["n_leaves"]
+        for gap in (0.0, 0.25)
+    )
     assert (loose.minimum, loose.ratio_is, exact.ratio_is) == (None, "at most", "exact")
     assert loose.best_known == exact.minimum
     assert loose.ratio == pytest.approx(loose.value / (0.75 * exact.minimum), rel=1e-12)
@@ -198,7 +241,9 @@ def test_a_bound_that_is_not_the_minimum_gives_a_ratio_that_is_at_most_so_large(
 
 
 def test_a_solver_without_trees_is_taken_at_its_bound():
-    with_trees, without = (run(request(BruteForce(trees=trees))).certificate for trees in (True, False))
+    with_trees, without = (
+        run(request(BruteForce(trees=trees))).certificate for trees in (True, False)
+    )
     assert with_trees.to_json()["complexities"] == without.to_json()["complexities"]
 
 
@@ -214,12 +259,18 @@ def test_where_one_leaf_is_enough_the_ratio_is_undefined_and_said_to_be():
     assert (found["average_depth"].minimum, found["average_depth"].ratio) == (0, None)
     assert found["average_depth"].ratio_is == "undefined"
     assert found["n_leaves"].ratio == 1
-    assert any("the minimum of average_depth is 0 (one leaf is enough)" in note for note in record.notes)
+    assert any(
+        "the minimum of average_depth is 0 (one leaf is enough)" in note for note in record.notes
+    )
 
 
 @pytest.mark.parametrize(
     ("values", "stopping"),
-    [({"theta": 0.3}, ["mass"]), ({"stopping.impurity.delta": 0.95}, ["impurity"]), ({"stopping.standard.min_split": 5}, ["standard"])],
+    [
+        ({"theta": 0.3}, ["mass"]),
+        ({"stopping.impurity.delta": 0.95}, ["impurity"]),
+        ({"stopping.standard.min_split": 5}, ["standard"]),
+    ],
 )
 def test_the_leaf_rule_of_the_run_is_the_rule_of_the_minimum(values, stopping):
     plain = run(request()).certificate.complexities["n_leaves"]
@@ -231,7 +282,10 @@ def test_the_leaf_rule_of_the_run_is_the_rule_of_the_minimum(values, stopping):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (request(values={"stopping.standard.max_depth": 2}), "know no limit max_depth .it is 2.; leave it out"),
+        (
+            request(values={"stopping.standard.max_depth": 2}),
+            "know no limit max_depth .it is 2.; leave it out",
+        ),
         (request(values={"stopping.standard.min_leaf": 2}), "know no limit min_leaf"),
         (request(dataset="iris", method="cart"), "'sepal.length.*' is raw.*encoder=midpoints"),
         (request(dataset="diabetes", method="cart"), "minima are known for classes only"),
@@ -239,28 +293,49 @@ def test_the_leaf_rule_of_the_run_is_the_rule_of_the_minimum(values, stopping):
         (request(complexities=()), "no complexity is installed"),
         (request(BruteForce(fails="capability")), "told to fail by capability"),
     ],
-    ids=["depth", "leaf size", "raw columns", "regression", "no solver", "no complexity", "the solver refuses"],
-)  # fmt: skip
+    ids=[
+        "depth",
+        "leaf size",
+        "raw columns",
+        "regression",
+        "no solver",
+        "no complexity",
+        "the solver refuses",
+    ],
+)
 def test_where_it_is_not_applicable_a_note_says_why_and_the_run_goes_on(asked, words):
     note = note_of(asked)
     assert note.startswith("certify: not applicable: ")
     assert re.search(words, note)
 
 
-LIMITED = {"stopping.standard.max_depth": 2, "stopping.standard.min_leaf": 2, "dataset.n_rows": 40, "dataset.n_columns": 6}
+LIMITED = {
+    "stopping.standard.max_depth": 2,
+    "stopping.standard.min_leaf": 2,
+    "dataset.n_rows": 40,
+    "dataset.n_columns": 6,
+}
 
 
-@pytest.mark.parametrize("left_out", [(), ("stopping.standard.min_leaf",), ("stopping.standard.max_depth",)])
+@pytest.mark.parametrize(
+    "left_out", [(), ("stopping.standard.min_leaf",), ("stopping.standard.max_depth",)]
+)
 def test_under_limits_that_the_solver_obeys_the_tree_is_compared_with_trees_within_them(left_out):
     values = {name: value for name, value in LIMITED.items() if name not in left_out}
     names = tuple(name.rpartition(".")[2] for name in values if name.startswith("stopping"))
-    record = run(attrs.evolve(request(BruteForce(limits=names), dataset="random_table", values=values), seed=SEED))
+    record = run(
+        attrs.evolve(
+            request(BruteForce(limits=names), dataset="random_table", values=values), seed=SEED
+        )
+    )
     for name, one in record.certificate.complexities.items():
         assert one.proven and one.ratio >= 1, name
     assert record.metrics["depth"] <= values.get("stopping.standard.max_depth", 99)
     if names:
         unable = BruteForce(limits=names[1:])
-        assert f"know no limit {names[0]}" in note_of(attrs.evolve(request(unable, dataset="random_table", values=values), seed=SEED))
+        assert f"know no limit {names[0]}" in note_of(
+            attrs.evolve(request(unable, dataset="random_table", values=values), seed=SEED)
+        )
 
 
 def test_a_tree_of_the_solver_beyond_the_limits_it_says_it_obeys_is_found_out():
@@ -276,11 +351,18 @@ def test_a_tree_of_the_solver_beyond_the_limits_it_says_it_obeys_is_found_out():
 
     values = {"stopping.standard.max_depth": 1, **SMALL}
     with pytest.raises(VerificationError):
-        run(attrs.evolve(request(Blind(), complexities=[Leaves()], dataset="random_table", values=values), seed=SEED))
+        run(
+            attrs.evolve(
+                request(Blind(), complexities=[Leaves()], dataset="random_table", values=values),
+                seed=SEED,
+            )
+        )
 
 
 def test_a_budget_that_proves_nothing_is_said_and_the_tree_stays():
-    assert "nothing is proven within the budget: told to fail by budget" in note_of(request(BruteForce(fails="budget")))
+    assert "nothing is proven within the budget: told to fail by budget" in note_of(
+        request(BruteForce(fails="budget"))
+    )
 
 
 def test_a_solver_that_does_not_know_missing_values_is_not_asked():
@@ -292,7 +374,9 @@ def test_a_solver_that_does_not_know_missing_values_is_not_asked():
             column = self.table.columns[0]
             codes = np.array(column.values)
             codes[0] = -1
-            return attrs.evolve(self.table, columns=(attrs.evolve(column, values=codes), *self.table.columns[1:]))
+            return attrs.evolve(
+                self.table, columns=(attrs.evolve(column, values=codes), *self.table.columns[1:])
+            )
 
     asked = request(values={"encoder.missing": "keep"})
     data = WithHole(asked.parts.dataset.load(0))
@@ -308,10 +392,16 @@ def test_a_tree_that_the_budget_cut_short_is_not_compared():
 
 
 def test_a_bound_above_the_tree_fails_the_run():
-    with pytest.raises(VerificationError, match="proven minimum of average_depth is at most the tree's value"):
+    with pytest.raises(
+        VerificationError, match="proven minimum of average_depth is at most the tree's value"
+    ):
         run(request(BruteForce(slack=5.0)))
     with pytest.raises(VerificationError, match="at most the value of the solver's own tree"):
-        run(attrs.evolve(request(BruteForce(slack=0.001), dataset="random_table", values=SMALL), seed=SEED))
+        run(
+            attrs.evolve(
+                request(BruteForce(slack=0.001), dataset="random_table", values=SMALL), seed=SEED
+            )
+        )
 
 
 @attrs.frozen
@@ -331,27 +421,40 @@ class Promising:
 
 def promising(factor: float) -> Request:
     asked = attrs.evolve(request(dataset="random_table", values=SMALL), seed=SEED)
-    return attrs.evolve(asked, parts=attrs.evolve(asked.parts, criterion=Promising(asked.parts.criterion, factor)))
+    return attrs.evolve(
+        asked, parts=attrs.evolve(asked.parts, criterion=Promising(asked.parts.criterion, factor))
+    )
 
 
 def test_what_the_criterion_promises_stands_beside_the_ratio_of_its_complexity():
     certificate = run(promising(123456.7)).certificate
-    assert {name: one.promised for name, one in certificate.complexities.items()} == {"average_depth": None, "n_leaves": 123456.7}
+    assert {name: one.promised for name, one in certificate.complexities.items()} == {
+        "average_depth": None,
+        "n_leaves": 123456.7,
+    }
     assert [row["promised"].strip() for row in certificate.rows()] == ["", "≤ 123,457"]
-    assert attrs.asdict(type(certificate).from_json(certificate.to_json())) == attrs.asdict(certificate)
+    assert attrs.asdict(type(certificate).from_json(certificate.to_json())) == attrs.asdict(
+        certificate
+    )
     assert all("promised" not in row for row in run(request()).certificate.rows())
 
 
 def test_a_promise_that_the_certificate_refutes_fails_the_run():
     assert run(promising(2.0)).certificate.complexities["n_leaves"].ratio > 1
-    with pytest.raises(VerificationError, match="n_leaves is at most 1 times the minimum, as the criterion promises"):
+    with pytest.raises(
+        VerificationError,
+        match="n_leaves is at most 1 times the minimum, as the criterion promises",
+    ):
         run(promising(1.0))
 
 
 def test_a_complexity_that_is_not_monotone_is_left_out_with_its_counterexample():
     record = run(request(complexities=[Falling(), Leaves()]))
     assert list(record.certificate.complexities) == ["n_leaves"]
-    assert any("complexity falling is left out: it is not monotone: F(mass=" in note for note in record.notes)
+    assert any(
+        "complexity falling is left out: it is not monotone: F(mass=" in note
+        for note in record.notes
+    )
 
 
 @pytest.fixture(scope="module")
@@ -367,9 +470,18 @@ def test_a_solver_that_misreports_its_tree_is_found_out(grown):
     with pytest.raises(VerificationError, match="n_leaves of the solver's tree"):
         certified([Leaves()], [wrong], tree, problem, rule, {})
     with pytest.raises(VerificationError, match="the tree's n_leaves"):
-        certified([Leaves()], [Solution(None, value, value, Status.optimal)], tree, problem, rule, {"n_leaves": value + 1})
+        certified(
+            [Leaves()],
+            [Solution(None, value, value, Status.optimal)],
+            tree,
+            problem,
+            rule,
+            {"n_leaves": value + 1},
+        )
     with pytest.raises(VerificationError, match="said to be optimal"):
-        certified([Leaves()], [Solution(tree, value, value - 1, Status.optimal)], tree, problem, rule, {})
+        certified(
+            [Leaves()], [Solution(tree, value, value - 1, Status.optimal)], tree, problem, rule, {}
+        )
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
@@ -380,41 +492,70 @@ def test_a_minimum_that_is_no_number_is_not_optimal(grown, name, value):
         honest = Solution(own, value_of(Leaves(), tree), value_of(Leaves(), tree), Status.optimal)
         certified([Leaves()], [honest], tree, problem, LeafRule(2), {})
         with pytest.raises(VerificationError, match="n_leaves"):
-            certified([Leaves()], [attrs.evolve(honest, **{name: value})], tree, problem, LeafRule(2), {})
+            certified(
+                [Leaves()], [attrs.evolve(honest, **{name: value})], tree, problem, LeafRule(2), {}
+            )
 
 
 def test_a_solvers_tree_that_stops_where_it_may_not_is_found_out(grown):
     stump = build_tree(grown.problem.objects, None)
-    with pytest.raises(VerificationError, match="leaf 0 is no leaf by the leaf rule .column '.*' divides its 14 rows"):
-        certified([Leaves()], [Solution(stump, 1.0, 1.0, Status.optimal)], grown.solution.tree, grown.problem, LeafRule(2), {})
+    with pytest.raises(
+        VerificationError,
+        match="leaf 0 is no leaf by the leaf rule .column '.*' divides its 14 rows",
+    ):
+        certified(
+            [Leaves()],
+            [Solution(stump, 1.0, 1.0, Status.optimal)],
+            grown.solution.tree,
+            grown.problem,
+            LeafRule(2),
+            {},
+        )
 
 
 def test_a_tree_that_goes_on_where_the_rule_stops_is_none_of_those_compared(grown):
     tree, problem = grown.solution.tree, grown.problem
     assert breaks_rule(tree, problem, LeafRule(2)) == ""
-    assert "node 0 is divided, but it is a leaf" in breaks_rule(tree, problem, LeafRule(2, theta=1.0))
+    assert "node 0 is divided, but it is a leaf" in breaks_rule(
+        tree, problem, LeafRule(2, theta=1.0)
+    )
     assert "divided" in breaks_rule(tree, problem, LeafRule(min_split=6))
-    assert "divided" in breaks_rule(tree, problem, LeafRule(2, min_objects=problem.objects.n_objects + 1))
+    assert "divided" in breaks_rule(
+        tree, problem, LeafRule(2, min_objects=problem.objects.n_objects + 1)
+    )
     assert breaks_rule(tree, problem, LeafRule(2, min_objects=2)) == ""
 
 
 def test_an_exact_run_is_certified_by_its_own_bound_and_the_rest_by_minima():
     parts = assemble(REGISTRY, {**CHOICES, "method": "exact"}, {})
-    parts = attrs.evolve(parts, solver=BruteForce(), complexity=AverageDepth(), encoder=request().parts.encoder)
+    parts = attrs.evolve(
+        parts, solver=BruteForce(), complexity=AverageDepth(), encoder=request().parts.encoder
+    )
     silent = BruteForce(fails="budget")  # not asked for the run's own complexity
     record = run(Request(parts, certify=True, certifier=silent, complexities=(AverageDepth(),)))
     assert record.certificate.complexities["average_depth"].ratio == 1
-    both = run(Request(parts, certify=True, certifier=BruteForce(), complexities=(AverageDepth(), Leaves())))
+    both = run(
+        Request(
+            parts, certify=True, certifier=BruteForce(), complexities=(AverageDepth(), Leaves())
+        )
+    )
     assert both.certificate.complexities["average_depth"].ratio == 1
     assert both.certificate.complexities["n_leaves"].ratio >= 1
 
 
 def test_who_certifies_what_is_part_of_the_fingerprint_where_a_certificate_is_asked_for():
     asked = request()
-    changes = [{"certifier": BruteForce(gap=0.1)}, {"certifier": None}, {"complexities": (Leaves(),)}]
+    changes = [
+        {"certifier": BruteForce(gap=0.1)},
+        {"certifier": None},
+        {"complexities": (Leaves(),)},
+    ]
     prints = {fingerprint(attrs.evolve(asked, **change), "data") for change in [{}, *changes]}
     assert len(prints) == 4
-    plain = {fingerprint(attrs.evolve(asked, certify=False, **change), "data") for change in [{}, *changes]}
+    plain = {
+        fingerprint(attrs.evolve(asked, certify=False, **change), "data")
+        for change in [{}, *changes]
+    }
     assert len(plain) == 1
 
 
@@ -433,9 +574,13 @@ def test_who_certifies_is_said_and_what_it_says_is_told_once():
 
 
 @pytest.mark.parametrize(
-    ("budget", "megabytes", "seconds"), [(Budget(), CERTIFICATE_MB, None), (Budget(100.0, 7), 7, 100.0)], ids=["none", "given"]
+    ("budget", "megabytes", "seconds"),
+    [(Budget(), CERTIFICATE_MB, None), (Budget(100.0, 7), 7, 100.0)],
+    ids=["none", "given"],
 )
-def test_the_certificate_has_the_whole_budget_anew_and_a_bound_on_memory_in_any_case(budget, megabytes, seconds):
+def test_the_certificate_has_the_whole_budget_anew_and_a_bound_on_memory_in_any_case(
+    budget, megabytes, seconds
+):
     seen = []
 
     @attrs.frozen
@@ -461,7 +606,9 @@ def toy_registry():
 
 def _named(name, **changes):
     body = {"name": name, **changes}
-    return attrs.frozen(type(name, (BruteForce,), body)) if "minima" not in changes else _blind(name)
+    return (
+        attrs.frozen(type(name, (BruteForce,), body)) if "minima" not in changes else _blind(name)
+    )
 
 
 def _blind(title):
@@ -484,7 +631,9 @@ def test_the_certifier_is_the_one_named_else_the_runs_own_else_the_first_by_name
     assert certifier_of(registry, attrs.evolve(parts, solver=own), "brute_force") is own
     with pytest.raises(ConfigError, match="solver blind proves no minima.*known: .*brute_force"):
         certifier_of(registry, parts, "blind")
-    with pytest.raises(ConfigError, match="certifier: unknown certifier 'brute_forc'; did you mean 'brute_force'"):
+    with pytest.raises(
+        ConfigError, match="certifier: unknown certifier 'brute_forc'; did you mean 'brute_force'"
+    ):
         certifier_of(registry, parts, "brute_forc")
 
 

@@ -1,4 +1,6 @@
-"""Signals wait until a solver looks up; a second one, and one that nobody has heard for long, do not."""
+"""Signals wait until a solver looks up; a second one, and one that nobody has heard for long, do
+not.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from arboretum.api import Choice, Encoded, Family, Level, assemble, laid_out
-from arboretum.testing.tables import TreeParts, outcomes, prices_of, toy_impurity, toy_objects, toy_table
+from arboretum.testing.tables import (
+    TreeParts,
+    outcomes,
+    prices_of,
+    toy_impurity,
+    toy_objects,
+    toy_table,
+)
 
 FAMILIES = (Family.multiway, Family.thresholds, Family.equals)
 
@@ -33,19 +40,31 @@ def chosen(objects: Encoded, rows: np.ndarray, depth: int) -> int:
     drawn = np.random.default_rng([zlib.crc32(rows.astype(np.int64).tobytes()), depth])
     if len(set(objects.label[rows].tolist())) == 1 or (depth > 2 and drawn.random() < 0.2):
         return -1
-    tests = [test for test in range(int(objects.test_offset[-1])) if len(set(outcomes(objects, test, rows).tolist())) > 1]
+    tests = [
+        test
+        for test in range(int(objects.test_offset[-1]))
+        if len(set(outcomes(objects, test, rows).tolist())) > 1
+    ]
     return int(drawn.choice(tests)) if tests else -1
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("impurity", [False, True])
 def test_it_is_the_tree_that_is_laid_out_node_by_node(seed, impurity):
-    objects = toy_objects(toy_table(seed, 40, TreeParts(multiclass=seed % 2 == 0)), multiway=seed % 3 > 0)
-    price, measure = prices_of(objects, seed).tests, toy_impurity(objects.task) if impurity else None
+    objects = toy_objects(
+        toy_table(seed, 40, TreeParts(multiclass=seed % 2 == 0)), multiway=seed % 3 > 0
+    )
+    price, measure = (
+        prices_of(objects, seed).tests,
+        toy_impurity(objects.task) if impurity else None,
+    )
 
     def one_by_one(place):
         rows, depth = place
-        weights, count = np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes), float(objects.count[rows].sum())
+        weights, count = (
+            np.bincount(objects.label[rows], objects.weight[rows], objects.n_classes),
+            float(objects.count[rows].sum()),
+        )
         test = chosen(objects, rows, depth)
         if test < 0:
             return Choice(weights, count)
@@ -56,9 +75,13 @@ def test_it_is_the_tree_that_is_laid_out_node_by_node(seed, impurity):
     def by_level(level: Level, depth: int):
         for number in range(len(level)):
             rows = level.of(number)
-            assert (np.diff(rows) > 0).all() and (level.sets[np.isin(level.rows, rows)] == number).all()
+            assert (np.diff(rows) > 0).all() and (
+                level.sets[np.isin(level.rows, rows)] == number
+            ).all()
             assert level.one_class[number] == (len(set(objects.label[rows].tolist())) == 1)
-        return np.array([chosen(objects, level.of(number), depth) for number in range(len(level))]), lambda below: depth + 1
+        return np.array(
+            [chosen(objects, level.of(number), depth) for number in range(len(level))]
+        ), lambda below: depth + 1
 
     own = Own(objects, measure)
     truth = assemble(objects, measure, (np.arange(objects.n_objects), 0), one_by_one)
@@ -70,10 +93,19 @@ def test_what_is_handed_down_knows_its_parent():
     own, seen = Own(objects, None), []
 
     def choose(level: Level, names):
-        tests = np.array([chosen(objects, level.of(number), len(seen)) for number in range(len(level))])
+        tests = np.array(
+            [chosen(objects, level.of(number), len(seen)) for number in range(len(level))]
+        )
         seen.append(names)
-        return tests, lambda below: [f"{names[above]}.{outcome}" for above, outcome in zip(below.parent, below.outcome, strict=True)]
+        return tests, lambda below: [
+            f"{names[above]}.{outcome}"
+            for above, outcome in zip(below.parent, below.outcome, strict=True)
+        ]
 
     tree = laid_out(own, prices_of(objects).tests, ["root"], choose)
     assert sum(map(len, seen)) == tree.n_nodes and seen[0] == ["root"]
-    assert all(name.rpartition(".")[0] in above for above, names in zip(seen, seen[1:], strict=False) for name in names)
+    assert all(
+        name.rpartition(".")[0] in above
+        for above, names in zip(seen, seen[1:], strict=False)
+        for name in names
+    )

@@ -32,7 +32,9 @@ class Stub:
     lam: float = 1.0
 
 
-def make_table(n_classes: int = 2, weights: np.ndarray | None = None, task: Task = Task.classification) -> Table:
+def make_table(
+    n_classes: int = 2, weights: np.ndarray | None = None, task: Task = Task.classification
+) -> Table:
     codes = np.arange(6, dtype=np.int32) % n_classes
     target = (
         Target("y", task, codes, tuple("abcdef"[:n_classes]))
@@ -53,12 +55,23 @@ class Given:
 
 
 WHOLE = Parts(method=Stub(), encoder=Stub(), cost=Stub())
-REQUEST = Request(WHOLE, seed=3, config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}}, code={"arboretum": "c"})
+REQUEST = Request(
+    WHOLE,
+    seed=3,
+    config={"criterion": {"lam": 1}, "tracker": {"uri": "a"}},
+    code={"arboretum": "c"},
+)
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 4}, {"config": {"criterion": {"lam": 2}}}, {"code": {"arboretum": "d"}}, {"budget": Budget(seconds=1.0)}, {"certify": True}],
+    [
+        {"seed": 4},
+        {"config": {"criterion": {"lam": 2}}},
+        {"code": {"arboretum": "d"}},
+        {"budget": Budget(seconds=1.0)},
+        {"certify": True},
+    ],
 )
 def test_whatever_can_change_the_result_changes_the_fingerprint(change):
     assert fingerprint(attrs.evolve(REQUEST, **change), "data") != fingerprint(REQUEST, "data")
@@ -66,8 +79,15 @@ def test_whatever_can_change_the_result_changes_the_fingerprint(change):
 
 
 def test_where_the_record_goes_does_not_change_the_fingerprint():
-    elsewhere = {"criterion": {"lam": 1}, "tracker": {"uri": "b"}, "plugins": ["x.py"], "skip_finished": True}
-    assert fingerprint(attrs.evolve(REQUEST, config=elsewhere), "data") == fingerprint(REQUEST, "data")
+    elsewhere = {
+        "criterion": {"lam": 1},
+        "tracker": {"uri": "b"},
+        "plugins": ["x.py"],
+        "skip_finished": True,
+    }
+    assert fingerprint(attrs.evolve(REQUEST, config=elsewhere), "data") == fingerprint(
+        REQUEST, "data"
+    )
 
 
 def test_the_code_hash_follows_contents_and_names_and_leaves_out_tests(tmp_path):
@@ -120,13 +140,22 @@ def test_weights_are_refused_by_a_component_that_leaves_them_out():
 
 
 @pytest.mark.parametrize(
-    ("task", "declared"), [(Task.regression, ("classification",)), (Task.classification, ("regression",))]
+    ("task", "declared"),
+    [(Task.regression, ("classification",)), (Task.classification, ("regression",))],
 )
 def test_a_target_of_the_other_kind_is_refused(task, declared):
     part = Stub("impurity", "imp", declared)
-    with pytest.raises(CapabilityError, match=f"impurity imp does {declared[0]}, but the target 'y' of toy asks for"):
-        check.check_table(Parts(method=Stub(capabilities=("classification", "regression", "weights", "multiclass")),
-                                impurity=part), make_table(2, task=task))  # fmt: skip
+    with pytest.raises(
+        CapabilityError,
+        match=f"impurity imp does {declared[0]}, but the target 'y' of toy asks for",
+    ):
+        check.check_table(
+            Parts(
+                method=Stub(capabilities=("classification", "regression", "weights", "multiclass")),
+                impurity=part,
+            ),
+            make_table(2, task=task),
+        )
 
 
 def test_a_component_that_declares_nothing_is_taken_to_classify():
@@ -176,7 +205,9 @@ class Slow:
 @pytest.mark.caches
 def test_loading_kernels_is_no_part_of_the_fit_clock():
     registry = load_registry()
-    chosen = assemble(registry, {"dataset": "iris", "method": "greedy", "split": "none", "tracker": "none"})
+    chosen = assemble(
+        registry, {"dataset": "iris", "method": "greedy", "split": "none", "tracker": "none"}
+    )
     parts, table = attrs.evolve(chosen, method=Slow()), chosen.dataset.load(0)
     assert fit(parts, table).timings["compile"] == 0
     warmed = fit(parts, table, warm=True).timings

@@ -1,4 +1,6 @@
-"""Extreme common factors of weights, targets and prices: the same tree, reported in the units of what was given."""
+"""Extreme common factors of weights, targets and prices: the same tree, reported in the units of
+what was given.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,16 @@ def test_a_common_factor_of_the_targets_changes_no_tree(factor):
     own, tree = (TreeRegressor(max_depth=2, verify=True).fit(X, Y * f).tree_ for f in (1.0, factor))
     assert asked(tree) == asked(own)
     assert tree.value == pytest.approx(own.value * factor, rel=1e-12)
-    rounded = np.sqrt(len(Y) * np.finfo(float).eps) * np.abs(Y).max()  # a variance from moments is wrong by some n · ε · y²
-    assert tree.deviation() == pytest.approx(own.deviation() * abs(factor), rel=1e-6, abs=rounded * abs(factor))
+    # a variance from moments is wrong by some n · ε · y²
+    rounded = np.sqrt(len(Y) * np.finfo(float).eps) * np.abs(Y).max()
+    assert tree.deviation() == pytest.approx(
+        own.deviation() * abs(factor), rel=1e-6, abs=rounded * abs(factor)
+    )
     again = Tree.from_json(tree.to_json())
     assert again == tree and again.to_text() == tree.to_text()
-    assert tree.to_sklearn().predict(X) == pytest.approx(own.predict({"x0": X[:, 0]}) * factor, rel=1e-12)
+    assert tree.to_sklearn().predict(X) == pytest.approx(
+        own.predict({"x0": X[:, 0]}) * factor, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("factor", FACTORS)
@@ -52,8 +59,20 @@ def test_a_common_factor_of_the_targets_changes_no_tree(factor):
 def test_a_common_factor_of_the_prices_changes_no_tree(factor, parts):
     def grown(f):
         table = np.column_stack([X[:, 0] % 3, X[:, 0] // 4, X[:, 0]])
-        costs = {"cost": "table", "cost.prices": {f"x{j}": price * f for j, price in enumerate((1.0, 2.0, 9.0))}}
-        return TreeClassifier(method="greedy", max_depth=3, verify=True, overrides={"encoder": "midpoints", **parts, **costs}).fit(table, LABEL).tree_
+        costs = {
+            "cost": "table",
+            "cost.prices": {f"x{j}": price * f for j, price in enumerate((1.0, 2.0, 9.0))},
+        }
+        return (
+            TreeClassifier(
+                method="greedy",
+                max_depth=3,
+                verify=True,
+                overrides={"encoder": "midpoints", **parts, **costs},
+            )
+            .fit(table, LABEL)
+            .tree_
+        )
 
     own, tree = grown(1.0), grown(factor)
     assert asked(tree) == asked(own)
@@ -64,8 +83,22 @@ def test_a_common_factor_of_the_prices_changes_no_tree(factor, parts):
 def test_a_run_reports_in_the_units_of_its_table_and_says_so(tmp_path, factor):
     def run(f, g):
         pd.DataFrame({"x": X[:, 0], "y": Y * f, "w": W * g}).to_csv(tmp_path / "t.csv", index=False)
-        data = [f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "dataset.weight=w", "dataset.task=regression"]
-        return arboretum.run(["dataset=file", *data, "split=none", "method=cart", "stopping=[standard]", "stopping.standard.max_depth=2"])
+        data = [
+            f"dataset.path={tmp_path / 't.csv'}",
+            "dataset.target=y",
+            "dataset.weight=w",
+            "dataset.task=regression",
+        ]
+        return arboretum.run(
+            [
+                "dataset=file",
+                *data,
+                "split=none",
+                "method=cart",
+                "stopping=[standard]",
+                "stopping.standard.max_depth=2",
+            ]
+        )
 
     own, heavy, far = run(1.0, 1.0), run(1.0, factor), run(factor, 1.0)
     for record in (heavy, far):
@@ -74,7 +107,9 @@ def test_a_run_reports_in_the_units_of_its_table_and_says_so(tmp_path, factor):
             assert record.metrics[name] == pytest.approx(own.metrics[name], rel=1e-12)
         assert "far from 1: the tree was grown with them divided by 2^" in record.notes[-1]
     assert heavy.metrics["train_mse"] == pytest.approx(own.metrics["train_mse"], rel=1e-12)
-    assert heavy.metrics["total_path_length"] == pytest.approx(own.metrics["total_path_length"] * factor, rel=1e-12)
+    assert heavy.metrics["total_path_length"] == pytest.approx(
+        own.metrics["total_path_length"] * factor, rel=1e-12
+    )
     assert far.metrics["train_mae"] == pytest.approx(own.metrics["train_mae"] * factor, rel=1e-12)
     assert far.metrics["train_mse"] in (0.0, np.inf)  # what float64 holds of it
 
@@ -82,7 +117,8 @@ def test_a_run_reports_in_the_units_of_its_table_and_says_so(tmp_path, factor):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.where(X[:, 0] < 6, 1e-200, 1.0), "the weights of X reach from"),  # a spread is no common factor
+        # a spread is no common factor
+        (np.where(X[:, 0] < 6, 1e-200, 1.0), "the weights of X reach from"),
         (np.full(12, 1e308), "the weights of all rows together are more than float64 can hold"),
     ],
 )

@@ -1,4 +1,6 @@
-"""A run is verified against the data as it was loaded, whatever its components do to what they are given."""
+"""A run is verified against the data as it was loaded, whatever its components do to what they
+are given.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts
 from arboretum.model.record import Solution, Status
-from arboretum.testing.tables import ToyGini, ToyReduction, TreeParts, prices_of, toy_objects, toy_table
+from arboretum.testing.tables import (
+    ToyGini,
+    ToyReduction,
+    TreeParts,
+    prices_of,
+    toy_objects,
+    toy_table,
+)
 
 
 def writable(array: np.ndarray) -> np.ndarray:
@@ -40,7 +49,12 @@ class Toy:
 
     def encode(self, table, whole, *, raw_thresholds, seed):
         objects = toy_objects(table)
-        return attrs.evolve(objects, weight=np.array(objects.weight), label=np.array(objects.label), codes=np.array(objects.codes))
+        return attrs.evolve(
+            objects,
+            weight=np.array(objects.weight),
+            label=np.array(objects.label),
+            codes=np.array(objects.codes),
+        )
 
     def price_list(self, objects, seed):
         return prices_of(objects, seed)
@@ -91,26 +105,39 @@ def flip_target(problem):
 
 def parts(method) -> Parts:
     return Parts(
-        method=method, dataset=Given(), encoder=Toy(), cost=Toy(), criterion=ToyReduction(), impurity=ToyGini()
-    )  # fmt: skip
+        method=method,
+        dataset=Given(),
+        encoder=Toy(),
+        cost=Toy(),
+        criterion=ToyReduction(),
+        impurity=ToyGini(),
+    )
 
 
 def test_an_honest_run_says_what_was_checked():
     record = run(Request(parts(Meddler(lambda problem: None))))
     assert record.verified
     assert record.checked["data"] == "unchanged since it was loaded"
-    assert record.checked["impurity"] == "every node" and record.checked["score"] == "every inner node"
-    assert "train_error" in record.checked["metrics"] and record.checked["value"].startswith("not: ")
+    assert (
+        record.checked["impurity"] == "every node" and record.checked["score"] == "every inner node"
+    )
+    assert "train_error" in record.checked["metrics"] and record.checked["value"].startswith(
+        "not: "
+    )
 
 
 @pytest.mark.parametrize(
     ("meddle", "what"),
     [
-        (rescale_weights, "objects.weight"), (swap_weights, "objects.weight"), (flip_labels, "objects.label"),
-        (change_codes, "objects.codes"), (rescale_prices, "prices.tests"), (change_column, "column 'width'"),
+        (rescale_weights, "objects.weight"),
+        (swap_weights, "objects.weight"),
+        (flip_labels, "objects.label"),
+        (change_codes, "objects.codes"),
+        (rescale_prices, "prices.tests"),
+        (change_column, "column 'width'"),
         (flip_target, "target codes"),
     ],
-)  # fmt: skip
+)
 def test_a_method_that_changes_its_data_is_found_out(meddle, what):
     with pytest.raises(VerificationError, match=f"{what}.* changed while method meddler had them"):
         run(Request(parts(Meddler(meddle))))
@@ -131,7 +158,14 @@ def test_an_impurity_or_a_score_that_is_off_is_refused(name, off):
     changed = attrs.evolve(tree, **{name: changed})
     verify(tree, problem, found.train, {}, found.solution, found.seal)
     with pytest.raises(VerificationError, match=f"node 0: {name}"):
-        verify(changed, problem, found.train, {}, Solution(changed, np.nan, np.nan, Status.feasible), found.seal)
+        verify(
+            changed,
+            problem,
+            found.train,
+            {},
+            Solution(changed, np.nan, np.nan, Status.feasible),
+            found.seal,
+        )
 
 
 def test_the_estimators_go_the_same_way(monkeypatch):
@@ -143,5 +177,7 @@ def test_the_estimators_go_the_same_way(monkeypatch):
         return attrs.evolve(assembled(*given), method=Meddler(rescale_weights))
 
     monkeypatch.setattr(sklearn, "assembled", meddling)
-    with pytest.raises(VerificationError, match="objects.weight changed while method meddler had them"):
+    with pytest.raises(
+        VerificationError, match="objects.weight changed while method meddler had them"
+    ):
         sklearn.TreeClassifier(verify=True).fit(X, y)

@@ -1,4 +1,6 @@
-"""What validation rows decide: which fields a tuner may change, in which order tuner and pruner work, what is told of it."""
+"""What validation rows decide: which fields a tuner may change, in which order tuner and pruner
+work, what is told of it.
+"""
 
 from __future__ import annotations
 
@@ -61,18 +63,39 @@ def solution(*notes, finished=True, tree=None):
 
 
 def problem(told=False, **changes):
-    solutions = {1.0: solution("plain"), 3.0: solution("three"), 5.0: solution("five")} | changes.pop("solutions", {})
-    parts = Parts(method=Grows(solutions=solutions), criterion=Stub("criterion"), tuner=Tries("tuner", told=told), **changes)
+    solutions = {
+        1.0: solution("plain"),
+        3.0: solution("three"),
+        5.0: solution("five"),
+    } | changes.pop("solutions", {})
+    parts = Parts(
+        method=Grows(solutions=solutions),
+        criterion=Stub("criterion"),
+        tuner=Tries("tuner", told=told),
+        **changes,
+    )
     return Problem(None, None, parts)
 
 
 def test_a_tuner_may_only_change_fields_that_exist():
-    parts = Parts(method=Stub(), criterion=Stub("criterion"), stopping=(Stub("stopping", "mass"), Stub("stopping", "pure")))
+    parts = Parts(
+        method=Stub(),
+        criterion=Stub("criterion"),
+        stopping=(Stub("stopping", "mass"), Stub("stopping", "pure")),
+    )
     assert with_fields(parts, {"criterion.lam": 7.0}).criterion.lam == 7.0
     changed = with_fields(parts, {"stopping.mass.lam": 7.0, "method.lam": 2.0})
     assert [rule.lam for rule in changed.stopping] == [7.0, 1.0] and changed.method.lam == 2.0
-    for wrong in ("criterion.lamb", "criteria.lam", "stopping.mas.lam", "stopping.lam", "stopping.mass.lamb"):
-        with pytest.raises(ConfigError, match=f"cannot tune unknown field '{wrong}'; did you mean '.*lam'"):
+    for wrong in (
+        "criterion.lamb",
+        "criteria.lam",
+        "stopping.mas.lam",
+        "stopping.lam",
+        "stopping.mass.lamb",
+    ):
+        with pytest.raises(
+            ConfigError, match=f"cannot tune unknown field '{wrong}'; did you mean '.*lam'"
+        ):
             with_fields(parts, {wrong: 7.0})
     with pytest.raises(ConfigError, match="unknown field 'impurity.base'"):
         with_fields(parts, {"impurity.base": 7.0})
@@ -80,14 +103,21 @@ def test_a_tuner_may_only_change_fields_that_exist():
 
 def test_what_is_used_up_before_trees_grow_cannot_be_tuned():
     parts = Parts(method=Stub(), encoder=Stub("encoder"), pruner=Stub("pruner"))
-    with pytest.raises(ConfigError, match="cannot tune 'encoder.lam': it is used before any tree grows; .* sweep over"):
+    with pytest.raises(
+        ConfigError,
+        match="cannot tune 'encoder.lam': it is used before any tree grows; .* sweep over",
+    ):
         with_fields(parts, {"encoder.lam": 2.0})
-    with pytest.raises(ConfigError, match="cannot tune 'pruner.lam': pruners choose for themselves, after tuning"):
+    with pytest.raises(
+        ConfigError, match="cannot tune 'pruner.lam': pruners choose for themselves, after tuning"
+    ):
         with_fields(parts, {"pruner.lam": 2.0})
 
 
 def test_a_value_that_the_field_refuses_is_named():
-    with pytest.raises(ConfigError, match="cannot tune criterion.lam=-1.0: criterion.lam must be ≥ 0; got -1.0"):
+    with pytest.raises(
+        ConfigError, match="cannot tune criterion.lam=-1.0: criterion.lam must be ≥ 0; got -1.0"
+    ):
         with_fields(Parts(method=Stub(), criterion=Stub("criterion")), {"criterion.lam": -1.0})
 
 
@@ -107,13 +137,18 @@ def test_a_tuner_that_tells_its_trials_has_them_in_a_note():
 def test_what_is_tried_is_said_while_it_grows():
     said = []
     grow_or_tune(problem(), Context(progress=lambda done, total, text: said.append(text)))
-    lines = [[f"tuning criterion.lam={lam}", f"tuning criterion.lam={lam}: at work"] for lam in (3.0, 5.0)]
+    lines = [
+        [f"tuning criterion.lam={lam}", f"tuning criterion.lam={lam}: at work"]
+        for lam in (3.0, 5.0)
+    ]
     assert said == sum(lines, [])
 
 
 def test_a_choice_among_trees_that_were_cut_short_is_not_finished():
     assert grow_or_tune(problem(), Context()).solution.finished
-    assert not grow_or_tune(problem(solutions={3.0: solution(finished=False)}), Context()).solution.finished
+    assert not grow_or_tune(
+        problem(solutions={3.0: solution(finished=False)}), Context()
+    ).solution.finished
 
 
 def test_without_a_tuner_the_method_fits_once():
@@ -147,7 +182,9 @@ def grown(pruner):
     objects = toy_objects(table.take(np.arange(28)))
     tree = build_tree(objects, slow_greedy(objects))
     parts = Parts(method=Stub(), pruner=pruner)
-    return Grown(solution("grown", tree=tree), Problem(objects, None, parts, table.take(np.arange(28, 40))))
+    return Grown(
+        solution("grown", tree=tree), Problem(objects, None, parts, table.take(np.arange(28, 40)))
+    )
 
 
 def test_a_pruner_chooses_its_strength_and_the_parts_remember_it():
@@ -175,7 +212,10 @@ def test_without_a_pruner_or_a_tree_nothing_is_cut():
 
 
 def test_a_pruner_that_chooses_says_how_to_do_without_validation_rows():
-    with pytest.raises(CapabilityError, match="pruner cuts needs validation rows.*use split=holdout, or say pruner.strength=VALUE"):
+    with pytest.raises(
+        CapabilityError,
+        match="pruner cuts needs validation rows.*use split=holdout, or say pruner.strength=VALUE",
+    ):
         check.check_validation(Parts(method=Stub(), pruner=Cuts()), None)
     check.check_validation(Parts(method=Stub(), pruner=Cuts(1.0)), None)
 
@@ -204,7 +244,7 @@ def test_a_pruner_that_reads_impurities_needs_one_per_object():
     check.check_parts(attrs.evolve(parts, impurity=Pairs(), pruner=Cuts()))
 
 
-# -- what is kept of a choice --------------------------------------------------------------------------------------------
+# -- what is kept of a choice ----------------------------------------------------------------------
 
 
 def test_a_selection_survives_the_way_through_json():
@@ -223,4 +263,6 @@ def test_kept_numbers_that_end_alike_are_told_apart():
 
 def test_a_long_list_of_trials_is_shortened():
     tried = [({"a.b": i}, 0.5) for i in range(15)]
-    assert Selection({"a.b": 0}, "roc_auc", tried).sentence("it").endswith("0.5000 at 11, and 3 more)")
+    assert (
+        Selection({"a.b": 0}, "roc_auc", tried).sentence("it").endswith("0.5000 at 11, and 3 more)")
+    )

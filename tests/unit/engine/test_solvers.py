@@ -1,4 +1,6 @@
-"""What solvers are given and what is heard of them: warm-up before the budget starts, and a curve of bounds and values."""
+"""What solvers are given and what is heard of them: warm-up before the budget starts, and a
+curve of bounds and values.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing.oracles import build_tree
 
-CHOICES = {"dataset": "play-tennis", "method": "exact", "encoder": "multiway", "split": "none", "tracker": "none"}
+CHOICES = {
+    "dataset": "play-tennis",
+    "method": "exact",
+    "encoder": "multiway",
+    "split": "none",
+    "tracker": "none",
+}
 LOADING = 100.0
 """Seconds, on the test's own clock."""
 
@@ -28,7 +36,12 @@ LOADING = 100.0
 class Told:
     """Returns a leaf, and remembers how it was called."""
 
-    kind, name, paper, capabilities = "solver", "told", "", ("classification", "multiclass", "weights", "multiway", "exact")
+    kind, name, paper, capabilities = (
+        "solver",
+        "told",
+        "",
+        ("classification", "multiclass", "weights", "multiway", "exact"),
+    )
 
     clock: list = attrs.field(factory=lambda: [0.0])
     deadlines: list = attrs.field(factory=list)
@@ -42,15 +55,21 @@ class Told:
             raise CapabilityError("not this one")
 
     def solve(self, problem, context):
-        self.deadlines.append(("solve", None if context.deadline is None else context.deadline - self.clock[0]))
+        self.deadlines.append(
+            ("solve", None if context.deadline is None else context.deadline - self.clock[0])
+        )
         for low, value in self.told:
             self.clock[0] += 1.0
             context.proven(low, value)
             context.progress(0, None, "working")
-        return Solution(build_tree(problem.objects, None, problem.prices), 5.0, 2.0, Status.feasible)
+        return Solution(
+            build_tree(problem.objects, None, problem.prices), 5.0, 2.0, Status.feasible
+        )
 
     def minima(self, problem, complexities, context):
-        self.deadlines.append(("minima", None if context.deadline is None else context.deadline - self.clock[0]))
+        self.deadlines.append(
+            ("minima", None if context.deadline is None else context.deadline - self.clock[0])
+        )
         raise CapabilityError("none")
 
 
@@ -76,14 +95,30 @@ def test_a_certifier_loads_its_kernels_before_its_seconds_are_counted(solver, re
     certifier = attrs.evolve(solver, refuses=refuses)
     parts = attrs.evolve(assemble(load_registry(), {**CHOICES, "method": "id3"}))
     complexity = load_registry().get("complexity", "depth").cls()
-    record = run(Request(parts, budget=Budget(seconds=1000.0), certify=True, certifier=certifier, complexities=(complexity,)))
-    assert solver.deadlines == [("warm_up", True), ("minima", 1000.0)] and record.certificate is None
+    record = run(
+        Request(
+            parts,
+            budget=Budget(seconds=1000.0),
+            certify=True,
+            certifier=certifier,
+            complexities=(complexity,),
+        )
+    )
+    assert (
+        solver.deadlines == [("warm_up", True), ("minima", 1000.0)] and record.certificate is None
+    )
 
 
 def test_what_a_solver_proves_is_kept_after_how_many_seconds_and_said(solver):
     said = []
-    parts = parts_with(attrs.evolve(solver, told=((0.0, math.inf), (1.0, math.inf), (0.5, math.inf), (1.0, 6.0), (1.5, 7.0))))
-    solution = fit(parts, parts.dataset.load(0), progress=lambda done, total, text: said.append(text)).solution
+    parts = parts_with(
+        attrs.evolve(
+            solver, told=((0.0, math.inf), (1.0, math.inf), (0.5, math.inf), (1.0, 6.0), (1.5, 7.0))
+        )
+    )
+    solution = fit(
+        parts, parts.dataset.load(0), progress=lambda done, total, text: said.append(text)
+    ).solution
     assert solution.curve == ((1, 0, math.inf), (2, 1, math.inf), (4, 1, 6), (5, 1.5, 6), (5, 2, 5))
     assert said[-5:-3] == ["working; no tree is below 0", "working; no tree is below 1"]
     assert said[-1] == "working; no tree is below 1.5, the best one has 6"
@@ -94,7 +129,9 @@ def test_what_a_solver_proves_is_kept_after_how_many_seconds_and_said(solver):
 @pytest.mark.parametrize("told", [(5.1, math.inf), (0.0, 1.9)])
 def test_a_bound_or_a_value_told_on_the_way_that_cannot_be_is_found_out(solver, told):
     parts = parts_with(attrs.evolve(solver, told=(told,)))
-    with pytest.raises(VerificationError, match="solver told told a bound of .* on its way, and returned 2 and 5"):
+    with pytest.raises(
+        VerificationError, match="solver told told a bound of .* on its way, and returned 2 and 5"
+    ):
         fit(parts, parts.dataset.load(0))
 
 
@@ -116,7 +153,13 @@ def test_an_objective_of_another_shape_than_the_solver_minimises_is_refused(solv
         minimises = ("additive", "ranking")
 
     parts = attrs.evolve(parts_with(Additive()), objective=zero)
-    with pytest.raises(CapabilityError, match="solver told minimises objectives of the shape additive or ranking, and objective zero_error is complexity"):
+    with pytest.raises(
+        CapabilityError,
+        match=(
+            "solver told minimises objectives of the shape additive or ranking, and "
+            "objective zero_error is complexity"
+        ),
+    ):
         run(Request(parts))
     Additive.minimises = ("complexity",)
     check_parts(parts)
@@ -125,7 +168,9 @@ def test_an_objective_of_another_shape_than_the_solver_minimises_is_refused(solv
 def test_a_solver_without_what_it_needs_is_refused_before_it_is_asked(solver):
     for entry in load_registry().entries("solver"):
         if "objective" in getattr(entry.cls, "needs", ()):
-            with pytest.raises(CapabilityError, match=f"solver {entry.name} needs an objective; add objective=NAME"):
+            with pytest.raises(
+                CapabilityError, match=f"solver {entry.name} needs an objective; add objective=NAME"
+            ):
                 check_parts(attrs.evolve(parts_with(entry.cls()), objective=None))
 
 
@@ -133,5 +178,7 @@ def test_a_solver_without_what_it_needs_is_refused_before_it_is_asked(solver):
 def test_a_shape_that_does_not_exist_is_refused_when_the_component_is_registered(kind, attribute):
     parts = {"value": lambda self, tree, problem: 0.0, "solve": lambda self, problem, context: None}
     assert broken_contract(kind, type("Made", (), parts)) is None
-    made = type("Made", (), {**parts, attribute: ("additive", "square") if kind == "solver" else "square"})
+    made = type(
+        "Made", (), {**parts, attribute: ("additive", "square") if kind == "solver" else "square"}
+    )
     assert f".{attribute} holds 'square'; it must be 'additive' or '" in broken_contract(kind, made)

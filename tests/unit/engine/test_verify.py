@@ -82,12 +82,24 @@ def tree() -> Tree:
 PRICES = Prices(tests=np.zeros(0), raw=np.array([1.0, 3.0]))
 
 
-def check(tree: Tree, objects: Encoded, metrics: dict[str, float] | None = None, solution: Solution | None = None,
-          parts: Parts | None = None, prices: Prices = PRICES) -> None:  # fmt: skip
+def check(
+    tree: Tree,
+    objects: Encoded,
+    metrics: dict[str, float] | None = None,
+    solution: Solution | None = None,
+    parts: Parts | None = None,
+    prices: Prices = PRICES,
+) -> None:
     if metrics is None:
         metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
     solution = solution or Solution(tree, np.nan, np.nan, Status.feasible)
-    verify(tree, Problem(objects, prices, parts or Parts(method=None)), objects.table, metrics, solution)
+    verify(
+        tree,
+        Problem(objects, prices, parts or Parts(method=None)),
+        objects.table,
+        metrics,
+        solution,
+    )
 
 
 def test_an_honest_tree_passes(tree, objects):
@@ -122,7 +134,19 @@ def test_a_changed_tree_is_refused(tree, objects, change, complaint):
 def without_leaf(tree: Tree, leaf: int) -> Tree:
     """The leaf is left out, and its parent answers for the rows that come there."""
     kept = np.arange(tree.n_nodes) != leaf
-    arrays = {name: getattr(tree, name)[kept] for name in ("test", "missing_child", "weights", "counts", "value", "price", "impurity", "score")}
+    arrays = {
+        name: getattr(tree, name)[kept]
+        for name in (
+            "test",
+            "missing_child",
+            "weights",
+            "counts",
+            "value",
+            "price",
+            "impurity",
+            "score",
+        )
+    }
     label = tree.label.copy()
     label[tree.parent[leaf]] = tree.label[leaf]
     child = np.where(tree.child == leaf, -1, tree.child - (tree.child > leaf))
@@ -145,23 +169,49 @@ def test_a_leaf_that_is_left_out_is_refused(tree, objects, leaf, missing):
     """Whatever becomes of rows without a value: these have one."""
     phantom, parts = without_leaf(tree, leaf), Parts(method=None, missing=missing)
     assert phantom.n_leaves == 2
-    with pytest.raises(VerificationError, match=r"row \d rests at node \d, whose test .* it can answer: a leaf is left out"):
+    with pytest.raises(
+        VerificationError,
+        match=r"row \d rests at node \d, whose test .* it can answer: a leaf is left out",
+    ):
         check(phantom, objects, parts=parts)
     front = Front(("train_error", "n_leaves"), [Point((0.0, 2.0), phantom)], [(0.0, 1.0)])
     for told in ({"front": front}, {"others": (phantom,)}):
         with pytest.raises(VerificationError, match="a leaf is left out"):
-            check(tree, objects, solution=Solution(tree, np.nan, np.nan, Status.feasible, **told), parts=parts)
+            check(
+                tree,
+                objects,
+                solution=Solution(tree, np.nan, np.nan, Status.feasible, **told),
+                parts=parts,
+            )
 
 
 def test_rows_without_a_value_stop_only_where_a_rule_lets_them_and_count_as_a_leaf(tree, objects):
     """The row of unknown age rests at the root."""
-    stops = attrs.evolve(tree, missing_child=[-1] * 5, weights=[[4, 2], [2, 0], [2, 1], [0, 1], [2, 0]], counts=[6, 2, 3, 1, 2])
+    stops = attrs.evolve(
+        tree,
+        missing_child=[-1] * 5,
+        weights=[[4, 2], [2, 0], [2, 1], [0, 1], [2, 0]],
+        counts=[6, 2, 3, 1, 2],
+    )
     found = complexities(stops)
-    assert (found["n_leaves"], found["n_nodes"], found["n_internal"], found["max_cost"]) == (4, 6, 2, 4.0)
+    assert (found["n_leaves"], found["n_nodes"], found["n_internal"], found["max_cost"]) == (
+        4,
+        6,
+        2,
+        4.0,
+    )
     check(stops, objects, parts=Parts(method=None, missing=Ways(MISSING_STOPS)))
     with pytest.raises(VerificationError, match="n_leaves: reported 3"):
-        check(stops, objects, {**found, "n_leaves": 3.0}, parts=Parts(method=None, missing=Ways(MISSING_STOPS)))
-    with pytest.raises(VerificationError, match="row 5 rests at node 0, .* it cannot answer, but missing=ways lets no row stop"):
+        check(
+            stops,
+            objects,
+            {**found, "n_leaves": 3.0},
+            parts=Parts(method=None, missing=Ways(MISSING_STOPS)),
+        )
+    with pytest.raises(
+        VerificationError,
+        match="row 5 rests at node 0, .* it cannot answer, but missing=ways lets no row stop",
+    ):
         check(stops, objects, parts=Parts(method=None, missing=Ways(0, 1)))
     cheap = attrs.evolve(stops, branch_price=[0.5, 1.0, 0.0, 0.0], price=[9.0, 0.0, 3.0, 0.0, 0.0])
     assert complexities(cheap)["max_cost"] == 9.0, "what stops pays the most"
@@ -171,15 +221,27 @@ def test_a_kernel_that_predicts_otherwise_is_refused(tree, objects, monkeypatch)
     monkeypatch.setattr("arboretum.engine.verify.LARGE", 6)
     check(tree, objects)
     monkeypatch.setattr(Tree, "rest", lambda tree, table: np.array([1, 1, 3, 4, 4, 4]))
-    with pytest.raises(VerificationError, match="row 5 comes to rest where the kernel that predicts puts it, recomputed 3"):
+    with pytest.raises(
+        VerificationError,
+        match="row 5 comes to rest where the kernel that predicts puts it, recomputed 3",
+    ):
         check(tree, objects, {})
 
 
 @pytest.mark.parametrize(
     "name",
-    ["depth", "n_nodes", "n_leaves", "n_internal", "total_path_length", "average_depth", "expected_cost", "max_cost",
-     "train_error"],
-)  # fmt: skip
+    [
+        "depth",
+        "n_nodes",
+        "n_leaves",
+        "n_internal",
+        "total_path_length",
+        "average_depth",
+        "expected_cost",
+        "max_cost",
+        "train_error",
+    ],
+)
 @pytest.mark.parametrize("off", [1e-9, np.nan, np.inf, -np.inf])
 def test_a_changed_number_is_refused(tree, objects, name, off):
     metrics = {**complexities(tree), **evaluate(tree, objects.table, "train")}
@@ -189,8 +251,13 @@ def test_a_changed_number_is_refused(tree, objects, name, off):
 
 
 def test_a_column_asked_twice_is_free_the_second_time_when_columns_are_paid_once(tree, objects):
-    again = attrs.evolve(tree, rules=(Threshold("age", 35.0), Threshold("age", 45.0)), missing_child=[1, -1, 0, -1, -1],
-                         weights=[[4, 2], [2, 0], [2, 2], [0, 2], [2, 0]], price=[1.0, 0.0, 1.0, 0.0, 0.0])  # fmt: skip
+    again = attrs.evolve(
+        tree,
+        rules=(Threshold("age", 35.0), Threshold("age", 45.0)),
+        missing_child=[1, -1, 0, -1, -1],
+        weights=[[4, 2], [2, 0], [2, 2], [0, 2], [2, 0]],
+        price=[1.0, 0.0, 1.0, 0.0, 0.0],
+    )
     check(again, objects)
     once = attrs.evolve(PRICES, once_per_column=True)
     with pytest.raises(VerificationError, match="node 2: price"):
@@ -200,9 +267,14 @@ def test_a_column_asked_twice_is_free_the_second_time_when_columns_are_paid_once
 
 def test_rows_merged_into_one_object_must_share_their_path(tree, objects):
     merged = attrs.evolve(
-        objects, object_of_row=np.array([0, 0, 1, 2, 2, 0]), weight=np.array([3.0, 1.0, 2.0]), count=[3, 1, 2],
-        label=np.array([0, 1, 0]), codes=np.zeros((3, 0), np.uint8), raw=objects.raw[:3],
-    )  # fmt: skip
+        objects,
+        object_of_row=np.array([0, 0, 1, 2, 2, 0]),
+        weight=np.array([3.0, 1.0, 2.0]),
+        count=[3, 1, 2],
+        label=np.array([0, 1, 0]),
+        codes=np.zeros((3, 0), np.uint8),
+        raw=objects.raw[:3],
+    )
     with pytest.raises(VerificationError, match="share their path"):
         check(tree, merged)
 
@@ -251,12 +323,20 @@ class Claims:
         (2.0, 1.0, Status.optimal, "no gap"),
         (1.0, 1.0, Status.optimal, "objective's value"),
         (2.0, 3.0, Status.optimal, "lower bound"),
-        *((value, bound, status, "are finite") for value, bound, status in itertools.product(
-            [2.0, np.nan, np.inf, -np.inf], [2.0, np.nan, np.inf, -np.inf], [Status.optimal, Status.feasible]
-        ) if not np.isfinite([value, bound]).all()),
+        *(
+            (value, bound, status, "are finite")
+            for value, bound, status in itertools.product(
+                [2.0, np.nan, np.inf, -np.inf],
+                [2.0, np.nan, np.inf, -np.inf],
+                [Status.optimal, Status.feasible],
+            )
+            if not np.isfinite([value, bound]).all()
+        ),
     ],
-)  # fmt: skip
-def test_a_solution_that_contradicts_itself_is_refused(tree, objects, value, bound, status, complaint):
+)
+def test_a_solution_that_contradicts_itself_is_refused(
+    tree, objects, value, bound, status, complaint
+):
     parts = Parts(method=None, solver=Claims(2.0), objective=Claims(2.0))
     check(tree, objects, solution=Solution(tree, 2.0, 2.0, Status.optimal), parts=parts)
     with pytest.raises(VerificationError, match=complaint):
@@ -275,7 +355,12 @@ def test_a_method_without_solver_that_calls_its_tree_optimal_is_held_to_it(tree,
     with pytest.raises(VerificationError, match="are finite"):
         check(tree, objects, solution=claimed)
     with pytest.raises(VerificationError, match="objective's value"):
-        check(tree, objects, solution=attrs.evolve(claimed, value=1.0, lower_bound=1.0), parts=Parts(method=None, objective=Claims(2.0)))
+        check(
+            tree,
+            objects,
+            solution=attrs.evolve(claimed, value=1.0, lower_bound=1.0),
+            parts=Parts(method=None, objective=Claims(2.0)),
+        )
 
 
 @pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0, 0.0])
@@ -288,20 +373,39 @@ def test_regression_moments_are_recomputed(table):
     y = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     numbers = attrs.evolve(table, target=Target("y", Task.regression, values=y))
     objects = Encoded(
-        table=numbers, features=(), codes=np.zeros((6, 0), np.uint8), raw_features=(RawFeature("age", 0),),
-        raw=AGE[:, None], label=None, y=y, weight=np.ones(6), count=np.ones(6, np.int64), object_of_row=np.arange(6),
-    )  # fmt: skip
+        table=numbers,
+        features=(),
+        codes=np.zeros((6, 0), np.uint8),
+        raw_features=(RawFeature("age", 0),),
+        raw=AGE[:, None],
+        label=None,
+        y=y,
+        weight=np.ones(6),
+        count=np.ones(6, np.int64),
+        object_of_row=np.arange(6),
+    )
 
     def moments(rows: list[int]) -> list[float]:
         return [len(rows), float(y[rows].sum()), float((y[rows] ** 2).sum())]
 
     rows = [[0, 1, 2, 3, 4, 5], [0, 1], [2, 3, 4, 5]]
     tree = Tree(
-        task=Task.regression, columns=(ColumnSpec("age", ColumnKind.continuous),), classes=(),
-        rules=(Threshold("age", 35.0),), test=[0, -1, -1], child_offset=[0, 2, 2, 2], child=[1, 2],
-        missing_child=[1, -1, -1], weights=[moments(r) for r in rows], counts=[6, 2, 4], label=[0, 0, 0],
-        value=[3.5, 1.5, 4.5], price=[1.0, 0, 0], impurity=[np.nan] * 3, score=[np.nan] * 3,
-    )  # fmt: skip
+        task=Task.regression,
+        columns=(ColumnSpec("age", ColumnKind.continuous),),
+        classes=(),
+        rules=(Threshold("age", 35.0),),
+        test=[0, -1, -1],
+        child_offset=[0, 2, 2, 2],
+        child=[1, 2],
+        missing_child=[1, -1, -1],
+        weights=[moments(r) for r in rows],
+        counts=[6, 2, 4],
+        label=[0, 0, 0],
+        value=[3.5, 1.5, 4.5],
+        price=[1.0, 0, 0],
+        impurity=[np.nan] * 3,
+        score=[np.nan] * 3,
+    )
     prices = Prices(np.zeros(0), np.ones(1))
     check(tree, objects, prices=prices)
     wrong = tree.weights.copy()

@@ -1,4 +1,6 @@
-"""What schema 2 adds, by hand: surrogates, degrees and prices of branches verify, and every lie about them is refused."""
+"""What schema 2 adds, by hand: surrogates, degrees and prices of branches verify, and every lie
+about them is refused.
+"""
 
 from __future__ import annotations
 
@@ -24,61 +26,118 @@ COLUMNS = (
     Column("age", ColumnKind.continuous, np.array([20.0, 30.0, 40.0, 50.0, N, N, N, 35.0])),
     Column("work", ColumnKind.categorical, np.array([0, 0, 1, 1, 0, 1, -1, 1]), ("no", "yes")),
 )
-TABLE = Table("toy", COLUMNS, Target("ill", Task.classification, np.array([0, 0, 1, 1, 0, 1, 1, 0], np.int32), ("healthy", "ill")))
+TABLE = Table(
+    "toy",
+    COLUMNS,
+    Target(
+        "ill", Task.classification, np.array([0, 0, 1, 1, 0, 1, 1, 0], np.int32), ("healthy", "ill")
+    ),
+)
 FREE = Prices(np.zeros(0), np.array([1.0, 1.0]))
 
 
 def stump(rule, rest: dict) -> Tree:
     return Tree(
-        task=Task.classification, columns=tuple(map(ColumnSpec.of, COLUMNS)), classes=("healthy", "ill"),
-        **{"rules": (rule,), "test": [0, -1, -1], "child_offset": [0, 2, 2, 2], "child": [1, 2], "missing_child": [-1, -1, -1],
-           "value": [N] * 3, "price": [1.0, 0.0, 0.0], "impurity": [N] * 3, "score": [N] * 3, "label": [0, 0, 1], **rest},
-    )  # fmt: skip
+        task=Task.classification,
+        columns=tuple(map(ColumnSpec.of, COLUMNS)),
+        classes=("healthy", "ill"),
+        **{
+            "rules": (rule,),
+            "test": [0, -1, -1],
+            "child_offset": [0, 2, 2, 2],
+            "child": [1, 2],
+            "missing_child": [-1, -1, -1],
+            "value": [N] * 3,
+            "price": [1.0, 0.0, 0.0],
+            "impurity": [N] * 3,
+            "score": [N] * 3,
+            "label": [0, 0, 1],
+            **rest,
+        },
+    )
 
 
 def check(tree: Tree, prices: Prices = FREE) -> None:
     n = TABLE.n_rows
     objects = Encoded(
-        table=TABLE, features=(), codes=np.zeros((n, 0), np.uint8), raw_features=(RawFeature("age", 0), RawFeature("work", 1)),
-        raw=np.zeros((n, 2)), label=TABLE.target.codes, y=None, weight=np.ones(n), count=np.ones(n, np.int64), object_of_row=np.arange(n),
-    )  # fmt: skip
+        table=TABLE,
+        features=(),
+        codes=np.zeros((n, 0), np.uint8),
+        raw_features=(RawFeature("age", 0), RawFeature("work", 1)),
+        raw=np.zeros((n, 2)),
+        label=TABLE.target.codes,
+        y=None,
+        weight=np.ones(n),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )
     told = {**complexities(tree), **evaluate(tree, TABLE, "train")}
-    verify(tree, Problem(objects, prices, Parts(method=None)), TABLE, told, Solution(tree, N, N, Status.feasible))
+    verify(
+        tree,
+        Problem(objects, prices, Parts(method=None)),
+        TABLE,
+        told,
+        Solution(tree, N, N, Status.feasible),
+    )
 
 
 def with_surrogate() -> Tree:
     """age ≤ 35, or of unknown age whether they work; the row that is known by neither stops."""
-    return stump(Threshold("age", 35.0), {
-        "rules": (Threshold("age", 35.0), Equals("work", "yes")), "surrogates": (Surrogate(0, 1, (1, 0)),),
-        "weights": [[4, 4], [4, 0], [0, 3]], "counts": [8, 4, 3],
-    })  # fmt: skip
+    return stump(
+        Threshold("age", 35.0),
+        {
+            "rules": (Threshold("age", 35.0), Equals("work", "yes")),
+            "surrogates": (Surrogate(0, 1, (1, 0)),),
+            "weights": [[4, 4], [4, 0], [0, 3]],
+            "counts": [8, 4, 3],
+        },
+    )
 
 
 def fuzzy() -> Tree:
-    """The ages from 30 to 50 go both ways: 40 by halves, 35 by quarters; those of unknown age go left."""
-    return stump(Ramp("age", 30.0, 50.0), {
-        "missing_child": [0, -1, -1], "weights": [[4, 4], [3.75, 2.5], [0.25, 1.5]], "counts": [8, 6.25, 1.75],
-    })  # fmt: skip
+    """The ages from 30 to 50 go both ways: 40 by halves, 35 by quarters; those of unknown age go
+    left.
+    """
+    return stump(
+        Ramp("age", 30.0, 50.0),
+        {
+            "missing_child": [0, -1, -1],
+            "weights": [[4, 4], [3.75, 2.5], [0.25, 1.5]],
+            "counts": [8, 6.25, 1.75],
+        },
+    )
 
 
 def priced() -> Tree:
     """The young pay 1, the old 4; who is of unknown age stops and pays the most."""
-    return stump(Threshold("age", 35.0), {
-        "price": [4.0, 0.0, 0.0], "branch_price": [1.0, 4.0], "weights": [[4, 4], [3, 0], [0, 2]], "counts": [8, 3, 2],
-    })  # fmt: skip
+    return stump(
+        Threshold("age", 35.0),
+        {
+            "price": [4.0, 0.0, 0.0],
+            "branch_price": [1.0, 4.0],
+            "weights": [[4, 4], [3, 0], [0, 2]],
+            "counts": [8, 3, 2],
+        },
+    )
 
 
 BY_OUTCOME = Prices.by_outcome(np.array([[1.0, 4.0], [2.0, 2.0]]), n_raw=2)
 
 
-@pytest.mark.parametrize(("tree", "prices"), [(with_surrogate(), FREE), (fuzzy(), FREE), (priced(), BY_OUTCOME)], ids=["surrogate", "fuzzy", "priced"])
+@pytest.mark.parametrize(
+    ("tree", "prices"),
+    [(with_surrogate(), FREE), (fuzzy(), FREE), (priced(), BY_OUTCOME)],
+    ids=["surrogate", "fuzzy", "priced"],
+)
 def test_the_honest_trees_verify_and_survive_storage(tree, prices):
     check(tree, prices)
     again = Tree.from_json(tree.to_json())
     assert again == tree
     check(again, prices)
     assert tree.cut([0]).surrogates == ()
-    assert (tree.cut([0]).branch_price is None or len(tree.cut([0]).branch_price) == 0) and tree.cut([1, 2]) == tree
+    assert (
+        tree.cut([0]).branch_price is None or len(tree.cut([0]).branch_price) == 0
+    ) and tree.cut([1, 2]) == tree
 
 
 @pytest.mark.parametrize(
@@ -111,7 +170,11 @@ def test_a_changed_tree_is_refused(tree, change, complaint):
 @pytest.mark.parametrize("told", ["expected_cost", "max_cost", "train_error", "total_path_length"])
 def test_a_cost_that_is_off_is_refused(told, monkeypatch):
     right = globals()["complexities"]
-    monkeypatch.setitem(globals(), "complexities", lambda tree: {name: value + (name == told) for name, value in right(tree).items()})
+    monkeypatch.setitem(
+        globals(),
+        "complexities",
+        lambda tree: {name: value + (name == told) for name, value in right(tree).items()},
+    )
     if told == "train_error":
         monkeypatch.setitem(globals(), "evaluate", lambda tree, table, part: {"train_error": 0.9})
     with pytest.raises(VerificationError, match=told):
@@ -136,9 +199,15 @@ def test_what_is_no_surrogate_and_no_list_of_prices_is_no_tree(change):
 def test_rows_go_and_pay_as_the_tree_says():
     assert with_surrogate().rest(TABLE).tolist() == [1, 1, 2, 2, 1, 2, 0, 1]
     assert fuzzy().rest(TABLE).tolist() == [1, 1, -1, 2, 1, 1, 1, -1]
-    assert fuzzy().predict_proba(TABLE)[2].tolist() == pytest.approx([0.5 * 0.6 + 0.5 * 1 / 7, 0.5 * 0.4 + 0.5 * 6 / 7])
+    assert fuzzy().predict_proba(TABLE)[2].tolist() == pytest.approx(
+        [0.5 * 0.6 + 0.5 * 1 / 7, 0.5 * 0.4 + 0.5 * 6 / 7]
+    )
     assert priced().prices_paid(TABLE).tolist() == [1.0, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0, 1.0]
-    assert complexities(priced())["expected_cost"] == costs_of_rows(priced(), TABLE)["expected_cost"] == 23 / 8
+    assert (
+        complexities(priced())["expected_cost"]
+        == costs_of_rows(priced(), TABLE)["expected_cost"]
+        == 23 / 8
+    )
 
 
 def test_pictures_and_exports_know_them():
@@ -154,19 +223,35 @@ def test_pictures_and_exports_know_them():
 def test_a_price_may_depend_on_what_the_path_has_paid():
     """Work costs 2 after a path that paid 1, and 7 after one that paid more."""
     dear = {
-        "rules": (Threshold("age", 35.0), Equals("work", "no")), "test": [0, 1, -1, -1, 1, -1], "child_offset": [0, 2, 4, 4, 4, 6, 6],
-        "child": [1, 4, 2, 3, -1, 5], "missing_child": [-1] * 6, "weights": [[4, 4], [3, 0], [2, 0], [1, 0], [0, 2], [0, 2]],
-        "counts": [8, 3, 2, 1, 2, 2], "label": [0, 0, 0, 0, 1, 1], "value": [N] * 6, "price": [4.0, 2.0, 0.0, 0.0, 7.0, 0.0],
-        "impurity": [N] * 6, "score": [N] * 6, "branch_price": [1.0, 4.0, 2.0, 2.0, 7.0, 7.0],
-    }  # fmt: skip
+        "rules": (Threshold("age", 35.0), Equals("work", "no")),
+        "test": [0, 1, -1, -1, 1, -1],
+        "child_offset": [0, 2, 4, 4, 4, 6, 6],
+        "child": [1, 4, 2, 3, -1, 5],
+        "missing_child": [-1] * 6,
+        "weights": [[4, 4], [3, 0], [2, 0], [1, 0], [0, 2], [0, 2]],
+        "counts": [8, 3, 2, 1, 2, 2],
+        "label": [0, 0, 0, 0, 1, 1],
+        "value": [N] * 6,
+        "price": [4.0, 2.0, 0.0, 0.0, 7.0, 0.0],
+        "impurity": [N] * 6,
+        "score": [N] * 6,
+        "branch_price": [1.0, 4.0, 2.0, 2.0, 7.0, 7.0],
+    }
 
     def after(asked: frozenset[str], paid: float) -> Prices:
-        return Prices.by_outcome(np.array([[0.0, 0.0], [2.0, 2.0] if paid <= 1.0 else [7.0, 7.0]]), n_raw=2)
+        return Prices.by_outcome(
+            np.array([[0.0, 0.0], [2.0, 2.0] if paid <= 1.0 else [7.0, 7.0]]), n_raw=2
+        )
 
-    prices = attrs.evolve(Prices.by_outcome(np.array([[1.0, 4.0], [9.0, 9.0]]), n_raw=2), after=after)
+    prices = attrs.evolve(
+        Prices.by_outcome(np.array([[1.0, 4.0], [9.0, 9.0]]), n_raw=2), after=after
+    )
     tree = stump(None, dear)
     check(tree, prices)
-    for change in ({"price": [4.0, 7.0, 0.0, 0.0, 7.0, 0.0], "branch_price": [1.0, 4.0, 7.0, 7.0, 7.0, 7.0]}, {"price": [4.0, 9.0, 0, 0, 7.0, 0]}):
+    for change in (
+        {"price": [4.0, 7.0, 0.0, 0.0, 7.0, 0.0], "branch_price": [1.0, 4.0, 7.0, 7.0, 7.0, 7.0]},
+        {"price": [4.0, 9.0, 0, 0, 7.0, 0]},
+    ):
         with pytest.raises(VerificationError, match="node 1: price"):
             check(attrs.evolve(tree, **change), prices)
 
@@ -185,5 +270,11 @@ def test_schema_1_is_read_as_before(case):
 
 
 def test_a_file_of_schema_1_counts_a_split_row_in_every_branch_and_keeps_that_number():
-    text = attrs.evolve(fuzzy(), rules=(Threshold("age", 35.0),), missing_child=[-2, -1, -1], counts=[8, 6, 5]).to_json()
-    assert Tree.from_json(text.replace("arboretum.tree/2", "arboretum.tree/1")).counts.tolist() == [8, 6, 5]
+    text = attrs.evolve(
+        fuzzy(), rules=(Threshold("age", 35.0),), missing_child=[-2, -1, -1], counts=[8, 6, 5]
+    ).to_json()
+    assert Tree.from_json(text.replace("arboretum.tree/2", "arboretum.tree/1")).counts.tolist() == [
+        8,
+        6,
+        5,
+    ]

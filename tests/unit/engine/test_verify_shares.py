@@ -1,4 +1,6 @@
-"""A tree that splits rows over branches is checked like any other: honest ones pass, every lie is refused."""
+"""A tree that splits rows over branches is checked like any other: honest ones pass, every lie
+is refused.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,23 @@ from hypothesis import strategies as st
 N = math.nan
 
 
-def problem_of(table: Table, raw: tuple[RawFeature, ...] = (), prices: tuple[float, ...] = ()) -> Problem:
+def problem_of(
+    table: Table, raw: tuple[RawFeature, ...] = (), prices: tuple[float, ...] = ()
+) -> Problem:
     """Every row is an object of its own."""
     n, classes = table.n_rows, table.task is Task.classification
     objects = Encoded(
-        table=table, features=(), codes=np.zeros((n, 0), np.uint8), raw_features=raw, raw=np.zeros((n, len(raw))),
-        label=table.target.codes if classes else None, y=None if classes else table.target.values,
-        weight=table.row_weights(), count=np.ones(n, np.int64), object_of_row=np.arange(n),
-    )  # fmt: skip
+        table=table,
+        features=(),
+        codes=np.zeros((n, 0), np.uint8),
+        raw_features=raw,
+        raw=np.zeros((n, len(raw))),
+        label=table.target.codes if classes else None,
+        y=None if classes else table.target.values,
+        weight=table.row_weights(),
+        count=np.ones(n, np.int64),
+        object_of_row=np.arange(n),
+    )
     return Problem(objects, Prices(np.zeros(0), np.array(prices)), Parts(method=None))
 
 
@@ -57,7 +68,9 @@ def test_trees_whose_weights_are_those_of_their_shares_pass(case):
 def test_a_weight_a_count_or_a_number_that_is_off_is_refused(case, data):
     tree, problem = case
     node = data.draw(st.integers(0, tree.n_nodes - 1))
-    name = data.draw(st.sampled_from(["weights", "counts", *(["value"] if tree.task is Task.regression else [])]))
+    name = data.draw(
+        st.sampled_from(["weights", "counts", *(["value"] if tree.task is Task.regression else [])])
+    )
     changed = getattr(tree, name).copy()
     changed[node] += 1
     with pytest.raises(VerificationError, match=f"node {node}|comes to rest"):
@@ -71,11 +84,17 @@ ILL = np.array([0, 0, 1, 0, 1, 1, 0, 0], np.int32)
 
 @pytest.fixture
 def tree() -> Tree:
-    """age ≤ 35 → healthy; else work = no → ill, or not; age and work are missing in some rows, which are split."""
-    # at the root 3 rows go left, 3 right, 2 are halved; on the right the row of unknown work is split 1.5 : 1.5
+    """age ≤ 35 → healthy; else work = no → ill, or not; age and work are missing in some rows,
+    which are split.
+    """
+    # at the root 3 rows go left, 3 right, 2 are halved; on the right the row of unknown work is
+    # split 1.5 : 1.5
     return Tree(
         task=Task.classification,
-        columns=(ColumnSpec("age", ColumnKind.continuous), ColumnSpec("work", ColumnKind.categorical, ("no", "yes"))),
+        columns=(
+            ColumnSpec("age", ColumnKind.continuous),
+            ColumnSpec("work", ColumnKind.categorical, ("no", "yes")),
+        ),
         classes=("healthy", "ill"),
         rules=(Threshold("age", 35.0), Equals("work", "no")),
         test=[0, -1, 1, -1, -1],
@@ -94,7 +113,10 @@ def tree() -> Tree:
 
 @pytest.fixture
 def problem() -> Problem:
-    columns = (Column("age", ColumnKind.continuous, AGE), Column("work", ColumnKind.categorical, WORK, ("no", "yes")))
+    columns = (
+        Column("age", ColumnKind.continuous, AGE),
+        Column("work", ColumnKind.categorical, WORK, ("no", "yes")),
+    )
     table = Table("toy", columns, Target("ill", Task.classification, ILL, ("healthy", "ill")))
     return problem_of(table, (RawFeature("age", 0), RawFeature("work", 1)), (1.0, 3.0))
 
@@ -110,8 +132,14 @@ def test_the_tree_of_the_lies_below_is_honest(tree, problem):
         ({"rules": (Threshold("age", 35.0), Equals("work", "yes"))}, "weights|rows"),
         ({"missing_child": [0, -1, MISSING_SPLITS, -1, -1]}, "weights|rows"),
         ({"missing_child": [MISSING_SPLITS, -1, -1, -1, -1]}, "weights|rows"),
-        ({"weights": [[5, 3], [3.5, 0.5], [1.5, 2.5], [0, 2], [1.5, 0.5 + 1e-12]]}, "node 4: class weights"),
-        ({"weights": [[5, 3], [3.5, 0.5], [1.5, 2.5], [0, N], [1.5, 0.5]]}, "weights must be finite"),
+        (
+            {"weights": [[5, 3], [3.5, 0.5], [1.5, 2.5], [0, 2], [1.5, 0.5 + 1e-12]]},
+            "node 4: class weights",
+        ),
+        (
+            {"weights": [[5, 3], [3.5, 0.5], [1.5, 2.5], [0, N], [1.5, 0.5]]},
+            "weights must be finite",
+        ),
         ({"counts": [8, 4, 4, 2, 3]}, "node 4: number of rows"),
         ({"counts": [8, 4, 4 + 1e-12, 2, 2]}, "node 2: number of rows"),
         ({"label": [0, 0, 1, 0, 0]}, "node 3: the label"),
@@ -133,9 +161,18 @@ def test_a_changed_tree_is_refused(tree, problem, change, complaint):
 
 @pytest.mark.parametrize(
     "name",
-    ["depth", "n_nodes", "n_leaves", "n_internal", "total_path_length", "average_depth", "expected_cost", "max_cost",
-     "train_error"],
-)  # fmt: skip
+    [
+        "depth",
+        "n_nodes",
+        "n_leaves",
+        "n_internal",
+        "total_path_length",
+        "average_depth",
+        "expected_cost",
+        "max_cost",
+        "train_error",
+    ],
+)
 @pytest.mark.parametrize("off", [1e-9, N, math.inf, -math.inf])
 def test_a_changed_number_is_refused(tree, problem, name, off):
     value = {**complexities(tree), **evaluate(tree, problem.objects.table, "train")}[name]
@@ -145,7 +182,12 @@ def test_a_changed_number_is_refused(tree, problem, name, off):
 
 def test_where_no_row_has_a_missing_value_the_same_tree_is_refused_for_other_weights(tree, problem):
     table = problem.objects.table
-    known = attrs.evolve(table, columns=tuple(attrs.evolve(c, values=np.where(c.missing, 1, c.values)) for c in table.columns))
+    known = attrs.evolve(
+        table,
+        columns=tuple(
+            attrs.evolve(c, values=np.where(c.missing, 1, c.values)) for c in table.columns
+        ),
+    )
     with pytest.raises(VerificationError, match="weights"):
         check(tree, attrs.evolve(problem, objects=attrs.evolve(problem.objects, table=known)))
 
@@ -153,15 +195,36 @@ def test_where_no_row_has_a_missing_value_the_same_tree_is_refused_for_other_wei
 def test_rows_of_one_object_must_have_the_same_shares(problem):
     """Rows 5 and 6 are split both, but over other leaves."""
     tree = Tree(
-        task=Task.classification, columns=(ColumnSpec("age", ColumnKind.continuous), ColumnSpec("work", ColumnKind.categorical, ("no", "yes"))),
-        classes=("healthy", "ill"), rules=(Equals("work", "no"), Bins("age", (30.0,))), test=[0, 1, -1, -1, 1, -1, -1],
-        child_offset=[0, 2, 4, 4, 4, 6, 6, 6], child=[1, 4, 2, 3, 5, 6], missing_child=[MISSING_SPLITS, MISSING_SPLITS, -1, -1, MISSING_SPLITS, -1, -1],
-        weights=np.ones((7, 2)), counts=np.ones(7), label=np.zeros(7), value=[N] * 7, price=np.zeros(7), impurity=[N] * 7, score=[N] * 7,
-    )  # fmt: skip
+        task=Task.classification,
+        columns=(
+            ColumnSpec("age", ColumnKind.continuous),
+            ColumnSpec("work", ColumnKind.categorical, ("no", "yes")),
+        ),
+        classes=("healthy", "ill"),
+        rules=(Equals("work", "no"), Bins("age", (30.0,))),
+        test=[0, 1, -1, -1, 1, -1, -1],
+        child_offset=[0, 2, 4, 4, 4, 6, 6, 6],
+        child=[1, 4, 2, 3, 5, 6],
+        missing_child=[MISSING_SPLITS, MISSING_SPLITS, -1, -1, MISSING_SPLITS, -1, -1],
+        weights=np.ones((7, 2)),
+        counts=np.ones(7),
+        label=np.zeros(7),
+        value=[N] * 7,
+        price=np.zeros(7),
+        impurity=[N] * 7,
+        score=[N] * 7,
+    )
     objects = problem.objects
     merged = attrs.evolve(
-        objects, object_of_row=np.array([0, 1, 2, 3, 4, 5, 5, 6]), label=objects.label[:7], weight=objects.weight[:7],
-        count=objects.count[:7], codes=objects.codes[:7], raw=objects.raw[:7],
-    )  # fmt: skip
-    with pytest.raises(VerificationError, match="rows merged into one object share their path: row 6"):
+        objects,
+        object_of_row=np.array([0, 1, 2, 3, 4, 5, 5, 6]),
+        label=objects.label[:7],
+        weight=objects.weight[:7],
+        count=objects.count[:7],
+        codes=objects.codes[:7],
+        raw=objects.raw[:7],
+    )
+    with pytest.raises(
+        VerificationError, match="rows merged into one object share their path: row 6"
+    ):
         check(tree, attrs.evolve(problem, objects=merged))

@@ -9,8 +9,11 @@ from arboretum.kernels import class_sums
 from arboretum.kernels.impurity_sums import entropy_after, gini_after
 
 WEIGHTS = {
-    "units": (1.0,), "parts": (0.1, 0.3, 2.5), "apart": (1e-9, 0.1, 1.0, 1e6), "small": (1e-12, 3e-12),
-}  # fmt: skip
+    "units": (1.0,),
+    "parts": (0.1, 0.3, 2.5),
+    "apart": (1e-9, 0.1, 1.0, 1e6),
+    "small": (1e-12, 3e-12),
+}
 FORMS = {class_sums.GINI: gini_after, class_sums.ENTROPY: entropy_after}
 
 
@@ -29,7 +32,10 @@ def test_costs_of_all_cuts_are_those_of_their_tables(form, kind, classes):
     costs, at = np.empty((4, rows + 1)), np.zeros(classes)
     class_sums.fill_costs(form, entries, known, keys, moved, error, at, costs)
     assert not at.any(), "scratch is left as it was found"
-    lost, all_c = _summed(label[known:], weight[known:], classes), np.bincount(label, minlength=classes)
+    lost, all_c = (
+        _summed(label[known:], weight[known:], classes),
+        np.bincount(label, minlength=classes),
+    )
     for j in range(known - 1):
         left = _summed(label[: j + 1], weight[: j + 1], classes)
         here = np.bincount(label[: j + 1], minlength=classes)

@@ -35,8 +35,14 @@ def _compiled_anew():
 def test_an_inner_kernel_has_no_entry_for_python_and_no_kernel_one_for_c():
     assert both(VALUES, 2) == 32.5
     (inner,), (outer,) = scaled.overloads.values(), both.overloads.values()
-    own = {name: compiled.library.get_llvm_str() for name, compiled in (("scaled", inner), ("both", outer))}
-    wrapper = {"scaled": inner.fndesc.llvm_cpython_wrapper_name, "both": outer.fndesc.llvm_cpython_wrapper_name}
+    own = {
+        name: compiled.library.get_llvm_str()
+        for name, compiled in (("scaled", inner), ("both", outer))
+    }
+    wrapper = {
+        "scaled": inner.fndesc.llvm_cpython_wrapper_name,
+        "both": outer.fndesc.llvm_cpython_wrapper_name,
+    }
     assert wrapper["both"] in own["both"]
     assert wrapper["scaled"] not in own["scaled"]
     assert outer.fndesc.llvm_cfunc_wrapper_name not in own["both"]

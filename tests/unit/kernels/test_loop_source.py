@@ -16,7 +16,9 @@ def first_class(weights, counts, price, extra, node):
 
 
 def test_a_compiled_loop_stands_where_its_kernel_stands():
-    """Anywhere else, inspect would start to read in the middle of something; Python 3.13 raises on half a docstring."""
+    """Anywhere else, inspect would start to read in the middle of something; Python 3.13 raises
+    on half a docstring.
+    """
     from arboretum.kernels.function_pointers import compiled
 
     loop = compiled(first_class).py_func
@@ -38,11 +40,25 @@ def test_a_file_may_be_imported_by_its_test_and_then_loaded_as_a_plugin(tmp_path
     file, elsewhere = tmp_path / "mine.py", tmp_path / "elsewhere"
     file.write_text(KERNEL)
     elsewhere.mkdir()
-    compile_it = "from arboretum.kernels.function_pointers import address_of; assert address_of(module.second_class, 'criterion') > 0"
-    load = f"from pathlib import Path; from arboretum.plugin.discovery import import_file; module = import_file(Path({str(file)!r}))"
-    for found, folder in (("import mine as module", tmp_path), (load, elsewhere), ("import mine as module", tmp_path)):
+    compile_it = (
+        "from arboretum.kernels.function_pointers import address_of; assert "
+        "address_of(module.second_class, 'criterion') > 0"
+    )
+    load = (
+        "from pathlib import Path; from arboretum.plugin.discovery import import_file; module = "
+        f"import_file(Path({str(file)!r}))"
+    )
+    for found, folder in (
+        ("import mine as module", tmp_path),
+        (load, elsewhere),
+        ("import mine as module", tmp_path),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", f"{found}; {compile_it}"],
-            cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr

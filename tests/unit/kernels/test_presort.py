@@ -12,7 +12,9 @@ SIZES = (1, 2, 7, 1000, 5000)
 
 
 def columns(n: int, dtype: type) -> np.ndarray:
-    """Uniform, rounded, mostly missing with both signs of NaN, zeros of both signs, infinities, many magnitudes."""
+    """Uniform, rounded, mostly missing with both signs of NaN, zeros of both signs, infinities,
+    many magnitudes.
+    """
     generator = np.random.default_rng(n)
     x = generator.normal(size=(6, n)).astype(dtype)
     x[1] = np.round(x[1])
@@ -24,7 +26,9 @@ def columns(n: int, dtype: type) -> np.ndarray:
     return x
 
 
-def entries(x: np.ndarray, label: np.ndarray, gap: float, kind: type = np.uint32) -> tuple[np.ndarray, int]:
+def entries(
+    x: np.ndarray, label: np.ndarray, gap: float, kind: type = np.uint32
+) -> tuple[np.ndarray, int]:
     shift = int(x.shape[1] - 1).bit_length()
     order = np.empty(x.shape, kind)
     rows = np.arange(x.shape[1], dtype=np.int32)
@@ -43,7 +47,9 @@ def test_columns_are_sorted_stably_with_missing_rows_last(n, dtype, kind):
     x = columns(n, dtype)
     order, shift = entries(x, np.zeros(0, np.int32), 0.0, kind)
     for f, column in enumerate(x):
-        np.testing.assert_array_equal(rows_of(order[f], shift), np.argsort(column, kind="stable"), err_msg=str(f))
+        np.testing.assert_array_equal(
+            rows_of(order[f], shift), np.argsort(column, kind="stable"), err_msg=str(f)
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -85,7 +91,9 @@ def test_division_keeps_the_order_of_every_column_within_each_outcome(arity):
     rows = np.argsort(outcome, kind="stable").astype(np.int32)
     start = np.searchsorted(outcome[rows], np.arange(arity + 1))
     before = [rows_of(run, shift) for run in order]
-    partition_order(order, 0, 1000, shift, outcome.astype(np.uint8), start, np.empty(1001, order.dtype))
+    partition_order(
+        order, 0, 1000, shift, outcome.astype(np.uint8), start, np.empty(1001, order.dtype)
+    )
     for run, old in zip(order, before, strict=True):
         expected = np.concatenate([old[outcome[old] == k] for k in range(arity)])
         np.testing.assert_array_equal(rows_of(run, shift), expected)

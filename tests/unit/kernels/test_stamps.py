@@ -12,11 +12,16 @@ import pytest
 from arboretum.kernels import jit
 
 FILES = {
-    "kernels.py": "from plugin.helpers import half\nfrom plugin import (\n    limits,\n    other as o,\n)\n",
+    "kernels.py": (
+        "from plugin.helpers import half\nfrom plugin import (\n    limits,\n    other as o,\n)\n"
+    ),
     "helpers.py": "    from .deep import *\nX = 'import plugin.told'\n",
     "deep.py": "import kernels\n",
-    "limits.py": "", "other.py": "", "told.py": "", "criteria.py": "from plugin.kernels import score\n",
-}  # fmt: skip
+    "limits.py": "",
+    "other.py": "",
+    "told.py": "",
+    "criteria.py": "from plugin.kernels import score\n",
+}
 
 
 def names(file: Path) -> set[str]:
@@ -26,7 +31,13 @@ def names(file: Path) -> set[str]:
 def test_the_sources_of_a_kernel_are_what_it_imports_from_its_folder_and_so_on(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    assert names(tmp_path / "kernels.py") == {"kernels.py", "helpers.py", "deep.py", "limits.py", "other.py"}
+    assert names(tmp_path / "kernels.py") == {
+        "kernels.py",
+        "helpers.py",
+        "deep.py",
+        "limits.py",
+        "other.py",
+    }
     assert Path(jit.__file__) in jit.sources(tmp_path / "kernels.py")
 
 
@@ -48,17 +59,34 @@ def test_a_changed_helper_changes_the_stamp(tmp_path):
 
 @pytest.mark.parametrize("file", ["<unknown>", "/nowhere/at.py"])
 def test_code_without_a_file_depends_on_the_house(file):
-    assert {name for name, *_ in jit.stamp_of(file)} == {path.name for path in Path(jit.__file__).parent.rglob("*.py")}
+    assert {name for name, *_ in jit.stamp_of(file)} == {
+        path.name for path in Path(jit.__file__).parent.rglob("*.py")
+    }
 
 
 def test_a_cache_that_names_a_class_which_has_moved_is_stale_and_no_error(tmp_path, monkeypatch):
-    """numba unpickles all of an index before it compares stamps; a named tuple among the types is found by its module."""
+    """numba unpickles all of an index before it compares stamps; a named tuple among the types
+    is found by its module.
+    """
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "shapes.py").write_text("from typing import NamedTuple\nclass Pair(NamedTuple):\n    one: float\n    two: float\n")
-    (tmp_path / "adding.py").write_text("from arboretum.kernels.jit import jit\n@jit\ndef add(pair):\n    return pair.one + pair.two\n")
+    (tmp_path / "shapes.py").write_text(
+        "from typing import NamedTuple\nclass Pair(NamedTuple):\n    one: float\n    two: float\n"
+    )
+    (tmp_path / "adding.py").write_text(
+        "from arboretum.kernels.jit import jit\n@jit\ndef add(pair):\n    return pair.one + "
+        "pair.two\n"
+    )
     start = [sys.executable, "-c"]
-    subprocess.run([*start, "import shapes, adding; assert adding.add(shapes.Pair(1.0, 2.0)) == 3.0"], check=True, cwd=tmp_path)
+    subprocess.run(
+        [*start, "import shapes, adding; assert adding.add(shapes.Pair(1.0, 2.0)) == 3.0"],
+        check=True,
+        cwd=tmp_path,
+    )
     assert list(tmp_path.rglob("*.nbi"))
     (tmp_path / "shapes.py").rename(tmp_path / "forms.py")
-    subprocess.run([*start, "import forms, adding; assert adding.add(forms.Pair(1.0, 2.0)) == 3.0"], check=True, cwd=tmp_path)
+    subprocess.run(
+        [*start, "import forms, adding; assert adding.add(forms.Pair(1.0, 2.0)) == 3.0"],
+        check=True,
+        cwd=tmp_path,
+    )

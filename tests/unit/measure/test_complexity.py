@@ -19,7 +19,10 @@ def test_complexities_are_sums_over_the_training_objects(data):
     for node, row, share in zip(*tree.places(table).all(), strict=True):
         stops = not tree.is_leaf[node]
         length[row] += share * (len(tree.path(node)) + stops)
-        paid[row] += share * (sum(tree.edge_price[tree.child_offset[v] + k] for v, k in tree.path(node)) + stops * tree.price[node])
+        paid[row] += share * (
+            sum(tree.edge_price[tree.child_offset[v] + k] for v, k in tree.path(node))
+            + stops * tree.price[node]
+        )
     found = complexities(tree)
     assert found["total_path_length"] == pytest.approx((weight * length).sum())
     assert found["average_depth"] == pytest.approx((weight * length).sum() / weight.sum())
@@ -35,7 +38,10 @@ def test_depth_sizes_and_largest_cost_are_those_of_paths_with_a_leaf_where_rows_
     found = complexities(tree)
     assert np.flatnonzero(tree.is_end).tolist() == sorted(ends)
     assert found["depth"] == max(len(tree.path(leaf)) for leaf in ends)
-    paid = (sum(tree.price[v] for v, _ in tree.path(end)) + (tree.price[end] if end in stops else 0) for end in ends)
+    paid = (
+        sum(tree.price[v] for v, _ in tree.path(end)) + (tree.price[end] if end in stops else 0)
+        for end in ends
+    )
     assert found["max_cost"] == pytest.approx(max(paid))
     assert found["n_leaves"] == len(ends)
     assert found["n_nodes"] == found["n_leaves"] + found["n_internal"] == tree.n_nodes + len(stops)

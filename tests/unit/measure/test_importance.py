@@ -21,13 +21,19 @@ Y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int) + (X[:, 2] > 1)
 def numbered(y) -> Table:
     columns = tuple(Column(f"x{j}", ColumnKind.continuous, X[:, j]) for j in range(4))
     codes = Target("y", Task.classification, y.astype(np.int32), ("0", "1", "2"))
-    return Table("t", columns, codes if y.dtype.kind == "i" else Target("y", Task.regression, values=y))
+    return Table(
+        "t", columns, codes if y.dtype.kind == "i" else Target("y", Task.regression, values=y)
+    )
 
 
-@pytest.mark.parametrize("weights", [None, RNG.integers(1, 5, len(X)).astype(float)], ids=["alike", "weighted"])
+@pytest.mark.parametrize(
+    "weights", [None, RNG.integers(1, 5, len(X)).astype(float)], ids=["alike", "weighted"]
+)
 @pytest.mark.parametrize("y", [Y, X @ [3.0, 2, 1, 0.5]], ids=["classes", "numbers"])
 def test_shares_of_the_decrease_are_scikit_learns_for_the_same_tree(y, weights):
-    model = (TreeClassifier if y.dtype.kind == "i" else TreeRegressor)(max_depth=4).fit(X, y, weights)
+    model = (TreeClassifier if y.dtype.kind == "i" else TreeRegressor)(max_depth=4).fit(
+        X, y, weights
+    )
     expected = model.to_sklearn().feature_importances_
     assert model.feature_importances_ == pytest.approx(expected, abs=1e-9)
     listed = {one["column"]: one["decrease"] for one in importances(model.tree_)}
@@ -37,7 +43,9 @@ def test_shares_of_the_decrease_are_scikit_learns_for_the_same_tree(y, weights):
 @pytest.mark.parametrize("y", [Y, X @ [3.0, 2, 1, 0.5]], ids=["classes", "numbers"])
 def test_what_shuffling_loses_is_what_scikit_learn_measures(y):
     model = (TreeClassifier if y.dtype.kind == "i" else TreeRegressor)(max_depth=4).fit(X, y)
-    found = {one["column"]: one for one in importances(model.tree_, numbered(y), repeats=60, seed=3)}
+    found = {
+        one["column"]: one for one in importances(model.tree_, numbered(y), repeats=60, seed=3)
+    }
     theirs = permutation_importance(model, X, y, n_repeats=60, random_state=1)
     for j in range(4):
         ours = found.get(f"x{j}", {"permutation": 0.0, "error": 0.0})
@@ -47,7 +55,9 @@ def test_what_shuffling_loses_is_what_scikit_learn_measures(y):
 
 def test_the_seed_fixes_the_shuffles():
     tree = TreeClassifier(max_depth=3).fit(X, Y).tree_
-    first, again, other = (importances(tree, numbered(Y), repeats=3, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        importances(tree, numbered(Y), repeats=3, seed=seed) for seed in (1, 1, 2)
+    )
     assert first == again != other
     assert importances(tree, numbered(Y), repeats=1)[0]["error"] is None
 
@@ -60,4 +70,6 @@ def test_prices_add_up_to_the_expected_cost_and_decreases_to_one(data):
     assert sum(one["decrease"] for one in found) in (0.0, pytest.approx(1.0))
     gain = tree.impurity_decrease()
     for one in found:
-        assert one["decrease_per_price"] == (gain.get(one["column"], 0.0) / one["price"] if one["price"] > 0 else None)
+        assert one["decrease_per_price"] == (
+            gain.get(one["column"], 0.0) / one["price"] if one["price"] > 0 else None
+        )

@@ -22,7 +22,9 @@ def scored_rows(draw, min_classes=2, max_classes=4):
     """True classes, class shares with many ties, weights."""
     n_classes, n = draw(st.integers(min_classes, max_classes)), draw(st.integers(2, 12))
     codes = np.array(draw(st.lists(st.integers(0, n_classes - 1), min_size=n, max_size=n)))
-    cells = st.lists(st.sampled_from([0.0, 1.0, 1.0, 2.0]), min_size=n_classes, max_size=n_classes).filter(any)
+    cells = st.lists(
+        st.sampled_from([0.0, 1.0, 1.0, 2.0]), min_size=n_classes, max_size=n_classes
+    ).filter(any)
     proba = np.array(draw(st.lists(cells, min_size=n, max_size=n)))
     weights = np.array(draw(st.lists(st.sampled_from(WEIGHTS), min_size=n, max_size=n)))
     return codes, proba / proba.sum(axis=1, keepdims=True), weights
@@ -90,7 +92,9 @@ def test_the_log_loss_is_scikit_learns(case):
     assert metrics.log_loss(codes, proba, weights) == pytest.approx(expected)
 
 
-numbers = st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.sampled_from(WEIGHTS)), min_size=2, max_size=9)
+numbers = st.lists(
+    st.tuples(st.floats(-9, 9), st.floats(-9, 9), st.sampled_from(WEIGHTS)), min_size=2, max_size=9
+)
 
 
 @given(numbers)
@@ -118,7 +122,9 @@ def test_a_trees_measures_are_those_of_its_predictions(data):
     codes, proba, weights = rows.target.codes, tree.predict_proba(rows), rows.row_weights()
     assert found["test_error"] == pytest.approx(metrics.error(codes, tree.predict(rows), weights))
     assert found["test_accuracy"] == pytest.approx(1 - found["test_error"])
-    assert found["test_roc_auc"] == pytest.approx(metrics.roc_auc(codes, proba, weights), nan_ok=True)
+    assert found["test_roc_auc"] == pytest.approx(
+        metrics.roc_auc(codes, proba, weights), nan_ok=True
+    )
     assert found["test_log_loss"] == pytest.approx(metrics.log_loss(codes, proba, weights))
 
 
@@ -160,7 +166,9 @@ def test_the_name_of_a_metric_says_which_way_is_better(name, expected):
 
 
 def test_an_unknown_metric_names_the_closest():
-    with pytest.raises(ConfigError, match="unknown metric 'valid_eror'; did you mean 'valid_error'"):
+    with pytest.raises(
+        ConfigError, match="unknown metric 'valid_eror'; did you mean 'valid_error'"
+    ):
         direction("valid_eror")
 
 

@@ -1,4 +1,6 @@
-"""The best setting, and who is as good: differences block by block, against Student's t from SciPy's own test."""
+"""The best setting, and who is as good: differences block by block, against Student's t from
+SciPy's own test.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +46,17 @@ def test_the_same_differences_on_harder_splits_stay_a_difference():
 
 
 def test_two_runs_tie_only_where_their_means_are_equal():
-    assert places("test_error", [blocks((0.1, 0.2)), blocks((0.2, 0.3)), blocks((0.2, 0.1))]) == ["best", "", "tied"]
+    assert places("test_error", [blocks((0.1, 0.2)), blocks((0.2, 0.3)), blocks((0.2, 0.1))]) == [
+        "best",
+        "",
+        "tied",
+    ]
 
 
 def test_a_goal_that_is_better_when_large_and_runs_without_a_value():
-    told = places("test_accuracy", [blocks((0.5, 0.5, 0.5)), blocks((0.9, 0.9, 0.8)), {}, blocks((math.nan,) * 3)])
+    told = places(
+        "test_accuracy",
+        [blocks((0.5, 0.5, 0.5)), blocks((0.9, 0.9, 0.8)), {}, blocks((math.nan,) * 3)],
+    )
     assert told == ["", "best", "", ""]
     assert places("test_error", [{}, {}]) == ["", ""]

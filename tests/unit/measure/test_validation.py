@@ -1,4 +1,6 @@
-"""The score by which pruners and tuners choose, against the tree that is really cut and scikit-learn's area."""
+"""The score by which pruners and tuners choose, against the tree that is really cut and
+scikit-learn's area.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from hypothesis import strategies as st
 
 def shown(codes, classes=("a", "b", "c"), weights=None):
     column = Column("x", ColumnKind.continuous, np.arange(float(len(codes))))
-    return Table("t", (column,), Target("y", Task.classification, np.array(codes, np.int32), classes), weights)
+    return Table(
+        "t",
+        (column,),
+        Target("y", Task.classification, np.array(codes, np.int32), classes),
+        weights,
+    )
 
 
 @given(st.data())
@@ -45,24 +52,34 @@ def test_the_area_for_several_classes_is_scikit_learns_macro_mean():
     generator = np.random.default_rng(3)
     proba = generator.dirichlet(np.ones(3), 40)
     table = shown(np.arange(40) % 3)
-    expected = sklearn.metrics.roc_auc_score(table.target.codes, proba, multi_class="ovr", average="macro")
-    assert metrics.roc_auc(table.target.codes, proba, table.row_weights()) == pytest.approx(expected)
+    expected = sklearn.metrics.roc_auc_score(
+        table.target.codes, proba, multi_class="ovr", average="macro"
+    )
+    assert metrics.roc_auc(table.target.codes, proba, table.row_weights()) == pytest.approx(
+        expected
+    )
 
 
 def test_a_class_that_no_row_shows_is_left_out_and_named():
     table = shown([0, 0, 2, 2])
     proba = np.array([[0.8, 0.1, 0.1], [0.2, 0.1, 0.7], [0.3, 0.5, 0.2], [0.1, 0.1, 0.8]])
     # a: 3 of 4 pairs in order (0.8, 0.2 against 0.3, 0.1); c: 0.2 > 0.1, 0.8 above both
-    assert metrics.roc_auc(table.target.codes, proba, table.row_weights()) == pytest.approx((3 / 4 + 3 / 4) / 2)
+    assert metrics.roc_auc(table.target.codes, proba, table.row_weights()) == pytest.approx(
+        (3 / 4 + 3 / 4) / 2
+    )
     score = ValidationScore.on(table)
     assert score.measure == "roc_auc"
-    assert score.notes == ("the validation rows show no object of class 'b': ROC AUC is the mean over the other 2",)
+    assert score.notes == (
+        "the validation rows show no object of class 'b': ROC AUC is the mean over the other 2",
+    )
 
 
 def test_rows_of_one_class_are_judged_by_accuracy_and_a_note_says_so():
     score = ValidationScore.on(shown([1, 1, 1]))
     assert score.measure == "accuracy"
-    assert score.notes == ("the validation rows show one class, 'b': ROC AUC is undefined, accuracy takes its place",)
+    assert score.notes == (
+        "the validation rows show one class, 'b': ROC AUC is undefined, accuracy takes its place",
+    )
     assert score.of(single_leaf(shown([0, 1, 1]))) == 1.0
     assert score.of(single_leaf(shown([0, 0, 1]))) == 0.0
     assert np.isnan(evaluate(single_leaf(shown([0, 0, 1])), shown([1, 1]))["roc_auc"])

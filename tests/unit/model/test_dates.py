@@ -44,7 +44,9 @@ def test_a_time_of_day_makes_them_seconds(moments, days):
 @given(st.lists(DAYS, min_size=2, max_size=10, unique=True), st.randoms(use_true_random=False))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_a_test_says_of_every_day_what_it_does(days, random):
-    """The day that is read aloud divides the rows as the number does, although midpoints fall between days."""
+    """The day that is read aloud divides the rows as the number does, although midpoints fall
+    between days.
+    """
     _, values = read_dates(days)
     first, second = sorted(random.sample(values.tolist(), 2))
     rule = Threshold("sold", (first + second) / 2, "days")
@@ -53,7 +55,18 @@ def test_a_test_says_of_every_day_what_it_does(days, random):
 
 
 @pytest.mark.parametrize(
-    "text", ["20200301", "2020-03", "2020-3-1", "01.03.2020", "2020-02-30", "2020-03-01 25:00", "12:30", "", "2020-03-01T12:30.5"]
+    "text",
+    [
+        "20200301",
+        "2020-03",
+        "2020-3-1",
+        "01.03.2020",
+        "2020-02-30",
+        "2020-03-01 25:00",
+        "12:30",
+        "",
+        "2020-03-01T12:30.5",
+    ],
 )
 def test_what_is_not_a_whole_iso_date_is_text(text):
     assert read_dates(["2020-03-01", text]) is None
@@ -87,9 +100,18 @@ def test_an_unknown_unit_is_refused():
     ("rule", "said"),
     [
         (Threshold("d", 18322.5, "days"), ["≤ 2020-03-01", "> 2020-03-01"]),
-        (Threshold("d", 1583064000.5, "seconds"), ["≤ 2020-03-01 12:00:00", "> 2020-03-01 12:00:00"]),
-        (Bins("d", (0.5, 1.5), unit="days"), ["≤ 1970-01-01", "in (1970-01-01, 1970-01-02]", "> 1970-01-02"]),
-        (Interval("d", 0.5, 1.5, unit="days"), ["in (1970-01-01, 1970-01-02]", "not in (1970-01-01, 1970-01-02]"]),
+        (
+            Threshold("d", 1583064000.5, "seconds"),
+            ["≤ 2020-03-01 12:00:00", "> 2020-03-01 12:00:00"],
+        ),
+        (
+            Bins("d", (0.5, 1.5), unit="days"),
+            ["≤ 1970-01-01", "in (1970-01-01, 1970-01-02]", "> 1970-01-02"],
+        ),
+        (
+            Interval("d", 0.5, 1.5, unit="days"),
+            ["in (1970-01-01, 1970-01-02]", "not in (1970-01-01, 1970-01-02]"],
+        ),
         (Interval("d", None, 1.5, unit="days"), ["≤ 1970-01-02", "> 1970-01-02"]),
         (Threshold("d", 1e9, "days"), ["≤ 1e+09 days", "> 1e+09 days"]),
     ],
@@ -105,9 +127,17 @@ DAY = datetime.date(2020, 3, 1)
     ("values", "unit", "found"),
     [
         (["2020-03-01", None, "2020-03-01T23:59"], "days", [18322.0, np.nan, 18322.0]),
-        ([DAY, datetime.datetime(2020, 3, 1, 12), float("nan")], "days", [18322.0, 18322.0, np.nan]),
+        (
+            [DAY, datetime.datetime(2020, 3, 1, 12), float("nan")],
+            "days",
+            [18322.0, 18322.0, np.nan],
+        ),
         (np.array(["2020-03-01", "NaT"], "datetime64[D]"), "days", [18322.0, np.nan]),
-        (np.array(["2020-03-01T00:00:01.5", "NaT"], "datetime64[ns]"), "seconds", [1583020801.0, np.nan]),
+        (
+            np.array(["2020-03-01T00:00:01.5", "NaT"], "datetime64[ns]"),
+            "seconds",
+            [1583020801.0, np.nan],
+        ),
         (np.array([18322.0, 1.0]), "days", [18322.0, 1.0]),
     ],
 )
@@ -118,13 +148,22 @@ def test_outside_values_are_read_as_the_column_of_dates_was(values, unit, found)
 
 
 def test_what_is_no_date_is_refused_with_the_column():
-    with pytest.raises(DataError, match="column 'sold' must hold dates such as 2020-03-01; got 'yesterday'"):
+    with pytest.raises(
+        DataError, match="column 'sold' must hold dates such as 2020-03-01; got 'yesterday'"
+    ):
         read_column(ColumnSpec("sold", ColumnKind.continuous, (), "days"), ["yesterday"])
 
 
 def dated(values, unit) -> Table:
-    target = Target("y", Task.classification, codes=np.arange(len(values), dtype=np.int32) % 2, classes=("a", "b"))
-    return Table("t", (Column("sold", ColumnKind.continuous, np.array(values, float), unit=unit),), target)
+    target = Target(
+        "y",
+        Task.classification,
+        codes=np.arange(len(values), dtype=np.int32) % 2,
+        classes=("a", "b"),
+    )
+    return Table(
+        "t", (Column("sold", ColumnKind.continuous, np.array(values, float), unit=unit),), target
+    )
 
 
 def test_the_unit_travels_with_the_tree_and_is_part_of_the_checksum():
@@ -137,8 +176,13 @@ def test_the_unit_travels_with_the_tree_and_is_part_of_the_checksum():
 
 def test_a_table_in_another_unit_is_converted_and_plain_numbers_are_refused():
     tree = single_leaf(dated([1.0, 2.0], "days"))
-    assert table_like(tree, dated([86_399.0, 86_400.0], "seconds")).columns[0].values.tolist() == [0.0, 1.0]
+    assert table_like(tree, dated([86_399.0, 86_400.0], "seconds")).columns[0].values.tolist() == [
+        0.0,
+        1.0,
+    ]
     back = single_leaf(dated([1.0], "seconds"))
     assert table_like(back, dated([1.0, np.nan], "days")).columns[0].values.tolist()[0] == 86_400.0
-    with pytest.raises(DataError, match="column 'sold' holds numbers here, but the tree was grown with dates"):
+    with pytest.raises(
+        DataError, match="column 'sold' holds numbers here, but the tree was grown with dates"
+    ):
         table_like(tree, attrs.evolve(dated([1.0], "")))

@@ -1,4 +1,6 @@
-"""Rows from outside: frames, arrays, mappings and other tables read as the tree's training table was."""
+"""Rows from outside: frames, arrays, mappings and other tables read as the tree's training table
+was.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ def test_every_form_of_the_same_rows_ends_at_the_same_nodes(rows):
     table = table_like(small_tree(), rows)
     assert small_tree().apply(table).tolist() == NODES
     assert table.column("odor").values.tolist() == [0, 2, -2, 1, -1, -1]
-    for ask in (Tree.apply, Tree.predict, Tree.predict_proba, Tree.prices_paid, Tree.tests_asked):  # they read it themselves
+    # they read it themselves
+    for ask in (Tree.apply, Tree.predict, Tree.predict_proba, Tree.prices_paid, Tree.tests_asked):
         assert np.array_equal(ask(small_tree(), rows), ask(small_tree(), table))
 
 
@@ -108,24 +111,40 @@ def test_another_table_is_read_by_spelling_and_its_new_class_is_appended():
     other = Table(
         "other",
         (
-            Column("odor", ColumnKind.categorical, np.array([0, 1, 2, -1, -2]), ("7", "musty", "almond")),
+            Column(
+                "odor",
+                ColumnKind.categorical,
+                np.array([0, 1, 2, -1, -2]),
+                ("7", "musty", "almond"),
+            ),
             Column("age", ColumnKind.continuous, np.full(5, 20.0)),
         ),
         Target("y", Task.classification, np.array([0, 1, 2, 1, 0]), ("yes", "maybe", "no")),
     )
     table = table_like(small_tree(), other)
     assert table.column("odor").values.tolist() == [2, -2, 0, -1, -2]
-    assert [table.target.classes[c] for c in table.target.codes] == ["yes", "maybe", "no", "maybe", "yes"]
+    assert [table.target.classes[c] for c in table.target.codes] == [
+        "yes",
+        "maybe",
+        "no",
+        "maybe",
+        "yes",
+    ]
     assert table.target.classes[:2] == small_tree().classes
 
 
 def test_a_column_of_another_kind_is_refused():
     other = Table(
         "other",
-        (Column("age", ColumnKind.categorical, np.zeros(1), ("x",)), Column("odor", ColumnKind.continuous, np.ones(1))),
+        (
+            Column("age", ColumnKind.categorical, np.zeros(1), ("x",)),
+            Column("odor", ColumnKind.continuous, np.ones(1)),
+        ),
         Target("y", Task.classification, np.zeros(1), ("no", "yes")),
     )
-    with pytest.raises(DataError, match="'age' is categorical here, but the tree was grown with it continuous"):
+    with pytest.raises(
+        DataError, match="'age' is categorical here, but the tree was grown with it continuous"
+    ):
         table_like(small_tree(), other)
 
 
@@ -142,5 +161,7 @@ def test_spellings_are_ordered_and_whole_floats_are_spelled_as_integers():
     assert spelled(np.array([3.0, 1.0, np.nan, 2.5]))[0] == ["1", "2.5", "3"]
     assert spelled(["b", "a", None])[0] == ["a", "b"]
     assert spelled(["b", "a", None])[1].tolist() == [1, 0, -1]
-    ordered = pd.Series(pd.Categorical(["hot", "cold"], categories=["cold", "mild", "hot"], ordered=True))
+    ordered = pd.Series(
+        pd.Categorical(["hot", "cold"], categories=["cold", "mild", "hot"], ordered=True)
+    )
     assert spelled(ordered)[0] == ["cold", "mild", "hot"]

@@ -14,20 +14,35 @@ from arboretum.model.rules import Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
 
+
 def split_tree() -> Tree:
     """One test, two leaves."""
     return Tree(
-        task=Task.classification, columns=(ColumnSpec("x", ColumnKind.continuous),), classes=("a", "b"), rules=(Threshold("x", 0.5),),
-        test=[0, -1, -1], child_offset=[0, 2, 2, 2], child=[1, 2], missing_child=[-1] * 3, weights=[[1, 1], [1, 0], [0, 1]],
-        counts=[2, 1, 1], label=[0, 0, 1], value=[math.nan] * 3, price=[2.0, 0.0, 0.0], impurity=[math.nan] * 3, score=[math.nan] * 3,
-    )  # fmt: skip
+        task=Task.classification,
+        columns=(ColumnSpec("x", ColumnKind.continuous),),
+        classes=("a", "b"),
+        rules=(Threshold("x", 0.5),),
+        test=[0, -1, -1],
+        child_offset=[0, 2, 2, 2],
+        child=[1, 2],
+        missing_child=[-1] * 3,
+        weights=[[1, 1], [1, 0], [0, 1]],
+        counts=[2, 1, 1],
+        label=[0, 0, 1],
+        value=[math.nan] * 3,
+        price=[2.0, 0.0, 0.0],
+        impurity=[math.nan] * 3,
+        score=[math.nan] * 3,
+    )
 
 
 AXES = ("train_error", "max_cost")
 
 
 def front(points, bound=None, axes=AXES, **more) -> Front:
-    return Front(axes, [Point(values) for values in points], points if bound is None else bound, **more)
+    return Front(
+        axes, [Point(values) for values in points], points if bound is None else bound, **more
+    )
 
 
 def test_a_front_that_meets_its_bound_is_exact():
@@ -39,14 +54,18 @@ def test_a_front_that_meets_its_bound_is_exact():
 
 
 def test_the_gap_is_the_largest_at_any_budget():
-    found = front([(0.5, 0.0), (0.25, 2.0), (0.0, 3.0)], bound=[(0.5, 0.0), (0.125, 1.0), (0.0, 3.0)])
+    found = front(
+        [(0.5, 0.0), (0.25, 2.0), (0.0, 3.0)], bound=[(0.5, 0.0), (0.125, 1.0), (0.0, 3.0)]
+    )
     assert found.gap == 0.5 - 0.125  # at budget 1 the front is still a leaf
     assert front([(0.5, 1.0)], bound=[(0.5, 0.0)]).gap == math.inf  # at budget 0 nothing is known
 
 
 def test_three_axes_are_ordered_by_the_second_and_the_third():
     axes = (*AXES, "n_leaves")
-    found = front([(0.5, 0.0, 1.0), (0.25, 1.0, 4.0), (0.375, 2.0, 2.0), (0.125, 2.0, 4.0)], axes=axes)
+    found = front(
+        [(0.5, 0.0, 1.0), (0.25, 1.0, 4.0), (0.375, 2.0, 2.0), (0.125, 2.0, 4.0)], axes=axes
+    )
     assert found.gap == 0.0
     assert found.error_within([2.0, 3.0]) == 0.375
 
@@ -71,7 +90,12 @@ def test_what_is_no_front_is_refused(points, bound, said):
 
 def test_a_front_comes_back_from_json():
     small_tree = split_tree()
-    found = Front(AXES, [Point((0.5, 0.0), small_tree.cut([0])), Point((0.0, 2.0), small_tree)], [(0.5, 0.0), (0.0, 1.0)], {"greedy": ((0.5, 1.0),)})
+    found = Front(
+        AXES,
+        [Point((0.5, 0.0), small_tree.cut([0])), Point((0.0, 2.0), small_tree)],
+        [(0.5, 0.0), (0.0, 1.0)],
+        {"greedy": ((0.5, 1.0),)},
+    )
     again = Front.from_json(json.loads(found.text()))
     assert again == found
     assert [point.tree for point in again.points] == [point.tree for point in found.points]

@@ -52,11 +52,20 @@ def test_a_record_is_strict_json_whatever_is_unknown():
 
 def test_whose_word_a_value_is_comes_back_and_is_read_off_older_records():
     for checked in (None, *Checked):
-        again = Record.from_json(record(solution=Solution(None, 2.0, 2.0, Status.optimal, checked=checked)).to_json())
+        again = Record.from_json(
+            record(solution=Solution(None, 2.0, 2.0, Status.optimal, checked=checked)).to_json()
+        )
         assert again.solution.checked is checked
-        assert again.solution.word == ("optimal (claimed)" if checked is Checked.claimed else "optimal")
-    for told, checked in (("by the objective", Checked.verified), ("not: the run has no objective", Checked.claimed)):
-        assert Record.from_json(record(checked={"value": told}).to_json()).solution.checked is checked
+        assert again.solution.word == (
+            "optimal (claimed)" if checked is Checked.claimed else "optimal"
+        )
+    for told, checked in (
+        ("by the objective", Checked.verified),
+        ("not: the run has no objective", Checked.claimed),
+    ):
+        assert (
+            Record.from_json(record(checked={"value": told}).to_json()).solution.checked is checked
+        )
 
 
 def test_an_optimal_solution_has_no_gap():
@@ -85,7 +94,11 @@ def certificate(**complexities: Certified) -> Certificate:
 
 
 def test_a_certificate_comes_back_as_it_was_and_is_absent_where_there_is_none():
-    found = certificate(depth=Certified(3.0, 2.0, 2.0), n_leaves=Certified(5.0, 4.0, 5.0), max_cost=Certified(2.0, 0.0, 0.0))
+    found = certificate(
+        depth=Certified(3.0, 2.0, 2.0),
+        n_leaves=Certified(5.0, 4.0, 5.0),
+        max_cost=Certified(2.0, 0.0, 0.0),
+    )
     text = record(certificate=found).to_json()
     again = Record.from_json(text)
     assert again.to_json() == text
@@ -112,18 +125,28 @@ def test_a_ratio_says_what_it_is(numbers, minimum, ratio, says, cells):
 
 def test_a_damaged_certificate_is_refused():
     text = record(certificate=certificate(depth=Certified(3.0, 2.0, 2.0))).to_json()
-    for old, new in (('"value": 3.0,\n        "minimum"', '"value": null,\n        "minimum"'), ('"complexities": {', '"complexities": 3, "x": {')):
+    for old, new in (
+        ('"value": 3.0,\n        "minimum"', '"value": null,\n        "minimum"'),
+        ('"complexities": {', '"complexities": 3, "x": {'),
+    ):
         assert old in text
         with pytest.raises(StoreError, match="edited or cut short"):
             Record.from_json(text.replace(old, new))
-# -- what a notebook shows ---------------------------------------------------------------------------------------------
+
+
+# -- what a notebook shows -------------------------------------------------------------------------
 
 
 def test_a_record_says_in_one_line_what_was_run_and_how_good_it_is():
     run = arboretum.run(["dataset=iris", "stopping.standard.max_depth=2", "seed=1"])
     text = repr(run)
     assert text.startswith("Record(cart on iris, seed 1: n_nodes 5, depth 2, train_error 0.")
-    assert "test_error" in text and "expected_cost" in text and text.endswith(", verified)") and len(text) < 200
+    assert (
+        "test_error" in text
+        and "expected_cost" in text
+        and text.endswith(", verified)")
+        and len(text) < 200
+    )
     assert repr(run.tree) == "Tree(3 classes, 4 columns: 5 nodes, 3 leaves, depth 2)"
 
 
@@ -133,5 +156,7 @@ def test_a_record_of_numbers_shows_its_squared_errors():
 
 
 def test_a_record_with_little_in_it_is_shown_too():
-    bare = record(config={}, data={}, metrics={}, timings={}, solution=None, notes=("a < b",), verified=False)
+    bare = record(
+        config={}, data={}, metrics={}, timings={}, solution=None, notes=("a < b",), verified=False
+    )
     assert repr(bare) == "Record(a run, seed 1: not verified)"

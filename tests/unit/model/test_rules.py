@@ -1,11 +1,22 @@
-"""Every test answers twice, for many rows and for one; both answers are the same, and both read aloud."""
+"""Every test answers twice, for many rows and for one; both answers are the same, and both read
+aloud.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from arboretum.errors import DataError
-from arboretum.model.rules import Bins, Equals, Interval, OrdinalThreshold, TestRule, Threshold, Values, spell
+from arboretum.model.rules import (
+    Bins,
+    Equals,
+    Interval,
+    OrdinalThreshold,
+    TestRule,
+    Threshold,
+    Values,
+    spell,
+)
 from drawn_trees import columns, row_of, rules, rows_like, tables
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +25,10 @@ from hypothesis import strategies as st
 @given(st.data())
 def test_many_rows_answer_as_one_row_does(data):
     table = data.draw(tables(max_columns=2))
-    rows, rule = data.draw(rows_like(table)), data.draw(rules(data.draw(st.sampled_from(table.columns))))
+    rows, rule = (
+        data.draw(rows_like(table)),
+        data.draw(rules(data.draw(st.sampled_from(table.columns)))),
+    )
     picked = np.array(data.draw(st.lists(st.integers(0, rows.n_rows - 1), max_size=5)), np.int64)
     found = rule.outcomes(rows, picked)
     assert found.dtype == np.int32
@@ -56,7 +70,14 @@ def test_tests_read_aloud(rule, sentence, labels):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(3.0, "3"), (0.1, "0.1"), (1234567.5, "1234567.5"), (2e6, "2000000"), (1e20, "1e+20"), (1 / 3, "0.333333")],
+    [
+        (3.0, "3"),
+        (0.1, "0.1"),
+        (1234567.5, "1234567.5"),
+        (2e6, "2000000"),
+        (1e20, "1e+20"),
+        (1 / 3, "0.333333"),
+    ],
 )
 def test_numbers_are_spelled_for_readers(value, text):
     assert spell(value) == text

@@ -41,4 +41,7 @@ def test_what_holds_no_secret_stays(text):
 
 def test_control_characters_are_spelled_out_and_letters_stay():
     text = "a\x1b[31mb\x1b]0;title\x07\x9b2J\x7f\r\u202e\u2066\udc80\n\té 中 ▸"
-    assert visible(text) == "a\\x1b[31mb\\x1b]0;title\\x07\\x9b2J\\x7f\\x0d\\u202e\\u2066\\udc80\n\té 中 ▸"
+    assert (
+        visible(text)
+        == "a\\x1b[31mb\\x1b]0;title\\x07\\x9b2J\\x7f\\x0d\\u202e\\u2066\\udc80\n\té 中 ▸"
+    )

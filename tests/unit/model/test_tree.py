@@ -18,7 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def naive_flow(tree: Tree, row: dict, node: int = 0, share: float = 1.0, paid: float = 0.0) -> list[tuple[int, float, float]]:
+def naive_flow(
+    tree: Tree, row: dict, node: int = 0, share: float = 1.0, paid: float = 0.0
+) -> list[tuple[int, float, float]]:
     """Where one row comes to rest, with which shares, and what the share paid on its way."""
     if tree.test[node] < 0:
         return [(node, share, paid)]
@@ -31,8 +33,15 @@ def naive_flow(tree: Tree, row: dict, node: int = 0, share: float = 1.0, paid: f
         if -1 in parts:
             parts = {(*one.to, -1)[tree.rules[one.rule].outcome_of(row)]: 1.0}
     if -1 in parts and policy == MISSING_SPLITS:
-        mass = [tree.weights[c].sum() if tree.task is Task.classification else tree.weights[c, 0] for c in children]
-        parts = {k: m / sum(m for m, c in zip(mass, children, strict=True) if c >= 0) for k, m in enumerate(mass) if children[k] >= 0}
+        mass = [
+            tree.weights[c].sum() if tree.task is Task.classification else tree.weights[c, 0]
+            for c in children
+        ]
+        parts = {
+            k: m / sum(m for m, c in zip(mass, children, strict=True) if c >= 0)
+            for k, m in enumerate(mass)
+            if children[k] >= 0
+        }
     elif -1 in parts and policy != MISSING_STOPS:
         parts = {policy: 1.0}
     places = []
@@ -50,12 +59,17 @@ def naive_flow(tree: Tree, row: dict, node: int = 0, share: float = 1.0, paid: f
 @st.composite
 def trees_and_rows(draw, **options):
     table = draw(tables(task=options.pop("task", None)))
-    return draw(trees(table, **{"shares": options.get("splits", True), **options})), draw(rows_like(table))
+    return draw(trees(table, **{"shares": options.get("splits", True), **options})), draw(
+        rows_like(table)
+    )
 
 
 def places(tree, rows):
     """Per row (node, share)."""
-    return [[(node, share) for node, share, _ in naive_flow(tree, row_of(rows, r))] for r in range(rows.n_rows)]
+    return [
+        [(node, share) for node, share, _ in naive_flow(tree, row_of(rows, r))]
+        for r in range(rows.n_rows)
+    ]
 
 
 @given(trees_and_rows())
@@ -78,7 +92,9 @@ def test_the_kernel_puts_rows_where_the_walk_by_numpy_does(case):
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(steps, "LARGE", 0)
         found = steps.fast_places(tree, rows)
-    for ours, theirs in zip(attrs.astuple(found), attrs.astuple(walk.places(tree, rows)), strict=True):
+    for ours, theirs in zip(
+        attrs.astuple(found), attrs.astuple(walk.places(tree, rows)), strict=True
+    ):
         assert ours.tolist() == theirs.tolist()
 
 
@@ -89,11 +105,21 @@ def test_many_rows_are_walked_by_the_kernel_where_they_lie(dtype, by_column, mon
     X = rng.normal(size=(steps.LARGE, 3)).astype(dtype)
     X[rng.random(X.shape) < 0.1] = np.nan
     model = TreeClassifier(max_depth=6).fit(X[:200], rng.integers(0, 3, 200))
-    table = Table("X", tuple(Column(f"x{j}", ColumnKind.continuous, X[:, j]) for j in range(3)), Target("", Task.regression, values=X[:, 0]))
+    table = Table(
+        "X",
+        tuple(Column(f"x{j}", ColumnKind.continuous, X[:, j]) for j in range(3)),
+        Target("", Task.regression, values=X[:, 0]),
+    )
     expected = walk.places(model.tree_, table)
     called = []
-    monkeypatch.setattr(steps, "places", lambda tree, left: called.append(left.n_rows) or walk.places(tree, left))
-    found = model.tree_.apply(table) if by_column else model.apply(np.asfortranarray(X) if dtype is np.float32 else X)
+    monkeypatch.setattr(
+        steps, "places", lambda tree, left: called.append(left.n_rows) or walk.places(tree, left)
+    )
+    found = (
+        model.tree_.apply(table)
+        if by_column
+        else model.apply(np.asfortranarray(X) if dtype is np.float32 else X)
+    )
     assert called == [0] and found.tolist() == expected.whole.tolist()
 
 
@@ -115,7 +141,9 @@ def test_class_shares_are_the_weighted_shares_of_the_resting_nodes(case):
     tree, rows = case
     proba, label = tree.predict_proba(rows), tree.predict(rows)
     for r, found in enumerate(places(tree, rows)):
-        expected = sum(share * tree.weights[node] / tree.weights[node].sum() for node, share in found)
+        expected = sum(
+            share * tree.weights[node] / tree.weights[node].sum() for node, share in found
+        )
         assert proba[r] == pytest.approx(expected)
         if len(found) == 1:
             assert label[r] == tree.label[found[0][0]]
@@ -126,7 +154,9 @@ def test_class_shares_are_the_weighted_shares_of_the_resting_nodes(case):
 @given(trees_and_rows(task=Task.regression))
 def test_predicted_numbers_are_weighted_means_of_the_resting_nodes(case):
     tree, rows = case
-    expected = [sum(share * tree.value[node] for node, share in found) for found in places(tree, rows)]
+    expected = [
+        sum(share * tree.value[node] for node, share in found) for found in places(tree, rows)
+    ]
     assert tree.predict(rows) == pytest.approx(np.array(expected), abs=1e-9)
 
 
@@ -171,7 +201,9 @@ def test_depth_price_and_path_agree_with_each_other(case):
     for node in range(tree.n_nodes):
         path = tree.path(node)
         assert len(path) == tree.depth_of[node]
-        assert tree.price_to[node] == pytest.approx(sum(tree.edge_price[tree.child_offset[v] + k] for v, k in path))
+        assert tree.price_to[node] == pytest.approx(
+            sum(tree.edge_price[tree.child_offset[v] + k] for v, k in path)
+        )
         for (v, outcome), follower in zip(path, [*(v for v, _ in path), node][1:], strict=True):
             assert tree.children(v)[outcome] == follower
 
@@ -305,7 +337,13 @@ def test_apply_refuses_a_row_that_is_split_over_leaves():
 
 
 def test_regression_has_no_class_shares():
-    tree = stump(task=Task.regression, classes=(), weights=np.ones((3, 3)), label=[0, 0, 0], value=[1.0, 2.0, 3.0])
+    tree = stump(
+        task=Task.regression,
+        classes=(),
+        weights=np.ones((3, 3)),
+        label=[0, 0, 0],
+        value=[1.0, 2.0, 3.0],
+    )
     column = Column("age", ColumnKind.continuous, np.array([1.0, 30.0]))
     rows = Table("", (column,), Target("", Task.regression, values=np.zeros(2)))
     assert tree.predict(rows).tolist() == [2.0, 3.0]
@@ -346,11 +384,16 @@ def test_trees_are_equal_by_their_fields(case):
     assert tree != tree.to_json()
 
 
-@given(trees_and_rows(), st.sampled_from(["weights", "counts", "value", "price", "impurity", "score", "missing_child"]))
+@given(
+    trees_and_rows(),
+    st.sampled_from(["weights", "counts", "value", "price", "impurity", "score", "missing_child"]),
+)
 def test_a_tree_with_one_other_number_is_another_tree(case, name):
     tree, _ = case
     values = getattr(tree, name).copy()
-    values.flat[0] = -1 if name == "missing_child" else 7.0 if np.isnan(values.flat[0]) else values.flat[0] + 1
+    values.flat[0] = (
+        -1 if name == "missing_child" else 7.0 if np.isnan(values.flat[0]) else values.flat[0] + 1
+    )
     if np.array_equal(values, getattr(tree, name)):
         return
     try:
@@ -365,7 +408,9 @@ def test_trees_that_read_other_columns_or_ask_other_tests_are_other_trees():
     tree = _stump((column,), Threshold("age", 1.0))
     assert tree == _stump((column,), Threshold("age", 1.0))
     assert tree != _stump((column,), Threshold("age", 2.0))
-    assert tree != _stump((column, ColumnSpec("size", ColumnKind.continuous)), Threshold("age", 1.0))
+    assert tree != _stump(
+        (column, ColumnSpec("size", ColumnKind.continuous)), Threshold("age", 1.0)
+    )
     assert tree != attrs.evolve(tree, classes=("no", "maybe"))
 
 

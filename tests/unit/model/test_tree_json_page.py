@@ -1,4 +1,6 @@
-"""The page on tree.json names every key that is written, every type of test, and shows a tree that is one."""
+"""The page on tree.json names every key that is written, every type of test, and shows a tree
+that is one.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ from arboretum.model import rules
 from arboretum.model.tree import Tree
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "tree-json.md"
-RULES = [rules.Threshold, rules.OrdinalThreshold, rules.Equals, rules.Values, rules.Bins, rules.Interval]
+RULES = [
+    rules.Threshold,
+    rules.OrdinalThreshold,
+    rules.Equals,
+    rules.Values,
+    rules.Bins,
+    rules.Interval,
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,4 +47,5 @@ def test_every_key_has_a_line(page):
 def test_every_built_in_test_has_a_line_with_its_fields(page, cls):
     line = next(line for line in page.splitlines() if line.startswith(f"| `{cls.tag}` |"))
     for field in attrs.fields(cls):
-        assert field.name in ("column", "digits") or f"`{field.name}`" in line  # how it is shown stands beside the rules
+        # how it is shown stands beside the rules
+        assert field.name in ("column", "digits") or f"`{field.name}`" in line

@@ -27,6 +27,10 @@ def test_parts_include_presets_and_leave_out_the_tracker(house):
 
 
 def test_a_run_is_the_run_of_the_command(house):
-    ours = house.run({"dataset": "iris", "method": "cart"}, ["stopping.standard.max_depth=2"], seed=3)
-    theirs = arboretum.run(["dataset=iris", "method=cart", "stopping.standard.max_depth=2", "seed=3"])
+    ours = house.run(
+        {"dataset": "iris", "method": "cart"}, ["stopping.standard.max_depth=2"], seed=3
+    )
+    theirs = arboretum.run(
+        ["dataset=iris", "method=cart", "stopping.standard.max_depth=2", "seed=3"]
+    )
     assert ours.verified and ours.metrics == theirs.metrics and ours.tree == theirs.tree

@@ -56,12 +56,26 @@ def divide(self, table, seed): ...
 
 
 def made_with(default):
-    return attrs.frozen(type("Made", (), {"__annotations__": {"x": list}, "x": default, "kind": "cost", "name": "a"}))
+    return attrs.frozen(
+        type(
+            "Made", (), {"__annotations__": {"x": list}, "x": default, "kind": "cost", "name": "a"}
+        )
+    )
 
 
 def class_of(**body):
-    stated = {"kind": "cost", "name": "a", "paper": "", "capabilities": (), "price_list": price_list, "divide": divide, **body}
-    return attrs.frozen(type("Made", (), {name: value for name, value in stated.items() if value is not ...}))
+    stated = {
+        "kind": "cost",
+        "name": "a",
+        "paper": "",
+        "capabilities": (),
+        "price_list": price_list,
+        "divide": divide,
+        **body,
+    }
+    return attrs.frozen(
+        type("Made", (), {name: value for name, value in stated.items() if value is not ...})
+    )
 
 
 def score_kernel(weights, counts, price, extra, node): ...
@@ -71,7 +85,7 @@ def criterion(score, **body):
     return class_of(kind="criterion", score=score, **body)
 
 
-# -- the registry ------------------------------------------------------------------------------------------------------------
+# -- the registry ----------------------------------------------------------------------------------
 
 
 def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
@@ -88,7 +102,9 @@ def test_two_plugins_cannot_own_one_name_be_it_component_or_preset():
 def test_a_file_that_claims_the_name_of_another_plugin_is_named_by_its_path():
     registry = Registry()
     registry.add(class_of(), OWNER)
-    with pytest.raises(PluginError, match=r"by two plugins: shop and /x/a.py; .*ARBORETUM_DISABLE=shop$"):
+    with pytest.raises(
+        PluginError, match=r"by two plugins: shop and /x/a.py; .*ARBORETUM_DISABLE=shop$"
+    ):
         registry.add(class_of(), Owner("a", ONE_FILE, path="/x/a.py"))
 
 
@@ -107,23 +123,57 @@ def test_one_name_may_stand_in_two_kinds():
         (class_of(kind=...), 'Made states no kind; add kind = "'),
         (class_of(name=...), 'Made states no name; add name = "…", the word after cost='),
         (class_of(paper=1984), "Made.paper is 1984; it must be text"),
-        (class_of(capabilities=5), "Made.capabilities: 'int' object is not iterable; known: classification"),
+        (
+            class_of(capabilities=5),
+            "Made.capabilities: 'int' object is not iterable; known: classification",
+        ),
         (class_of(kind="hydra.sweeper"), "Made lacks the method sweep"),
         (class_of()(), " is no class; arboretum_components"),
         (class_of(name="a b"), "name is 'a b'; it must be a word"),
-        *((class_of(name=word), f"name is '{word}', which the command line and YAML read as a value") for word in
-          ("none", "nan", "NaN", "inf", "null", "True", "off")),
+        *(
+            (
+                class_of(name=word),
+                f"name is '{word}', which the command line and YAML read as a value",
+            )
+            for word in ("none", "nan", "NaN", "inf", "null", "True", "off")
+        ),
         (class_of(name="-inf"), "name is '-inf'; it must be a word"),
         (class_of(name="1e3"), "name is '1e3'; it must be a word"),
-        (class_of(capabilities=("flying",)), "capabilities: 'flying' is not a valid Capability; known:"),
+        (
+            class_of(capabilities=("flying",)),
+            "capabilities: 'flying' is not a valid Capability; known:",
+        ),
         (type("Plain", (), {"kind": "cost", "name": "a"}), "is not an attrs class"),
-        (attrs.define(type("Loose", (), {"__annotations__": {"x": int}, "x": 1, "kind": "cost", "name": "a"})), "is not frozen"),
-        (attrs.frozen(type("Bare", (), {"__annotations__": {"x": int}, "kind": "cost", "name": "a"})), "x has no default"),
-        (attrs.define(type("Empty", (), {"kind": "cost", "name": "a"})), "Empty is not frozen; decorate it with @attrs.frozen"),
-        (attrs.frozen(type("Bare", (), {"q": param(1, "q"), "kind": "cost", "name": "a"})), r"q states no type, so .* q: float = param"),
+        (
+            attrs.define(
+                type(
+                    "Loose",
+                    (),
+                    {"__annotations__": {"x": int}, "x": 1, "kind": "cost", "name": "a"},
+                )
+            ),
+            "is not frozen",
+        ),
+        (
+            attrs.frozen(
+                type("Bare", (), {"__annotations__": {"x": int}, "kind": "cost", "name": "a"})
+            ),
+            "x has no default",
+        ),
+        (
+            attrs.define(type("Empty", (), {"kind": "cost", "name": "a"})),
+            "Empty is not frozen; decorate it with @attrs.frozen",
+        ),
+        (
+            attrs.frozen(type("Bare", (), {"q": param(1, "q"), "kind": "cost", "name": "a"})),
+            r"q states no type, so .* q: float = param",
+        ),
         (made_with([]), r"x has a mutable default, .*; use a tuple, or attrs.Factory\(list\)"),
         (made_with(np.zeros(2)), "x has a mutable default"),
-        (type("Child", (made_with(1),), {"q": param(1, "q")}), "q is no field, because only its parent is decorated"),
+        (
+            type("Child", (made_with(1),), {"q": param(1, "q")}),
+            "q is no field, because only its parent is decorated",
+        ),
     ],
 )
 def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
@@ -134,23 +184,75 @@ def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
 @pytest.mark.parametrize(
     ("cls", "rule"),
     [
-        (class_of(price_list=...), r"has no method 'price_list'; a cost needs price_list\(self, objects: Encoded, seed: int\) -> Prices"),
-        (criterion(..., scores=price_list), r"has no method 'score' \(is 'scores' meant for it\?\); a criterion needs score\(self, tab"),
-        (criterion(lambda self, tables: 0), r"Made.score takes \(self, tables\); a criterion needs score\(self, tables: Tables, node: Node\)"),
-        (criterion(lambda tables, node: 0), r"Made.score takes \(tables, node\); a criterion needs score\(self, tables"),
+        (
+            class_of(price_list=...),
+            r"has no method 'price_list'; a cost needs price_list\(self, objects: Encoded, "
+            r"seed: int\) -> Prices",
+        ),
+        (
+            criterion(..., scores=price_list),
+            r"has no method 'score' \(is 'scores' meant for it\?\); a criterion needs "
+            r"score\(self, tab",
+        ),
+        (
+            criterion(lambda self, tables: 0),
+            r"Made.score takes \(self, tables\); a criterion needs score\(self, tables: "
+            r"Tables, node: Node\)",
+        ),
+        (
+            criterion(lambda tables, node: 0),
+            r"Made.score takes \(tables, node\); a criterion needs score\(self, tables",
+        ),
         (criterion(property(lambda self: 0)), "Made.score is no method"),
-        (criterion(criterion_kernel(lambda weights: 0)), "Made.score.weights. is no kernel as it is called; write @staticmethod, below"),
-        (criterion(staticmethod(criterion_kernel(lambda self, objects, seed: 0))), r"Made.score\(self, objects, seed\) is no kernel as .* then score\(w"),
-        (criterion(criterion_kernel(staticmethod(lambda a, b, c, d, e: 0.0))), "score.a, b, c, d, e. is no kernel as it is called; write @staticmethod, below it @criterion"),
-        (criterion(price_list, terms=lambda self: {}), r"Made.terms takes \(self\); a criterion needs terms\(self, tables: Tables, node"),
-        (criterion(price_list, columns=lambda self, node: 0), r"Made.columns takes \(self, node\); a criterion needs columns"),
-        (criterion(price_list, column=staticmethod(lambda w, k, n: 0.0)), "is no kernel as it is called; write @staticmethod, below it @column"),
-        (criterion(price_list, column=staticmethod(column_kernel(lambda w: 0.0))), r"column\(w\) is no kernel as .* column\(weight, l"),
-        (criterion(price_list, kernel=lambda self: 0), r"Made.kernel takes \(self\); a criterion needs kernel\(self, impurity: Any, cov"),
-        (class_of(kind="coverage", covered=price_list, prepare=lambda self: 0), r"Made.prepare takes \(self\); a coverage needs prep"),
-        (class_of(kind="impurity", value=lambda self, w: w, scale="sum"), "Made.scale is 'sum'; it must be 'mean' or 'total'"),
-        (class_of(kind="impurity", value=lambda self, w: w, kernel=lambda w: 0), "is no kernel as it is called; write @staticmethod, below"),
-        (class_of(kind="encoder", encode=lambda self, table, whole, seed: 0), r"encode takes .*\*, raw_thresholds: bool, seed: int"),
+        (
+            criterion(criterion_kernel(lambda weights: 0)),
+            "Made.score.weights. is no kernel as it is called; write @staticmethod, below",
+        ),
+        (
+            criterion(staticmethod(criterion_kernel(lambda self, objects, seed: 0))),
+            r"Made.score\(self, objects, seed\) is no kernel as .* then score\(w",
+        ),
+        (
+            criterion(criterion_kernel(staticmethod(lambda a, b, c, d, e: 0.0))),
+            "score.a, b, c, d, e. is no kernel as it is called; write @staticmethod, below "
+            "it @criterion",
+        ),
+        (
+            criterion(price_list, terms=lambda self: {}),
+            r"Made.terms takes \(self\); a criterion needs terms\(self, tables: Tables, node",
+        ),
+        (
+            criterion(price_list, columns=lambda self, node: 0),
+            r"Made.columns takes \(self, node\); a criterion needs columns",
+        ),
+        (
+            criterion(price_list, column=staticmethod(lambda w, k, n: 0.0)),
+            "is no kernel as it is called; write @staticmethod, below it @column",
+        ),
+        (
+            criterion(price_list, column=staticmethod(column_kernel(lambda w: 0.0))),
+            r"column\(w\) is no kernel as .* column\(weight, l",
+        ),
+        (
+            criterion(price_list, kernel=lambda self: 0),
+            r"Made.kernel takes \(self\); a criterion needs kernel\(self, impurity: Any, cov",
+        ),
+        (
+            class_of(kind="coverage", covered=price_list, prepare=lambda self: 0),
+            r"Made.prepare takes \(self\); a coverage needs prep",
+        ),
+        (
+            class_of(kind="impurity", value=lambda self, w: w, scale="sum"),
+            "Made.scale is 'sum'; it must be 'mean' or 'total'",
+        ),
+        (
+            class_of(kind="impurity", value=lambda self, w: w, kernel=lambda w: 0),
+            "is no kernel as it is called; write @staticmethod, below",
+        ),
+        (
+            class_of(kind="encoder", encode=lambda self, table, whole, seed: 0),
+            r"encode takes .*\*, raw_thresholds: bool, seed: int",
+        ),
         (class_of(kind="impurity"), "has no method 'value'; an impurity needs value"),
     ],
 )
@@ -166,12 +268,22 @@ def test_a_class_without_the_methods_of_its_kind_is_refused_when_it_is_registere
         criterion(staticmethod(criterion_kernel(score_kernel))),
         criterion(price_list, columns=lambda self, node, objects: 0),
         criterion(price_list, columns=lambda self, node, objects, rows: 0),
-        criterion(price_list, kernel=lambda self, impurity: None, column=staticmethod(column_kernel(lambda w, k, n: 0.0))),
+        criterion(
+            price_list,
+            kernel=lambda self, impurity: None,
+            column=staticmethod(column_kernel(lambda w, k, n: 0.0)),
+        ),
         criterion(price_list, kernel=lambda self, impurity, coverage: None),
-        class_of(kind="coverage", covered=lambda self, objects, rows: 0, prepare=lambda self, objects: 0),
+        class_of(
+            kind="coverage", covered=lambda self, objects, rows: 0, prepare=lambda self, objects: 0
+        ),
         criterion(lambda self, *anything: 0, paper=...),
         class_of(kind="impurity", for_objects=lambda self, objects: 0),
-        class_of(kind="impurity", of_values=lambda self, y, weight: 0, leaf_value=lambda self, y, weight: 0),
+        class_of(
+            kind="impurity",
+            of_values=lambda self, y, weight: 0,
+            leaf_value=lambda self, y, weight: 0,
+        ),
         class_of(kind="dataset", load=lambda self, seed, more=1: 0),
     ],
 )
@@ -191,7 +303,13 @@ def test_a_method_that_a_protocol_only_sketches_is_missing():
 
 def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     registry = load_registry()
-    with pytest.raises(ConfigError, match=r"unknown criterion 'reductoin'; did you mean 'reduction' \(arboretum_classic\)\? installed:"):
+    with pytest.raises(
+        ConfigError,
+        match=(
+            r"unknown criterion 'reductoin'; did you mean 'reduction' "
+            r"\(arboretum_classic\)\? installed:"
+        ),
+    ):
         registry.get("criterion", "reductoin")
     with pytest.raises(ConfigError, match="unknown kind 'criterium'; did you mean 'criterion'"):
         registry.get("criterium", "x")
@@ -208,12 +326,18 @@ def test_an_unknown_name_lists_what_is_installed_with_owner_and_what_failed():
     ],
 )
 def test_a_name_of_another_kind_is_told_as_such(kind, name, told):
-    assert load_registry().unknown_option(kind, name).startswith(f"unknown {kind} '{name}'; {told}; installed: ")
+    assert (
+        load_registry()
+        .unknown_option(kind, name)
+        .startswith(f"unknown {kind} '{name}'; {told}; installed: ")
+    )
 
 
 def test_of_many_names_only_the_nearest_are_listed():
     text = load_registry().unknown_option("dataset", "iriss")
-    assert text.startswith("unknown dataset 'iriss'; did you mean 'iris' (arboretum_data)? installed: iris, iris-")
+    assert text.startswith(
+        "unknown dataset 'iriss'; did you mean 'iris' (arboretum_data)? installed: iris, iris-"
+    )
     assert text.endswith(" more (arboretum plugins dataset lists them)") and len(text) < 240
 
 
@@ -225,7 +349,7 @@ def test_every_default_choice_is_installed():
     assert set(DEFAULT_CHOICES) == set(KINDS)
 
 
-# -- discovery -----------------------------------------------------------------------------------------------------------------
+# -- discovery -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -262,7 +386,11 @@ def arboretum_components():
         ("raises", "raise ValueError('no')", "does not import: ValueError: no"),
         ("leaves", "import sys; sys.exit(3)", "does not import: SystemExit: 3"),
         ("typo", "def arboretum_component(): ...", "arboretum_component"),
-        ("raising_hook", GOOD.replace("return [Good]", "return 1 / 0"), r"arboretum_components\(\) raised ZeroDivisionError"),
+        (
+            "raising_hook",
+            GOOD.replace("return [Good]", "return 1 / 0"),
+            r"arboretum_components\(\) raised ZeroDivisionError",
+        ),
         ("wrong_class", GOOD.replace('"cost"', '"kost"'), "kind is 'kost'"),
     ],
 )
@@ -270,8 +398,12 @@ def test_a_broken_plugin_is_named_and_the_rest_keeps_working(name, source, reaso
     import re
 
     if name == "typo":
-        source = "import pluggy\nhookimpl = pluggy.HookimplMarker('arboretum')\n@hookimpl\n" + source
-    registry = load_registry(entry_points=[module(f"broken_{name}", source), module("good_one", GOOD)])
+        source = (
+            "import pluggy\nhookimpl = pluggy.HookimplMarker('arboretum')\n@hookimpl\n" + source
+        )
+    registry = load_registry(
+        entry_points=[module(f"broken_{name}", source), module("good_one", GOOD)]
+    )
     assert registry.names("cost") == ["good"]
     assert [failure.plugin for failure in registry.failures] == [f"broken_{name}"]
     assert re.search(reason, registry.failures[0].reason), registry.failures[0].reason
@@ -298,31 +430,51 @@ def test_a_plugin_loaded_twice_is_named_in_one_short_line(module, tmp_path):
     registry = load_registry(entry_points=[point, point])
     assert registry.names("cost") == ["good"]
     (failure,) = registry.failures
-    assert failure.reason == f"a plugin of that name is loaded already ({tmp_path / 'good_six.py'}); rename one entry point, or uninstall one"
+    assert (
+        failure.reason
+        == f"a plugin of that name is loaded already ({tmp_path / 'good_six.py'}); rename one "
+        "entry point, or uninstall one"
+    )
     again = EntryPoint("good_seven", "good_six", "arboretum")
     (failure,) = load_registry(entry_points=[point, again]).failures
-    assert {failure.plugin, *failure.reason.split()} >= {"good_six", "good_seven"} or "good_seven" in failure.reason
+    assert {failure.plugin, *failure.reason.split()} >= {
+        "good_six",
+        "good_seven",
+    } or "good_seven" in failure.reason
     assert "keep one of the two entry points" in failure.reason
     file = tmp_path / "there" / "good_six.py"
     file.parent.mkdir()
     file.write_text(GOOD)
-    with pytest.raises(PluginError, match=f"plugin good_six: a plugin of that name is loaded already .*; rename {file}"):
+    with pytest.raises(
+        PluginError,
+        match=f"plugin good_six: a plugin of that name is loaded already .*; rename {file}",
+    ):
         load_registry([file], entry_points=[point])
 
 
 @pytest.mark.parametrize(
     ("stated", "rule"),
     [
-        ('kind, name = "criterium", "x"', "plugin near: Near.kind is 'criterium'; did you mean 'criterion'?"),
+        (
+            'kind, name = "criterium", "x"',
+            "plugin near: Near.kind is 'criterium'; did you mean 'criterion'?",
+        ),
         ('kind = "cost"', 'plugin near: Near states no name; add name = "…", the word after cost='),
         ('name = "x"', 'plugin near: Near states no kind; add kind = "cost"'),
         ("paper = ''", 'plugin near: Near states no kind; add kind = "cost"'),
-        ('kind, name, capabilities = "cost", "x", ("flying",)', "'flying' is not a valid Capability"),
+        (
+            'kind, name, capabilities = "cost", "x", ("flying",)',
+            "'flying' is not a valid Capability",
+        ),
     ],
 )
 def test_a_one_file_plugin_that_comes_near_is_told_what_it_lacks(stated, rule, tmp_path):
     file = tmp_path / "near.py"
-    file.write_text(GOOD.split("@hookimpl")[0].replace('kind, name, paper, capabilities = "cost", "good", "", ()', stated).replace("Good", "Near"))
+    file.write_text(
+        GOOD.split("@hookimpl")[0]
+        .replace('kind, name, paper, capabilities = "cost", "good", "", ()', stated)
+        .replace("Good", "Near")
+    )
     with pytest.raises(PluginError, match=rule):
         load_registry([file], entry_points=[])
 
@@ -333,7 +485,7 @@ def test_a_one_file_plugin_needs_no_hook(tmp_path):
     assert load_registry([file], entry_points=[]).names("cost") == ["bare"]
 
 
-# -- presets -------------------------------------------------------------------------------------------------------------------
+# -- presets ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -342,8 +494,14 @@ def test_a_one_file_plugin_needs_no_hook(tmp_path):
         ("defaults: [greedy@method]\nx: 1\n", "holds a list 'defaults' and no values"),
         ("defaults: []\n", "no recipe; expected a line '- NAME@method'"),
         ("defaults: [greedy@method, criterion: x]\n", "expected 'override /GROUP: OPTION'"),
-        ("defaults:\n- greedy@method\n- override /criteria: x\n", "expected 'override /GROUP: OPTION'"),
-        ("defaults:\n- greedy@method\n- override /criterion: [a, b]\n", "criterion takes one option, not a list"),
+        (
+            "defaults:\n- greedy@method\n- override /criteria: x\n",
+            "expected 'override /GROUP: OPTION'",
+        ),
+        (
+            "defaults:\n- greedy@method\n- override /criterion: [a, b]\n",
+            "criterion takes one option, not a list",
+        ),
         ("a: [", "while parsing"),
     ],
 )
@@ -363,18 +521,34 @@ def test_a_preset_states_recipe_selection_summary_and_paper(tmp_path):
 
     (tmp_path / "method").mkdir()
     (tmp_path / "method" / "mine.yaml").write_text(
-        "# @package _global_\n# My method.  paper: me2020\ndefaults:\n- greedy@method\n- override /stopping: [pure]\n- override /cost: unit\n"
+        "# @package _global_\n# My method.  paper: me2020\ndefaults:\n- greedy@method\n- "
+        "override /stopping: [pure]\n- override /cost: unit\n"
     )
     preset = read_preset(tmp_path / "method" / "mine.yaml", OWNER)
-    assert (preset.kind, preset.name, preset.recipe, preset.paper) == ("method", "mine", "greedy", "me2020")
-    assert preset.select == {"stopping": ("pure",), "cost": "unit"} and preset.summary == "My method."
+    assert (preset.kind, preset.name, preset.recipe, preset.paper) == (
+        "method",
+        "mine",
+        "greedy",
+        "me2020",
+    )
+    assert (
+        preset.select == {"stopping": ("pure",), "cost": "unit"} and preset.summary == "My method."
+    )
 
 
-# -- building ------------------------------------------------------------------------------------------------------------------
+# -- building --------------------------------------------------------------------------------------
 
 
 def test_plain_values_become_the_types_of_the_fields():
-    values = {"lam": "2.5", "depth": 3.0, "size": "L", "flag": "true", "word": 7, "many": [1, 2], "prices": {"a": 1}}
+    values = {
+        "lam": "2.5",
+        "depth": 3.0,
+        "size": "L",
+        "flag": "true",
+        "word": 7,
+        "many": [1, 2],
+        "prices": {"a": 1},
+    }
     found = build(ENTRY, values)
     assert found == Thing(2.5, 3, Size.large, True, "7", (1, 2), {"a": 1.0}, 0.1)
     assert build(ENTRY, {"size": "small", "depth": None}) == Thing()
@@ -418,7 +592,10 @@ def test_where_several_components_live_together_the_message_says_which():
         depth: int = param(1, "a depth", ge=1)
 
     entry = Entry("stopping", "rule", Rule, OWNER)
-    for value, message in ((0, "stopping.rule.depth must be ≥ 1; got 0"), ("x", "stopping.rule.depth must be a whole number")):
+    for value, message in (
+        (0, "stopping.rule.depth must be ≥ 1; got 0"),
+        ("x", "stopping.rule.depth must be a whole number"),
+    ):
         with pytest.raises(ConfigError, match=message):
             build(entry, {"depth": value})
 
@@ -434,24 +611,40 @@ def test_coercion_of_unions_takes_the_first_type_that_fits():
     assert coerce("three", int | str, "x") == "three"
 
 
-# -- assembling without Hydra --------------------------------------------------------------------------------------------------
+# -- assembling without Hydra ----------------------------------------------------------------------
 
 
 def test_what_is_chosen_wins_over_the_preset_which_wins_over_the_default():
     registry = load_registry()
     assert expand(registry, {})["criterion"] == "reduction"
     assert expand(registry, {"method": "random"})["criterion"] == "random"
-    assert expand(registry, {"method": "random", "criterion": "gain_ratio"})["criterion"] == "gain_ratio"
+    assert (
+        expand(registry, {"method": "random", "criterion": "gain_ratio"})["criterion"]
+        == "gain_ratio"
+    )
     assert expand(registry, {"method": "random"})["method"] == "greedy"
-    assert [expand(registry, {"stopping": value})["stopping"] for value in ("none", "pure", ["pure", "mass"])] == [
-        (), ("pure",), ("pure", "mass"),
-    ]  # fmt: skip
+    assert [
+        expand(registry, {"stopping": value})["stopping"]
+        for value in ("none", "pure", ["pure", "mass"])
+    ] == [
+        (),
+        ("pure",),
+        ("pure", "mass"),
+    ]
 
 
 def test_lists_and_mappings_of_overrides_mean_the_same():
     registry = load_registry()
-    one = assemble(registry, {"dataset": "iris", "tracker": "none"}, {"stopping.standard.max_depth": 3, "cost": "random"})
-    two = assemble(registry, {"dataset": "iris", "tracker": "none"}, ["stopping.standard.max_depth=3", "cost=random"])
+    one = assemble(
+        registry,
+        {"dataset": "iris", "tracker": "none"},
+        {"stopping.standard.max_depth": 3, "cost": "random"},
+    )
+    two = assemble(
+        registry,
+        {"dataset": "iris", "tracker": "none"},
+        ["stopping.standard.max_depth=3", "cost=random"],
+    )
     assert one == two and one.stopping[0].max_depth == 3 and one.cost.name == "random"
 
 
@@ -470,11 +663,15 @@ def test_an_override_that_fits_nowhere_is_refused(overrides, message):
 
 
 def test_groups_of_several_are_those_the_contract_names():
-    assert {kind for kind, choice in DEFAULT_CHOICES.items() if isinstance(choice, tuple)} == set(MANY)
+    assert {kind for kind, choice in DEFAULT_CHOICES.items() if isinstance(choice, tuple)} == set(
+        MANY
+    )
 
 
 def test_a_file_that_was_edited_is_read_anew_and_no_byte_code_is_left_beside_it(tmp_path):
-    """An edit of the same length within the same second is invisible to Python's cache of byte code."""
+    """An edit of the same length within the same second is invisible to Python's cache of byte
+    code.
+    """
     file = tmp_path / "idea.py"
     code = "from pathlib import Path; from arboretum.plugin.discovery import import_file; "
     code += f"print(import_file(Path({str(file)!r})).ANSWER)"
@@ -482,7 +679,9 @@ def test_a_file_that_was_edited_is_read_anew_and_no_byte_code_is_left_beside_it(
     for number in (1, 2):
         file.write_text(f"ANSWER = {number}\n")
         os.utime(file, (1_700_000_000, 1_700_000_000))
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        )
         answers.append(done.stdout.strip())
     assert answers == ["1", "2"]
     assert [path.name for path in tmp_path.iterdir()] == ["idea.py"]

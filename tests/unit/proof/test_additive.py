@@ -1,4 +1,6 @@
-"""Bounds of additive objectives: what the slow prover writes is accepted, and nothing that is not true ever is."""
+"""Bounds of additive objectives: what the slow prover writes is accepted, and nothing that is
+not true ever is.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +16,47 @@ from arboretum.proof.writing import ProofWriter
 from arboretum.testing.effort import tries
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
 
-LIMITS = [{}, {}, {"max_depth": 2}, {"max_depth": 3}, {"max_leaves": 3}, {"max_leaves": 4, "max_depth": 2}, {"min_leaf": 2}]
+LIMITS = [
+    {},
+    {},
+    {"max_depth": 2},
+    {"max_depth": 3},
+    {"max_leaves": 3},
+    {"max_leaves": 4, "max_depth": 2},
+    {"min_leaf": 2},
+]
 
 
 def drawn(rng, most=9, raw=False):
-    """A tiny problem: duplicates with several labels, three classes, weights, prices, every limit; raw columns beside the binary ones."""
+    """A tiny problem: duplicates with several labels, three classes, weights, prices, every
+    limit; raw columns beside the binary ones.
+    """
     x = rng.integers(0, 2, (rng.integers(2, most), rng.integers(0 if raw else 1, 2 if raw else 4)))
     y = rng.integers(0, rng.integers(2, 4), len(x))
     y[:2] = 0, 1
     k = int(y.max()) + 1
     objectives = [Accuracy(lam=0.1), Accuracy(lam=0.05), Accuracy(lam=0.0), Balanced(lam=0.07)]
-    objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [Weighted(lam=0.03, omega=2.5)] * (k == 2)
-    objective, weight = objectives[rng.integers(len(objectives))], rng.integers(1, 4, len(x)).astype(float)
+    objectives += [CostMatrix(lam=0.1, costs=rng.integers(0, 4, (k, k)).tolist())] + [
+        Weighted(lam=0.03, omega=2.5)
+    ] * (k == 2)
+    objective, weight = (
+        objectives[rng.integers(len(objectives))],
+        rng.integers(1, 4, len(x)).astype(float),
+    )
     limits, weight = LIMITS[rng.integers(len(LIMITS))], weight if rng.random() < 0.5 else None
     if rng.random() < 0.5:
         objective = attrs.evolve(objective, mu=float(rng.choice([0.0005, 0.003, 0.02])))
     if not raw:
         return problem_of(x, y, objective, weight, **limits)
     values = rng.integers(0, rng.integers(2, 6), (len(x), rng.integers(1, 3))) / 2.0
-    return raw_problem_of(x, values, y, objective, weight, **{name: most for name, most in limits.items() if name != "max_leaves"})
+    return raw_problem_of(
+        x,
+        values,
+        y,
+        objective,
+        weight,
+        **{name: most for name, most in limits.items() if name != "max_leaves"},
+    )
 
 
 @pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
@@ -56,14 +80,19 @@ def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(see
 
 
 def try_random_records(seed, path, raw, n=60):
-    """How many random claims were accepted, and how many of these were the exact optimum; raises when one is untrue."""
+    """How many random claims were accepted, and how many of these were the exact optimum; raises
+    when one is untrue.
+    """
     rng = np.random.default_rng([7, seed])
     problem = drawn(rng, most=10 if raw else 14, raw=raw)
     unit = unit_of(problem)
     exact, tests, truth = Exact(problem, unit), problem.objects.n_tests, []
     with ProofWriter(path, problem, tests=range(tests), unit=unit) as log:
         for _ in range(n):
-            steps = [(int(rng.integers(exact.tests)), int(rng.integers(2))) for _ in range(rng.integers(4))]
+            steps = [
+                (int(rng.integers(exact.tests)), int(rng.integers(2)))
+                for _ in range(rng.integers(4))
+            ]
             rows = frozenset(range(problem.objects.n_objects))
             for test, outcome in steps:
                 rows = exact.part(rows, test, outcome)
@@ -75,7 +104,11 @@ def try_random_records(seed, path, raw, n=60):
             truth.append(least)
         log.close(0, None, None)
     proof = read(path)
-    refused, accepted, tight = dict(check.rules_of(proof, problem).refusals(proof, lambda number: None)), 0, 0
+    refused, accepted, tight = (
+        dict(check.rules_of(proof, problem).refusals(proof, lambda number: None)),
+        0,
+        0,
+    )
     for number, record in enumerate(proof.records()):
         if number not in refused:
             assert record.bound <= truth[number], (seed, number, record)
@@ -85,7 +118,9 @@ def try_random_records(seed, path, raw, n=60):
 
 @pytest.mark.parametrize("raw", [False, True], ids=["binary", "raw"])
 def test_random_claims_are_accepted_only_where_they_are_true(raw, tmp_path):
-    accepted, tight = np.sum([try_random_records(seed, tmp_path / "log", raw) for seed in range(15)], axis=0)
+    accepted, tight = np.sum(
+        [try_random_records(seed, tmp_path / "log", raw) for seed in range(15)], axis=0
+    )
     assert accepted > 350
     assert tight > 120
 
@@ -109,13 +144,33 @@ def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
 
 
 def test_a_part_of_a_leaf_of_least_size_need_not_be_one(tmp_path):
-    """Two objects of the first four cannot be told apart, the four can: no similarity under a least size of leaves."""
-    x = np.array([[0, 0, 1, 1], [0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]])
-    problem = problem_of(x, np.array([0, 0, 1, 1, 0, 0, 1, 1]), Accuracy(lam=0.0), max_depth=2, min_leaf=2)
+    """Two objects of the first four cannot be told apart, the four can: no similarity under a
+    least size of leaves.
+    """
+    x = np.array(
+        [
+            [0, 0, 1, 1],
+            [0, 1, 1, 0],
+            [1, 0, 1, 1],
+            [1, 1, 1, 0],
+            [0, 0, 0, 0],
+            [0, 0, 0, 0],
+            [0, 1, 0, 0],
+            [0, 1, 0, 0],
+        ]
+    )
+    problem = problem_of(
+        x, np.array([0, 0, 1, 1, 0, 0, 1, 1]), Accuracy(lam=0.0), max_depth=2, min_leaf=2
+    )
     assert prove(problem, tmp_path / "log")[1] == 0
     unit = unit_of(problem)
-    with ProofWriter(tmp_path / "log", problem, tests=range(problem.objects.n_tests), unit=unit) as log:
+    with ProofWriter(
+        tmp_path / "log", problem, tests=range(problem.objects.n_tests), unit=unit
+    ) as log:
         log.record((), 1, 2)
         log.close(1, None, None)
-    with pytest.raises(VerificationError, match=r"^record 0 \(root, depth 2\) claims a bound of 1, but trees that begin with"):
+    with pytest.raises(
+        VerificationError,
+        match=r"^record 0 \(root, depth 2\) claims a bound of 1, but trees that begin with",
+    ):
         check.check(read(tmp_path / "log"), problem)

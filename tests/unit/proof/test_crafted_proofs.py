@@ -1,4 +1,6 @@
-"""Files that somebody made to trouble the checker: each ends in one line that says why, and no work is done twice for it."""
+"""Files that somebody made to trouble the checker: each ends in one line that says why, and no
+work is done twice for it.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,21 @@ from arboretum.testing.effort import tries
 REGISTRY = load_registry()
 SAID = ["dataset=file", "dataset.target=y", "split=none", "tracker=none", "method=exact"]
 KINDS = {
-    "additive": ["solver=gosdt", "objective=accuracy", "objective.lam=0.04", "encoder=onehot", "stopping=[standard]", "stopping.standard.max_depth=3"],
-    "complexity": ["solver=subtable_dp", "objective=zero_error", "complexity=n_nodes", "encoder=multiway", "stopping=[pure]"],
+    "additive": [
+        "solver=gosdt",
+        "objective=accuracy",
+        "objective.lam=0.04",
+        "encoder=onehot",
+        "stopping=[standard]",
+        "stopping.standard.max_depth=3",
+    ],
+    "complexity": [
+        "solver=subtable_dp",
+        "objective=zero_error",
+        "complexity=n_nodes",
+        "encoder=multiway",
+        "stopping=[pure]",
+    ],
 }
 NOTHING, UNLIMITED = [], -1
 
@@ -66,7 +81,9 @@ def logs(tmp_path_factory):
 
 @pytest.fixture
 def ends(monkeypatch, capsys):
-    """What the command says of a file: "" where it accepts it, else the error, which has one line."""
+    """What the command says of a file: "" where it accepts it, else the error, which has one
+    line.
+    """
     monkeypatch.setattr(verify, "load_registry", lambda files: REGISTRY)
 
     def said(path) -> str:
@@ -97,23 +114,52 @@ def with_config(**groups):
     return change
 
 
-STANDARD = {"max_depth": 3, "min_leaf": 1, "max_leaves": None, "min_decrease": None, "min_split": 2, "min_mass": 0.0}
+STANDARD = {
+    "max_depth": 3,
+    "min_leaf": 1,
+    "max_leaves": None,
+    "min_decrease": None,
+    "min_split": 2,
+    "min_mass": 0.0,
+}
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"stopping": {"standard": {**STANDARD, "min_split": 17}}}, "rejected: the run does not allow the tree: min_split is 17, and node 0 of 16 rows is divided"),
-        ({"stopping": {"standard": {**STANDARD, "min_mass": 0.4}}}, "the run does not allow the tree: min_mass is 0.4, and a branch has 0.375 of the weight"),
-        ({"stopping": {"standard": {**STANDARD, "min_leaf": 7}}}, "min_leaf is 7, and a branch has 6 rows"),
-        ({"stopping": {"standard": {**STANDARD, "min_decrease": 0.1}}}, "stopping.standard has a min_decrease, a score; proofs know none"),
+        (
+            {"stopping": {"standard": {**STANDARD, "min_split": 17}}},
+            "rejected: the run does not allow the tree: min_split is 17, and node 0 of 16 "
+            "rows is divided",
+        ),
+        (
+            {"stopping": {"standard": {**STANDARD, "min_mass": 0.4}}},
+            "the run does not allow the tree: min_mass is 0.4, and a branch has 0.375 of the "
+            "weight",
+        ),
+        (
+            {"stopping": {"standard": {**STANDARD, "min_leaf": 7}}},
+            "min_leaf is 7, and a branch has 6 rows",
+        ),
+        (
+            {"stopping": {"standard": {**STANDARD, "min_decrease": 0.1}}},
+            "stopping.standard has a min_decrease, a score; proofs know none",
+        ),
         ({"stopping": {"standard": {**STANDARD, "least": 3}}}, "least"),
-        ({"stopping": {"impurity": {"delta": 0.9}}, "impurity": {"name": "gini"}}, "delta is 0.9, and node 0 of 16 rows is divided"),
-        ({"complexity": {"name": "n_nodes"}}, "complexity=n_nodes stands beside objective=accuracy, which does not count it"),
+        (
+            {"stopping": {"impurity": {"delta": 0.9}}, "impurity": {"name": "gini"}},
+            "delta is 0.9, and node 0 of 16 rows is divided",
+        ),
+        (
+            {"complexity": {"name": "n_nodes"}},
+            "complexity=n_nodes stands beside objective=accuracy, which does not count it",
+        ),
         ({"cost": {"name": "by_outcome", "prices": {"a": {"0": 1.0, "1": 2.0}}}}, "cost"),
     ],
 )
-def test_what_a_run_asks_is_held_against_the_tree_or_ends_the_check_with_its_name(logs, ends, tmp_path, change, why):
+def test_what_a_run_asks_is_held_against_the_tree_or_ends_the_check_with_its_name(
+    logs, ends, tmp_path, change, why
+):
     assert why in ends(rewritten(logs / "additive", tmp_path / "t", header=with_config(**change)))
 
 
@@ -141,7 +187,11 @@ def test_rules_that_the_checker_does_not_know_end_the_check_with_their_names(log
     class Drawn:
         kind, name = "predicate", "drawn"
 
-    changes = ({"stopping": (Looks(),)}, "stopping=looks"), ({"stopping": (Rule(),)}, "stopping=rule"), ({"predicate": (Drawn(),)}, "predicate=drawn")
+    changes = (
+        ({"stopping": (Looks(),)}, "stopping=looks"),
+        ({"stopping": (Rule(),)}, "stopping=rule"),
+        ({"predicate": (Drawn(),)}, "predicate=drawn"),
+    )
     for change, why in changes:
         with pytest.raises(CapabilityError, match=why):
             check(proof, attrs.evolve(problem, parts=attrs.evolve(problem.parts, **change)))
@@ -149,31 +199,92 @@ def test_rules_that_the_checker_does_not_know_end_the_check_with_their_names(log
 
 @pytest.mark.parametrize(
     ("kind", "least"),
-    [("additive", "accuracy (λ lam=0.04, μ mu=0.0, price=expected), limits: max_depth=3"), ("complexity", "n_nodes, limits: none")],
+    [
+        ("additive", "accuracy (λ lam=0.04, μ mu=0.0, price=expected), limits: max_depth=3"),
+        ("complexity", "n_nodes, limits: none"),
+    ],
 )
-def test_what_is_shown_names_what_was_read_here_and_what_the_header_alone_says(logs, tmp_path, monkeypatch, capsys, kind, least):
+def test_what_is_shown_names_what_was_read_here_and_what_the_header_alone_says(
+    logs, tmp_path, monkeypatch, capsys, kind, least
+):
     monkeypatch.setattr(verify, "load_registry", lambda files: REGISTRY)
-    forged = lambda data: {**data, "solver": "\x1b[31mred\nno tree is below 9", "version": "v\t", "data": {**data["data"], "name": ["x\u202e"]}}
+    forged = lambda data: {
+        **data,
+        "solver": "\x1b[31mred\nno tree is below 9",
+        "version": "v\t",
+        "data": {**data["data"], "name": ["x\u202e"]},
+    }
     assert verify.main([str(rewritten(logs / kind, tmp_path / "t", header=forged))]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5
-    assert lines[0].startswith("accepted: ") and " records of \\x1b[31mred\\nno tree is below 9 checked in " in lines[0]
+    assert (
+        lines[0].startswith("accepted: ")
+        and " records of \\x1b[31mred\\nno tree is below 9 checked in " in lines[0]
+    )
     assert lines[1] == f"minimised: {least}"
-    assert lines[2] == f"table: table, 16 training rows, sha256 {problem_of(logs, kind).objects.table.sha256()}"
-    assert lines[3] == r"said by the header alone: solver \x1b[31mred\nno tree is below 9, version v\t, table ['x\u202e']"
-    assert lines[4].startswith("no tree is below ") and lines[4].endswith(" (optimal)") and " on table)" in lines[4]
+    assert (
+        lines[2]
+        == f"table: table, 16 training rows, sha256 {problem_of(logs, kind).objects.table.sha256()}"
+    )
+    assert (
+        lines[3]
+        == r"said by the header alone: solver \x1b[31mred\nno tree is below 9, version v\t, "
+        r"table ['x\u202e']"
+    )
+    assert (
+        lines[4].startswith("no tree is below ")
+        and lines[4].endswith(" (optimal)")
+        and " on table)" in lines[4]
+    )
 
 
 ODD = [
-    None, True, -1, 0, 1, 7, 10**18, 10**400, -(10**400), 1.5, float("nan"), float("inf"), 1e308, "", "x", "0", "1e1000000", "-1", "none", "9" * 3000,
-    "\x1b[31m\nred", "\ud800", "/dev/null", [], [[]], [0], [[0]], [0, 0], [[0, 1]], [None], {}, {"": None}, {"name": "x"},
-]  # fmt: skip
+    None,
+    True,
+    -1,
+    0,
+    1,
+    7,
+    10**18,
+    10**400,
+    -(10**400),
+    1.5,
+    float("nan"),
+    float("inf"),
+    1e308,
+    "",
+    "x",
+    "0",
+    "1e1000000",
+    "-1",
+    "none",
+    "9" * 3000,
+    "\x1b[31m\nred",
+    "\ud800",
+    "/dev/null",
+    [],
+    [[]],
+    [0],
+    [[0]],
+    [0, 0],
+    [[0, 1]],
+    [None],
+    {},
+    {"": None},
+    {"name": "x"},
+]
 
 
 def places(value, path=()):
     """The path of every value in nested JSON."""
     yield path
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, inner in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(inner, (*path, key))
 
 
@@ -207,7 +318,9 @@ def test_a_proof_with_odd_words_ends_in_one_line(logs, ends, tmp_path, kind):
 
         def change(words, start):
             for _ in range(draw.randint(1, 3)):
-                words[draw.randrange(length)] = draw.choice([0, 1, -1, 2, 5, 99, -(2**31), 2**31 - 1, draw.getrandbits(31)])
+                words[draw.randrange(length)] = draw.choice(
+                    [0, 1, -1, 2, 5, 99, -(2**31), 2**31 - 1, draw.getrandbits(31)]
+                )
             return words
 
         ends(rewritten(logs / kind, tmp_path / "odd", words=change))
@@ -226,29 +339,102 @@ def test_bytes_that_are_changed_and_signed_anew_end_in_one_line(logs, ends, tmp_
             some = bytearray(data)
             for _ in range(draw.randint(1, 4)):
                 some[draw.randrange(len(MAGIC), len(some))] = draw.randrange(256)
-            ends(signed(tmp_path / "odd", bytes(some[: draw.choice([len(some), draw.randrange(len(some))])])))
+            ends(
+                signed(
+                    tmp_path / "odd",
+                    bytes(some[: draw.choice([len(some), draw.randrange(len(some))])]),
+                )
+            )
 
 
 @pytest.mark.parametrize(
     ("kind", "change", "why"),
     [
-        ("additive", {"end": lambda data: {**data, "bound": 10**400}}, "the end's bound must be a number that a record can hold"),
-        ("additive", {"end": lambda data: {**data, "bound": -(10**400)}}, "the end's bound must be a number that a record can hold"),
-        ("complexity", {"end": lambda data: {**data, "bound": 10**400}}, "the end's bound must be a number that a record can hold"),
-        ("additive", {"end": lambda data: {**data, "bound": float("nan")}}, "the end's bound must be a number that a record can hold"),
-        ("complexity", {"end": lambda data: {**data, "value": float("nan")}}, "the end's value must be a number that a record can hold"),
-        ("additive", {"header": lambda data: {**data, "unit": "1e1000000"}}, "its unit is a fraction in digits, as 1/432 is"),
-        ("additive", {"header": lambda data: {**data, "unit": "1e-1000000"}}, "its unit is a fraction in digits, as 1/432 is"),
-        ("additive", {"header": lambda data: {**data, "unit": "1/0"}}, "its unit is a fraction in digits, as 1/432 is"),
-        ("additive", {"header": lambda data: {**data, "unit": "0"}}, "the log's unit is 0; it must be above 0"),
+        (
+            "additive",
+            {"end": lambda data: {**data, "bound": 10**400}},
+            "the end's bound must be a number that a record can hold",
+        ),
+        (
+            "additive",
+            {"end": lambda data: {**data, "bound": -(10**400)}},
+            "the end's bound must be a number that a record can hold",
+        ),
+        (
+            "complexity",
+            {"end": lambda data: {**data, "bound": 10**400}},
+            "the end's bound must be a number that a record can hold",
+        ),
+        (
+            "additive",
+            {"end": lambda data: {**data, "bound": float("nan")}},
+            "the end's bound must be a number that a record can hold",
+        ),
+        (
+            "complexity",
+            {"end": lambda data: {**data, "value": float("nan")}},
+            "the end's value must be a number that a record can hold",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "unit": "1e1000000"}},
+            "its unit is a fraction in digits, as 1/432 is",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "unit": "1e-1000000"}},
+            "its unit is a fraction in digits, as 1/432 is",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "unit": "1/0"}},
+            "its unit is a fraction in digits, as 1/432 is",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "unit": "0"}},
+            "the log's unit is 0; it must be above 0",
+        ),
         ("additive", {"header": lambda data: {**data, "unit": "1/" + "9" * 1999}}, "exceed 2\\^53"),
-        ("additive", {"header": lambda data: {**data, "tests": [[0]]}}, "tests are numbers, or a raw column and a cut; got \\[0\\]"),
-        ("additive", {"header": lambda data: {**data, "tests": [0] * 9}}, "its header names a test twice: 0"),
-        ("complexity", {"header": lambda data: {**data, "tests": [[0, 1]]}}, "names tests that the table has not: \\[0, 1\\]"),
-        ("additive", {"header": lambda data: {**data, "shape": "complexity"}}, "is of shape 'complexity', but objective=accuracy of its run is of"),
-        ("complexity", {"header": lambda data: {**data, "shape": "additive"}}, "is of shape 'additive', but objective=zero_error of its run is of"),
-        ("complexity", {"header": lambda data: {**data, "shape": "ranking"}}, "its shape is additive or complexity; got 'ranking'"),
-        ("complexity", {"words": lambda words, start: np.concatenate([words[:3], np.array([np.nan]).view(np.int32), words[5:]])}, "are numbers"),
+        (
+            "additive",
+            {"header": lambda data: {**data, "tests": [[0]]}},
+            "tests are numbers, or a raw column and a cut; got \\[0\\]",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "tests": [0] * 9}},
+            "its header names a test twice: 0",
+        ),
+        (
+            "complexity",
+            {"header": lambda data: {**data, "tests": [[0, 1]]}},
+            "names tests that the table has not: \\[0, 1\\]",
+        ),
+        (
+            "additive",
+            {"header": lambda data: {**data, "shape": "complexity"}},
+            "is of shape 'complexity', but objective=accuracy of its run is of",
+        ),
+        (
+            "complexity",
+            {"header": lambda data: {**data, "shape": "additive"}},
+            "is of shape 'additive', but objective=zero_error of its run is of",
+        ),
+        (
+            "complexity",
+            {"header": lambda data: {**data, "shape": "ranking"}},
+            "its shape is additive or complexity; got 'ranking'",
+        ),
+        (
+            "complexity",
+            {
+                "words": lambda words, start: np.concatenate(
+                    [words[:3], np.array([np.nan]).view(np.int32), words[5:]]
+                )
+            },
+            "are numbers",
+        ),
     ],
 )
 def test_what_is_said_of(logs, ends, tmp_path, kind, change, why):
@@ -256,7 +442,10 @@ def test_what_is_said_of(logs, ends, tmp_path, kind, change, why):
 
 
 def test_a_name_is_not_needed(logs, ends, tmp_path):
-    nameless = lambda data: {**data, "data": {key: value for key, value in data["data"].items() if key != "name"}}
+    nameless = lambda data: {
+        **data,
+        "data": {key: value for key, value in data["data"].items() if key != "name"},
+    }
     assert ends(rewritten(logs / "additive", tmp_path / "nameless", header=nameless)) == ""
 
 
@@ -267,16 +456,24 @@ def test_a_header_nested_too_deeply_is_none(logs, ends, tmp_path):
         assert "is no proof" in ends(signed(tmp_path / "deep", MAGIC + line + closing))
     deep = "[" * 900 + "]" * 900
     end = lambda data: {**data, "tree": {**data["tree"], "rules": json.loads(deep)}}
-    assert "the end holds a tree that is none" in ends(rewritten(logs / "additive", tmp_path / "deep", end=end))
+    assert "the end holds a tree that is none" in ends(
+        rewritten(logs / "additive", tmp_path / "deep", end=end)
+    )
 
 
 def test_what_is_no_file_is_not_waited_for(ends, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").touch()
-    assert ends(tmp_path / "pipe") == f"{str(tmp_path / 'pipe')!r} is no proof: it is no regular file"
+    assert (
+        ends(tmp_path / "pipe") == f"{str(tmp_path / 'pipe')!r} is no proof: it is no regular file"
+    )
     assert "no regular file" in ends(tmp_path)
     assert "does not begin as one" in ends(tmp_path / "empty")
-    assert "cannot be read" in ends("no\0name") and "cannot be read" in ends("x" * 300) and "cannot be read" in ends("~nobody-of-that-name/x")
+    assert (
+        "cannot be read" in ends("no\0name")
+        and "cannot be read" in ends("x" * 300)
+        and "cannot be read" in ends("~nobody-of-that-name/x")
+    )
     assert not is_proof(tmp_path / "pipe") and not is_proof("no\0name") and not is_proof(tmp_path)
 
 
@@ -293,7 +490,9 @@ def kept(rules) -> int:
 
 @pytest.mark.parametrize("path", [NOTHING, [(0, 0), (0, 1)]], ids=["root", "empty"])
 def test_what_is_said_again_is_kept_once(logs, tmp_path, path):
-    """Of one set, any number of times, with bounds that rise: each record is judged by a single one before it."""
+    """Of one set, any number of times, with bounds that rise: each record is judged by a single
+    one before it.
+    """
     from arboretum.proof.additive import Additive
 
     problem = problem_of(logs, "additive")
@@ -315,7 +514,13 @@ def test_a_set_has_no_more_records_than_are_looked_at(logs, tmp_path):
         for number in range(MOST_KEPT + 2):
             log.record([(0, 0), (0, 1)], 5000 - number, number, UNLIMITED)
         log.close(0, None, None)
-    with pytest.raises(ArboretumError, match=rf"^record {MOST_KEPT} \(.*there are 4,096 of its set before, under limits of which none is"):
+    with pytest.raises(
+        ArboretumError,
+        match=(
+            rf"^record {MOST_KEPT} \(.*there are 4,096 of its set before, under limits of "
+            r"which none is"
+        ),
+    ):
         check(read(tmp_path / "t"), problem)
 
 
@@ -324,7 +529,9 @@ def test_a_complexity_counts_a_set_once_for_a_bound(logs, tmp_path, monkeypatch)
 
     problem, counted = problem_of(logs, "complexity"), []
     least = Subtables._least
-    monkeypatch.setattr(Subtables, "_least", lambda self, bits: counted.append(1) or least(self, bits))
+    monkeypatch.setattr(
+        Subtables, "_least", lambda self, bits: counted.append(1) or least(self, bits)
+    )
     with ProofWriter(tmp_path / "t", problem, tests=range(problem.objects.n_tests), unit=1) as log:
         for number in range(1000):
             log.record([(0, 0), (0, 1)] if number % 2 else [], 1.0)
@@ -334,7 +541,15 @@ def test_a_complexity_counts_a_set_once_for_a_bound(logs, tmp_path, monkeypatch)
 
 
 def test_a_raised_bound_is_still_found_where_another_took_the_place(logs, ends, tmp_path):
-    """What was replaced was weaker: the last record of a proof still follows, and one that is raised does not."""
+    """What was replaced was weaker: the last record of a proof still follows, and one that is
+    raised does not.
+    """
     proof = read(logs / "additive")
     last = proof.n_records - 1
-    assert ends(rewritten(logs / "additive", tmp_path / "t", words=word(last, BOUND, int(proof.record(last).bound) + 1))).startswith("rejected: record")
+    assert ends(
+        rewritten(
+            logs / "additive",
+            tmp_path / "t",
+            words=word(last, BOUND, int(proof.record(last).bound) + 1),
+        )
+    ).startswith("rejected: record")

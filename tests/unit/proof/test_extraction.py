@@ -1,4 +1,6 @@
-"""Proofs from what a search remembers: found whatever it forgot, and for no bound that is not true."""
+"""Proofs from what a search remembers: found whatever it forgot, and for no bound that is not
+true.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,19 @@ TURN, UNLIMITED = 0x9E3779B97F4A7C15, 0x1234567
 
 
 def memo_of(problem, exact, depth, remembers):
-    """What a search of fixed tests might remember: of each set that divisions lead to what ``remembers`` makes of its bound."""
+    """What a search of fixed tests might remember: of each set that divisions lead to what
+    ``remembers`` makes of its bound.
+    """
     rules = Additive(problem, range(problem.objects.n_tests), unit_of(problem))
     has = np.array([exact.answers[test] for test in range(exact.tests)]).T
     kinds, kind = np.unique(has, axis=0, return_inverse=True)
     kept = [rules.columns.group[np.flatnonzero(kind.ravel() == k)[0]] for k in range(len(kinds))]
     helped = rules.costs.saved.any(axis=1)[kept]  # others are in no search
     words, sets = random_words(len(kinds)), closed_sets(exact, depth, -1)
-    slots, bounds = np.zeros((4 << len(sets).bit_length(), 2), np.uint64), np.zeros(len(sets), np.int64)
+    slots, bounds = (
+        np.zeros((4 << len(sets).bit_length(), 2), np.uint64),
+        np.zeros(len(sets), np.int64),
+    )
     for number, (_, rows, below, _) in enumerate(sets):
         mine = np.unique(kind.ravel()[list(rows)])
         one, two = words[mine[helped[mine]]].sum(axis=0, dtype=np.uint64)
@@ -37,11 +44,25 @@ def memo_of(problem, exact, depth, remembers):
 
 
 def extracted(problem, path, remembers, goal=None, progress=lambda *told: None):
-    """Bound that was asked for and the one that was shown.   remembers : exact bound of a side → what the memo says of it."""
+    """Bound that was asked for and the one that was shown.
+
+    remembers : exact bound of a side → what the memo says of it.
+    """
     unit, most = unit_of(problem), problem.parts.limits()
-    exact, depth, leaves = Exact(problem, unit), *(-1 if value is None else value for value in (most.max_depth, most.max_leaves))
-    memo = memo_of(problem, exact, depth, remembers) if not problem.objects.raw_features and most.min_leaf <= 1 else None
-    wanted = int(exact.least(frozenset(range(problem.objects.n_objects)), depth, leaves)[0]) if goal is None else goal
+    exact, depth, leaves = (
+        Exact(problem, unit),
+        *(-1 if value is None else value for value in (most.max_depth, most.max_leaves)),
+    )
+    memo = (
+        memo_of(problem, exact, depth, remembers)
+        if not problem.objects.raw_features and most.min_leaf <= 1
+        else None
+    )
+    wanted = (
+        int(exact.least(frozenset(range(problem.objects.n_objects)), depth, leaves)[0])
+        if goal is None
+        else goal
+    )
     with ProofWriter(path, problem, tests=range(problem.objects.n_tests), unit=unit) as log:
         extraction = Extraction(log, problem, memo, progress)
         shown = extraction.show(wanted, depth, leaves)
@@ -55,7 +76,12 @@ def extracted(problem, path, remembers, goal=None, progress=lambda *told: None):
 def test_a_proof_is_found_however_much_was_forgotten(seed, raw, tmp_path):
     rng = np.random.default_rng(seed)
     problem = drawn(rng, raw=raw, most=10)
-    for remembers in (lambda bound: bound, lambda bound: 0, lambda bound: bound * int(rng.integers(2)), lambda bound: bound + int(rng.integers(-1, 2))):
+    for remembers in (
+        lambda bound: bound,
+        lambda bound: 0,
+        lambda bound: bound * int(rng.integers(2)),
+        lambda bound: bound + int(rng.integers(-1, 2)),
+    ):
         wanted, shown = extracted(problem, tmp_path / "log", remembers)
         assert shown == wanted
         check(read(tmp_path / "log"), problem)
@@ -73,7 +99,9 @@ def test_a_bound_that_is_not_true_is_not_shown(tmp_path):
 def test_a_memo_makes_proofs_short(tmp_path):
     rng = np.random.default_rng(4)
     x = rng.integers(0, 2, (40, 6))
-    problem = problem_of(x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(40) < 0.2)).astype(int), Accuracy(lam=0.01))
+    problem = problem_of(
+        x, ((x[:, 0] & x[:, 1]) ^ x[:, 2] ^ (rng.random(40) < 0.2)).astype(int), Accuracy(lam=0.01)
+    )
     extracted(problem, tmp_path / "log", lambda bound: bound)
     assert 1 < read(tmp_path / "log").n_records < 150
 
@@ -82,7 +110,12 @@ def test_the_share_that_is_written_is_told_as_it_grows(tmp_path, monkeypatch):
     monkeypatch.setattr("arboretum.proof.extract.SETS", 1)
     rng, told = np.random.default_rng(4), []
     problem = problem_of(rng.integers(0, 2, (60, 6)), rng.integers(0, 2, 60), Accuracy(lam=0.006))
-    extracted(problem, tmp_path / "log", lambda bound: 0, progress=lambda done, total, message: told.append((done, total)))
+    extracted(
+        problem,
+        tmp_path / "log",
+        lambda bound: 0,
+        progress=lambda done, total, message: told.append((done, total)),
+    )
     shares = [done for done, total in told if total == 1.0]
     assert len(shares) == len(told) > 5
     assert 0.0 <= min(shares) < 0.5 < max(shares[:-1]) <= shares[-1] == 1.0

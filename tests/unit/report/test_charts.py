@@ -23,7 +23,14 @@ from arboretum.model.charts import Axis, Line, LineChart, Panels
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.palette import series_colour, series_form
 from arboretum.report.sheet import HINT, STYLE
-from arboretum_regularized.comparing import bar_chart, growth_chart, pareto_chart, rank_diagram, sweep_chart, time_chart
+from arboretum_regularized.comparing import (
+    bar_chart,
+    growth_chart,
+    pareto_chart,
+    rank_diagram,
+    sweep_chart,
+    time_chart,
+)
 from arboretum_regularized.rank_diagram import RankDiagram
 from arboretum_regularized.scores import Scores
 from arboretum_regularized.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
@@ -32,8 +39,12 @@ METHODS = ("C4.5", "EC4.5", "a method with a long name", "ASR & <IP>", "BAL")
 DATASETS = tuple(f"data-set-{i}" for i in range(9)) + ("one-with-quite-a-long-name",)
 
 
-def scores(measure: str = "ROC AUC", *, seed: int = 0, higher: bool = True, gap: bool = False) -> Scores:
-    values = np.random.default_rng(seed).uniform(0.5, 0.99, (10, 5, 4)) + 0.02 * np.arange(5)[:, None]
+def scores(
+    measure: str = "ROC AUC", *, seed: int = 0, higher: bool = True, gap: bool = False
+) -> Scores:
+    values = (
+        np.random.default_rng(seed).uniform(0.5, 0.99, (10, 5, 4)) + 0.02 * np.arange(5)[:, None]
+    )
     if gap:
         values[3, 4] = math.nan
     return Scores.of_repeats(measure, METHODS, DATASETS, values, higher_is_better=higher)
@@ -56,7 +67,13 @@ def charts() -> dict[str, object]:
         "sweep": sweep,
         "times": time_chart(scores("seconds"), "Running times"),
         "growth": growth_chart(scores("seconds"), sizes, "Time against size", axis="objects"),
-        "panels": Panels("Six panels", [attrs.evolve(sweep, title=f"panel {i}") for i in range(5)], 2, "together", ["A note."]),
+        "panels": Panels(
+            "Six panels",
+            [attrs.evolve(sweep, title=f"panel {i}") for i in range(5)],
+            2,
+            "together",
+            ["A note."],
+        ),
         "mixed panels": Panels("Two", [cd, sweep, dunn], 2),
     }
 
@@ -72,7 +89,11 @@ def drawn(chart):
 def texts(figure) -> list[Text]:
     """All that is shown as words."""
     hidden = not_drawn(figure)
-    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and id(text) not in hidden]
+    return [
+        text
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and id(text) not in hidden
+    ]
 
 
 def hinted(figure) -> dict:
@@ -83,26 +104,43 @@ def hinted(figure) -> dict:
 
 def place(line) -> tuple[float, float]:
     """Where a mark lies, in pixels."""
-    return tuple(line.axes.transData.transform(np.ravel(line.get_offsets() if hasattr(line, "get_offsets") else line.get_xydata())))
+    return tuple(
+        line.axes.transData.transform(
+            np.ravel(line.get_offsets() if hasattr(line, "get_offsets") else line.get_xydata())
+        )
+    )
 
 
 def assert_readable(figure) -> None:
     """Words lie within the picture and over no other words; marks within it."""
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts(figure)]
     for words, box in boxes:
-        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.width and box.y1 <= figure.bbox.height, words
+        assert (
+            box.x0 >= 0
+            and box.y0 >= 0
+            and box.x1 <= figure.bbox.width
+            and box.y1 <= figure.bbox.height
+        ), words
     for (one, a), (other, b) in itertools.combinations(boxes, 2):
         assert not a.padded(-0.75).overlaps(b.padded(-0.75)), f"{one!r} over {other!r}"
     for mark in hinted(figure).values():
         box = mark.get_window_extent()
-        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 and figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1
+        assert (
+            figure.bbox.x0 <= box.x0
+            and box.x1 <= figure.bbox.x1
+            and figure.bbox.y0 <= box.y0
+            and box.y1 <= figure.bbox.y1
+        )
 
 
 def not_drawn(figure) -> set[int]:
     """Words of ticks that an axis keeps and does not draw: beyond its ends, or left over."""
     found = set()
     for axes, which in itertools.product(figure.axes, "xy"):
-        axis, (low, high) = getattr(axes, f"{which}axis"), sorted(getattr(axes, f"get_{which}lim")())
+        axis, (low, high) = (
+            getattr(axes, f"{which}axis"),
+            sorted(getattr(axes, f"get_{which}lim")()),
+        )
         for tick in (*axis.majorTicks, *axis.minorTicks):
             if tick not in axis.get_major_ticks() or not low <= tick.get_loc() <= high:
                 found |= {id(tick.label1), id(tick.label2)}
@@ -117,7 +155,11 @@ def test_every_chart_is_a_well_formed_picture_with_all_words_and_nothing_over_an
     root = ET.fromstring(picture)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     text = " ".join(element.text or "" for element in root.iter())
-    assert all(word in text for words in (chart.title, chart.subtitle, *chart.notes) for word in words.split())
+    assert all(
+        word in text
+        for words in (chart.title, chart.subtitle, *chart.notes)
+        for word in words.split()
+    )
     assert chart_svg(chart) == picture, "the same picture is the same file"
     assert_readable(drawn(chart))
 
@@ -131,18 +173,28 @@ def test_charts_are_painted_as_png_files(name, tmp_path):
         chart_png(charts()[name], tmp_path / "missing" / "chart.png", scale=0.5)
 
 
-# -- rank diagrams --------------------------------------------------------------------------------------------------------
+# -- rank diagrams ---------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=12)
-@given(st.integers(2, 18).flatmap(lambda k: arrays(np.float64, k, elements=st.floats(1, 1.5) | st.floats(1, k) | st.just(2.0))))
+@given(
+    st.integers(2, 18).flatmap(
+        lambda k: arrays(np.float64, k, elements=st.floats(1, 1.5) | st.floats(1, k) | st.just(2.0))
+    )
+)
 def test_names_touch_nothing_however_close_the_ranks_are(ranks):
     ranks = np.minimum(ranks, len(ranks)).tolist()
     names = [f"method number {i}" for i in range(len(ranks))]
-    figure = drawn(RankDiagram("Ranks", names, ranks, groups=[range(len(ranks))], critical_difference=0.7, test="any"))
+    figure = drawn(
+        RankDiagram(
+            "Ranks", names, ranks, groups=[range(len(ranks))], critical_difference=0.7, test="any"
+        )
+    )
     assert_readable(figure)
     words = [text for text in texts(figure) if "method number" in text.get_text()]
-    assert sorted(name for text in words for name in names if re.search(rf"{name}\b", text.get_text())) == sorted(names)
+    assert sorted(
+        name for text in words for name in names if re.search(rf"{name}\b", text.get_text())
+    ) == sorted(names)
     boxes = [text.get_window_extent().padded(-1.5) for text in words]
     for line in figure.findobj(Line2D):
         if line.axes is not None and len(line.get_xdata()) > 1:
@@ -151,22 +203,46 @@ def test_names_touch_nothing_however_close_the_ranks_are(ranks):
 
 
 def test_stems_stand_at_their_ranks_and_bars_span_their_groups():
-    chart = RankDiagram("Ranks", ("a", "b", "c", "d"), (1.5, 2.0, 2.5, 4.0), groups=((0, 1, 2), (2, 3)))
+    chart = RankDiagram(
+        "Ranks", ("a", "b", "c", "d"), (1.5, 2.0, 2.5, 4.0), groups=((0, 1, 2), (2, 3))
+    )
     figure = drawn(chart)
     dots = {hint[0]: mark.get_offsets()[0][0] for hint, mark in hinted(figure).items()}
     assert dots == {"a": 1.5, "b": 2.0, "c": 2.5, "d": 4.0}
     bars = figure.findobj(lambda artist: artist.get_gid() == "bar")
-    assert [(min(bar.get_xdata()), max(bar.get_xdata())) for bar in bars] == [(1.5, 2.5), (2.5, 4.0)]
-    assert bars[0].get_ydata()[0] != bars[1].get_ydata()[0], "bars that share a method lie in rows of their own"
+    assert [(min(bar.get_xdata()), max(bar.get_xdata())) for bar in bars] == [
+        (1.5, 2.5),
+        (2.5, 4.0),
+    ]
+    assert bars[0].get_ydata()[0] != bars[1].get_ydata()[0], (
+        "bars that share a method lie in rows of their own"
+    )
 
 
 @settings(deadline=None, max_examples=40)
-@given(arrays(np.float64, st.tuples(st.integers(2, 12), st.integers(2, 6)), elements=st.integers(0, 5).map(float)))
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(2, 12), st.integers(2, 6)),
+        elements=st.integers(0, 5).map(float),
+    )
+)
 def test_the_bars_of_a_diagram_say_what_the_pairwise_test_says(values):
-    test = nemenyi(Scores("m", [f"m{i}" for i in range(values.shape[1])], [f"d{i}" for i in range(len(values))], values))
+    test = nemenyi(
+        Scores(
+            "m",
+            [f"m{i}" for i in range(values.shape[1])],
+            [f"d{i}" for i in range(len(values))],
+            values,
+        )
+    )
     chart = rank_diagram(test, "Ranks")
     joined = {pair for group in chart.groups for pair in itertools.combinations(sorted(group), 2)}
-    alike = {(i, j) for i, j in itertools.combinations(range(len(test.methods)), 2) if not test.different[i, j]}
+    alike = {
+        (i, j)
+        for i, j in itertools.combinations(range(len(test.methods)), 2)
+        if not test.different[i, j]
+    }
     assert joined == alike
 
 
@@ -188,7 +264,7 @@ def test_a_rank_that_cannot_be_is_refused():
         RankDiagram("Ranks", ("a", "b"), (1.0,))
 
 
-# -- bars -----------------------------------------------------------------------------------------------------------------
+# -- bars ------------------------------------------------------------------------------------------
 
 
 def test_bars_are_as_long_as_their_values_and_a_missing_one_is_said():
@@ -196,7 +272,11 @@ def test_bars_are_as_long_as_their_values_and_a_missing_one_is_said():
     figure = drawn(bar_chart(values, "Bars"))
     lengths = {hint: bar.get_window_extent().height for hint, bar in hinted(figure).items()}
     assert lengths["d, b: 2"] == pytest.approx(2 * lengths["d, a: 1"])
-    assert lengths["e, b: 4"] == pytest.approx(8 * lengths["e, c: 0.5"]) == pytest.approx(4 * lengths["d, a: 1"])
+    assert (
+        lengths["e, b: 4"]
+        == pytest.approx(8 * lengths["e, c: 0.5"])
+        == pytest.approx(4 * lengths["d, a: 1"])
+    )
     assert {"–", "–: no result."} <= {text.get_text() for text in texts(figure)}
 
 
@@ -205,7 +285,10 @@ def test_error_bars_reach_one_error_to_both_sides():
     figure = drawn(bar_chart(values, "Bars"))
     assert list(hinted(figure)) == ["d, a: 10 ± 2"]
     (error,) = figure.axes[0].collections
-    assert np.ravel(error.get_segments()).tolist() == [0, 8, 0, 12] and figure.axes[0].get_ylim()[1] > 12
+    assert (
+        np.ravel(error.get_segments()).tolist() == [0, 8, 0, 12]
+        and figure.axes[0].get_ylim()[1] > 12
+    )
 
 
 def test_bars_on_a_logarithmic_axis_need_a_base_above_0():
@@ -213,20 +296,29 @@ def test_bars_on_a_logarithmic_axis_need_a_base_above_0():
         drawn(bar_chart(scores(), "Bars", log=True))
 
 
-# -- axes -----------------------------------------------------------------------------------------------------------------
+# -- axes ------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=15)
-@given(st.lists(st.floats(-1e9, 1e9) | st.floats(-1e-200, 1e-200), min_size=1, max_size=5), st.just(False))
+@given(
+    st.lists(st.floats(-1e9, 1e9) | st.floats(-1e-200, 1e-200), min_size=1, max_size=5),
+    st.just(False),
+)
 @example([2.225073858507e-311], False)
 @example([0.0, 3e-7], False)
 @example([1e-6, 1e9], True)
 @example([3.0], True)
 @example([0.71, 0.88], True)
 def test_ticks_are_different_round_numbers_and_all_values_lie_within_the_scale(values, log):
-    axes = drawn(LineChart("t", [Line("a", range(len(values)), values)], Axis("x"), Axis("y", log))).axes[0]
+    axes = drawn(
+        LineChart("t", [Line("a", range(len(values)), values)], Axis("x"), Axis("y", log))
+    ).axes[0]
     low, high = axes.get_ylim()
-    shown = [label.get_text() for at, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True) if low <= at <= high]
+    shown = [
+        label.get_text()
+        for at, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+        if low <= at <= high
+    ]
     assert len(shown) >= 2 and len(set(shown)) == len(shown)
     assert all(low <= value <= high for value in values)
 
@@ -237,7 +329,7 @@ def test_a_logarithmic_axis_refuses_what_it_cannot_show():
         chart_svg(chart)
 
 
-# -- points and lines -------------------------------------------------------------------------------------------------------
+# -- points and lines ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("x_up", "y_up"), list(itertools.product((False, True), repeat=2)))
@@ -247,7 +339,9 @@ def test_the_staircase_runs_through_the_front_and_everything_else_is_behind_it(x
     figure = drawn(chart)
     places = {hint.split(":")[0]: place(mark) for hint, mark in hinted(figure).items()}
     (line,) = [one for one in figure.findobj(Line2D) if one.get_drawstyle() == "steps-post"]
-    stairs = line.axes.transData.transform(np.column_stack(pts_to_poststep(line.get_xdata(), line.get_ydata())))
+    stairs = line.axes.transData.transform(
+        np.column_stack(pts_to_poststep(line.get_xdata(), line.get_ydata()))
+    )
     front = line.axes.transData.transform(line.get_xydata())
     assert {tuple(point) for point in front} <= set(places.values())
     assert all(np.isclose(stairs, point).all(axis=1).any() for point in front)
@@ -255,7 +349,8 @@ def test_the_staircase_runs_through_the_front_and_everything_else_is_behind_it(x
     right, down = (-1 if x_up else 1), (-1 if y_up else 1)  # of what is worse
     for px, py in places.values():
         assert any((px - fx) * right >= -1e-9 and (py - fy) * down >= -1e-9 for fx, fy in front)
-    for cx, cy in stairs:  # a corner is dominated by the points beside it, and dominates none of the front
+    # a corner is dominated by the points beside it, and dominates none of the front
+    for cx, cy in stairs:
         assert not any((fx - cx) * right > 1e-9 and (fy - cy) * down > 1e-9 for fx, fy in front)
 
 
@@ -269,8 +364,12 @@ def test_a_gap_in_a_line_is_a_gap():
 
 def test_the_fitted_slope_stands_in_the_legend():
     n = {"d": 100.0, "e": 1000.0, "f": 10_000.0}
-    times = Scores("seconds", ("a", "b"), tuple(n), [[1.0, 1.0], [10.0, 100.0], [100.0, math.nan]], False)
-    found = {text.get_text() for text in texts(drawn(growth_chart(times, n, "Growth", axis="objects")))}
+    times = Scores(
+        "seconds", ("a", "b"), tuple(n), [[1.0, 1.0], [10.0, 100.0], [100.0, math.nan]], False
+    )
+    found = {
+        text.get_text() for text in texts(drawn(growth_chart(times, n, "Growth", axis="objects")))
+    }
     assert {"a: slope 1.00 ± 0.00", "b: slope 2.00"} <= found
     with pytest.raises(DataError, match="'f' has no size"):
         growth_chart(times, {"d": 1.0, "e": 2.0}, "Growth", axis="objects")
@@ -292,12 +391,18 @@ def test_a_pareto_chart_is_of_the_data_sets_that_are_whole():
     assert chart.lines[2].y[0] == pytest.approx(y.values[whole, 2].mean())
     assert chart.notes[-1] == "Means over 9 data sets, without data-set-3 (not complete)."
     with pytest.raises(DataError, match="different methods or data sets"):
-        pareto_chart(x, attrs.evolve(y, methods=METHODS[:2], values=y.values[:, :2], errors=None), "Trade-off")
+        pareto_chart(
+            x,
+            attrs.evolve(y, methods=METHODS[:2], values=y.values[:, :2], errors=None),
+            "Trade-off",
+        )
 
 
 def test_panels_share_a_legend_only_if_all_have_the_same():
     sweep = charts()["sweep"]
-    other = attrs.evolve(sweep, lines=[attrs.evolve(line, label=line.label + "*") for line in sweep.lines])
+    other = attrs.evolve(
+        sweep, lines=[attrs.evolve(line, label=line.label + "*") for line in sweep.lines]
+    )
     same = [text.get_text() for text in texts(drawn(Panels("p", [sweep, sweep])))]
     mixed = [text.get_text() for text in texts(drawn(Panels("p", [sweep, other])))]
     assert same.count(DATASETS[0]) == 1

@@ -1,4 +1,6 @@
-"""A chain of thousands of tests is shown and exported like any tree: in text linear in its nodes, at no depth that fails."""
+"""A chain of thousands of tests is shown and exported like any tree: in text linear in its
+nodes, at no depth that fails.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ DEEP = 10_000
 
 
 def chain(depth: int, step: int = 1) -> Tree:
-    """Each test cuts one leaf off, its first branch; step −1: its second branch, so that rows without a value go on."""
+    """Each test cuts one leaf off, its first branch; step −1: its second branch, so that rows
+    without a value go on.
+    """
     n = 2 * depth + 1
     inner = np.arange(n) % 2 == 0
     inner[-1] = False
@@ -58,12 +62,20 @@ def test_sqlite_runs_a_chain_and_predicts_as_it_does(step):
     values = rng.integers(-1, DEEP // 3 + 2, (60, 3)).astype(float)
     values[:20] = DEEP if step > 0 else -1  # to the end of the chain
     values[rng.random((60, 3)) < 0.05] = np.nan
-    columns = tuple(Column(name, ColumnKind.continuous, values[:, j]) for j, name in enumerate("abc"))
+    columns = tuple(
+        Column(name, ColumnKind.continuous, values[:, j]) for j, name in enumerate("abc")
+    )
     rows = Table("rows", columns, Target("", Task.regression, values=np.zeros(60)))
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute("CREATE TABLE given (a, b, c)")
-        base.executemany("INSERT INTO given VALUES (?, ?, ?)", [[None if v != v else v for v in row] for row in values.tolist()])
-        found = [answer for (answer,) in base.execute(f"SELECT {tree.to_sql()} FROM given ORDER BY rowid")]
+        base.executemany(
+            "INSERT INTO given VALUES (?, ?, ?)",
+            [[None if v != v else v for v in row] for row in values.tolist()],
+        )
+        found = [
+            answer
+            for (answer,) in base.execute(f"SELECT {tree.to_sql()} FROM given ORDER BY rowid")
+        ]
     assert found == [tree.classes[code] for code in tree.predict(rows)]
     assert tree.depth_of[tree.rest(rows)].max() >= DEEP - 1
 

@@ -1,4 +1,6 @@
-"""A run folder keeps a front whose page is whole by itself; a point that is not what its tree says fails verification."""
+"""A run folder keeps a front whose page is whole by itself; a point that is not what its tree
+says fails verification.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def front_of(problem: Problem, **more) -> Front:
     table = problem.objects.table
     points = []
     for one in (tree.cut([0]), tree.cut(tree.children(0)), tree):
-        wrong = table.row_weights()[one.predict(table) != table.target.codes].sum() / table.row_weights().sum()
+        wrong = (
+            table.row_weights()[one.predict(table) != table.target.codes].sum()
+            / table.row_weights().sum()
+        )
         points.append(FrontPoint((float(wrong), complexities(one)["expected_cost"]), one))
     return Front(AXES, points, more.pop("bound", [point.values for point in points]), **more)
 
@@ -42,7 +47,17 @@ def front_of(problem: Problem, **more) -> Front:
 def record_of(front: Front) -> Record:
     best = front.most_accurate
     solution = Solution(best.tree, best.values[0], best.values[0], Status.optimal, front=front)
-    return Record({"choices": {"method": "<b>front"}}, 0, {}, {"name": "toy"}, {}, {}, solution, verified=True, tree=best.tree)
+    return Record(
+        {"choices": {"method": "<b>front"}},
+        0,
+        {},
+        {"name": "toy"},
+        {},
+        {},
+        solution,
+        verified=True,
+        tree=best.tree,
+    )
 
 
 def test_a_front_comes_back_from_its_folder_with_its_trees(posed, tmp_path):
@@ -53,7 +68,9 @@ def test_a_front_comes_back_from_its_folder_with_its_trees(posed, tmp_path):
     again = read_run(tmp_path)
     assert again.verified
     assert again.solution.front == front
-    assert [point.tree for point in again.solution.front.points] == [point.tree for point in front.points]
+    assert [point.tree for point in again.solution.front.points] == [
+        point.tree for point in front.points
+    ]
     (tmp_path / FRONTS[0]).write_text(files[FRONTS[0]].replace('"counts": [24', '"counts": [25', 1))
     assert not read_run(tmp_path).verified
     assert "front.json is not the front that was verified" in read_run(tmp_path).notes[-1]
@@ -84,14 +101,21 @@ def test_the_bound_is_drawn_where_it_differs_and_curves_are_drawn_beside(posed):
     assert names == ["greedy", "front"]
     assert list(front_chart(exact).lines[0].y) == [0.5, 0.25], "what is beaten is no step"
     loose = front_of(posed, bound=[(0.0, 0.0)])
-    assert [line.label for line in front_chart(loose).lines] == ["proven: no tree is below", "front"]
+    assert [line.label for line in front_chart(loose).lines] == [
+        "proven: no tree is below",
+        "front",
+    ]
     assert "above the least error" in front_chart(loose).subtitle
 
 
 def test_a_long_front_is_shown_from_end_to_end():
     front = Front(AXES, [FrontPoint((1 - k / 100, float(k))) for k in range(100)], [(0.0, 0.0)])
     rows = front_rows(front, most=24)
-    assert len(rows) == 24 and rows[0] == {"error": 1.0, "expected cost": 0.0} and rows[-1]["expected cost"] == 99.0
+    assert (
+        len(rows) == 24
+        and rows[0] == {"error": 1.0, "expected cost": 0.0}
+        and rows[-1]["expected cost"] == 99.0
+    )
     assert len(front_chart(front).lines) == 2
 
 

@@ -32,7 +32,9 @@ def split(rule, follows: int, data: Table | None = None) -> Tree:
     data = data or table()
     outcome = rule.outcomes(data, np.arange(data.n_rows))
     outcome = np.where(outcome < 0, follows, outcome)
-    weights = [np.bincount(LABEL[outcome == k], minlength=2).astype(float) for k in range(rule.arity)]
+    weights = [
+        np.bincount(LABEL[outcome == k], minlength=2).astype(float) for k in range(rule.arity)
+    ]
     whole = single_leaf(data)
     n = rule.arity + 1
     return attrs.evolve(
@@ -59,8 +61,18 @@ def split(rule, follows: int, data: Table | None = None) -> Tree:
         (Threshold("age", 40.0), 0, "age ≤ 40 or missing", "yes, missing"),
         (Equals("job", "cook"), 1, "job ≠ cook or missing", "no, missing"),
         (Equals("job", "cook", missing_is_other=True), 1, "job ≠ cook or missing", "no, missing"),
-        (Interval("age", None, 40.0, missing_is_other=True), 1, "age > 40 or missing", "no, missing"),
-        (Values("job", ("cook", "nurse", "it's")), 1, "job = nurse or missing", "= nurse or missing"),
+        (
+            Interval("age", None, 40.0, missing_is_other=True),
+            1,
+            "age > 40 or missing",
+            "no, missing",
+        ),
+        (
+            Values("job", ("cook", "nurse", "it's")),
+            1,
+            "job = nurse or missing",
+            "= nurse or missing",
+        ),
     ],
 )
 def test_the_branch_of_missing_values_says_so(rule, follows, said, drawn):
@@ -114,7 +126,10 @@ def test_sql_decides_as_the_tree_does_and_names_the_branch_of_missing_values(rul
     with contextlib.closing(sqlite3.connect(":memory:")) as rows:
         rows.execute("CREATE TABLE rows (age REAL, job TEXT)")
         rows.executemany("INSERT INTO rows VALUES (?, ?)", list(zip(ages, jobs, strict=True)))
-        found = [answer for (answer,) in rows.execute(f"SELECT {tree_sql(tree)} FROM rows ORDER BY rowid")]
+        found = [
+            answer
+            for (answer,) in rows.execute(f"SELECT {tree_sql(tree)} FROM rows ORDER BY rowid")
+        ]
     assert found == [tree.classes[k] for k in tree.predict(data)]
     assert ("or missing */" in tree_sql(tree)) == (follows >= 0)
 
@@ -124,7 +139,8 @@ def test_sql_of_a_deep_tree_with_missing_values_grows_with_its_nodes():
     data, depth = table(), 30
     rules = tuple(Threshold("age", 40.0 + k) for k in range(depth))
     whole, n = single_leaf(data), 2 * depth + 1
-    inner = [k for v in range(depth) for k in (v, -1)] + [-1]  # preorder: node, its left leaf, then the right subtree
+    # preorder: node, its left leaf, then the right subtree
+    inner = [k for v in range(depth) for k in (v, -1)] + [-1]
     offset = np.cumsum([0, *(2 if k >= 0 else 0 for k in inner)])
     child = [c for v in range(0, 2 * depth, 2) for c in (v + 1, v + 2)]
     share = np.array([[1.0, 1.0]] * n)

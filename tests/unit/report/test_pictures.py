@@ -64,7 +64,12 @@ def test_no_box_lies_over_another_and_all_lie_on_the_picture(data, sideways):
     scene = tree_scene(tree, sideways=sideways)
     boxes = node_boxes(scene)
     for a, b in itertools.combinations(boxes, 2):
-        apart = a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + BOX_HEIGHT <= b.y or b.y + BOX_HEIGHT <= a.y
+        apart = (
+            a.x + a.width <= b.x
+            or b.x + b.width <= a.x
+            or a.y + BOX_HEIGHT <= b.y
+            or b.y + BOX_HEIGHT <= a.y
+        )
         assert apart, (a, b)
     for box in boxes:
         assert box.x >= 0
@@ -126,14 +131,20 @@ def test_the_number_a_test_compares_with_is_never_cut():
     assert "… ≤ 1" in svg
 
 
-@pytest.mark.parametrize("column", ["petal_width", "a very long column name that no box can hold in full width"])
+@pytest.mark.parametrize(
+    "column", ["petal_width", "a very long column name that no box can hold in full width"]
+)
 def test_both_ends_of_an_interval_stand_in_its_box(column):
-    scene = tree_scene(attrs.evolve(chain(1, column), rules=(Interval(column, -1000.66633, 1.2527913),)))
+    scene = tree_scene(
+        attrs.evolve(chain(1, column), rules=(Interval(column, -1000.66633, 1.2527913),))
+    )
     words = [shape.text for shape in scene.shapes if isinstance(shape, Label)]
     asked = next(text for text in words if " in (" in text)
     assert asked.endswith(" in (-1000.67, 1.25279]") and asked.startswith(column[:4])
     root = next(box for box in node_boxes(scene) if " in (" in box.hint)
-    assert text_width(asked, 12, bold=True) <= root.width - 2 * PADDING + 0.01, "it stays within the box"
+    assert text_width(asked, 12, bold=True) <= root.width - 2 * PADDING + 0.01, (
+        "it stays within the box"
+    )
 
 
 def test_the_legend_names_the_heaviest_of_many_classes():
@@ -144,7 +155,15 @@ def test_the_legend_names_the_heaviest_of_many_classes():
 
 
 def test_the_layout_centres_parents_and_keeps_gaps():
-    children = {"root": ["a", "b", "c"], "a": ["a1", "a2"], "b": [], "c": ["c1"], "a1": [], "a2": [], "c1": []}
+    children = {
+        "root": ["a", "b", "c"],
+        "a": ["a1", "a2"],
+        "b": [],
+        "c": ["c1"],
+        "a1": [],
+        "a2": [],
+        "c1": [],
+    }
     names = {name: name for name in children}
     at = tidy("root", lambda k: [names[c] for c in children[k]], lambda k: 10.0, 2.0)
     place = {name: at[name] for name in names}
@@ -178,7 +197,11 @@ def test_dot_escapes_and_lists_every_branch():
 def test_regression_trees_have_a_scale_instead_of_classes():
     leaf = chain(1)
     tree = attrs.evolve(
-        leaf, task=Task.regression, classes=(), weights=[[2, 3, 5], [1, 1, 1], [1, 2, 4]], value=[1.5, 1, 2]
+        leaf,
+        task=Task.regression,
+        classes=(),
+        weights=[[2, 3, 5], [1, 1, 1], [1, 2, 4]],
+        value=[1.5, 1, 2],
     )
     svg = tree.to_svg()
     assert "1 … 2 predicted" in svg

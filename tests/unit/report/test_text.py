@@ -41,7 +41,8 @@ def iris_like() -> Tree:
 
 def test_a_small_tree_reads_like_this():
     assert iris_like().to_text() == (
-        "3 leaves, depth 2, 150 rows, 3 classes: rows, share, weight of [setosa versicolor virginica]\n"
+        "3 leaves, depth 2, 150 rows, 3 classes: rows, share, weight of [setosa versicolor "
+        "virginica]\n"
         "all rows                               150   33%  [50 50 50]\n"
         "├─ petal_width ≤ 0.8 ▸ setosa           50  100%  [50 0 0]\n"
         "└─ petal_width > 0.8                   100   50%  [0 50 50]\n"
@@ -72,7 +73,10 @@ def test_lines_keep_to_the_width_and_colours_add_nothing_visible(data, width):
     tree = data.draw(trees(data.draw(tables())))
     plain = tree_text(tree, width=width).splitlines()
     assert max(display_width(line) for line in plain) <= max(width, 60)
-    coloured = [ANSI.sub("", line).rstrip() for line in tree_text(tree, width=width, colour=True).splitlines()]
+    coloured = [
+        ANSI.sub("", line).rstrip()
+        for line in tree_text(tree, width=width, colour=True).splitlines()
+    ]
     assert coloured == plain
 
 
@@ -87,7 +91,8 @@ def test_many_classes_are_named_instead_of_listed():
 
 
 @pytest.mark.parametrize(
-    ("part", "text"), [(1.0, "100%"), (0.999, ">99%"), (0.5, "50%"), (0.001, "<1%"), (0.0, "0%"), (0.994, "99%")]
+    ("part", "text"),
+    [(1.0, "100%"), (0.999, ">99%"), (0.5, "50%"), (0.001, "<1%"), (0.0, "0%"), (0.994, "99%")],
 )
 def test_a_share_says_all_or_nothing_only_where_it_is_so(part, text):
     assert percentage(part) == text
@@ -104,7 +109,9 @@ def test_tables_align_numbers_right_and_text_left():
         {"method": "cart", "error": 0.0421, "leaves": 12, "verified": True},
         {"method": "id3-style", "error": 0.3, "leaves": 1200},
     ]
-    assert text_table(rows, {"method": "method", "error": "test error", "leaves": "leaves", "verified": "ok"}) == (
+    assert text_table(
+        rows, {"method": "method", "error": "test error", "leaves": "leaves", "verified": "ok"}
+    ) == (
         "method     test error  leaves  ok\n"
         "─────────  ──────────  ──────  ───\n"
         "cart           0.0421      12  yes\n"
@@ -119,7 +126,10 @@ def test_a_wide_table_takes_room_from_its_text():
 
 
 def test_headings_of_numbers_give_way_before_text_and_numbers_never_do():
-    rows = [{"name": "n" * 20, "a quite long heading": 1234567, "b": 0.5}, {"name": "m" * 20, "a quite long heading": 2, "b": 0.25}]
+    rows = [
+        {"name": "n" * 20, "a quite long heading": 1234567, "b": 0.5},
+        {"name": "m" * 20, "a quite long heading": 2, "b": 0.25},
+    ]
     lines = text_table(rows, width=40).splitlines()
     assert max(map(display_width, lines)) <= 40
     assert all(whole in "\n".join(lines) for whole in ("n" * 20, "m" * 20, "1234567", "a qui"))

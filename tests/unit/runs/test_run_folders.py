@@ -27,16 +27,27 @@ from arboretum.runs.tracking import guarded
 def record_text(fingerprint: str = "f" * 64, verified: bool = True) -> str:
     return json.dumps(
         {
-            "schema": "arboretum.record/1", "config": {"seed": 1}, "seed": 1, "versions": {}, "data": {}, "timings": {},
-            "metrics": {"depth": 2.0, "valid_roc_auc": None}, "solution": None, "verified": verified,
-            "fingerprint": fingerprint, "notes": [],
+            "schema": "arboretum.record/1",
+            "config": {"seed": 1},
+            "seed": 1,
+            "versions": {},
+            "data": {},
+            "timings": {},
+            "metrics": {"depth": 2.0, "valid_roc_auc": None},
+            "solution": None,
+            "verified": verified,
+            "fingerprint": fingerprint,
+            "notes": [],
         }
-    )  # fmt: skip
+    )
 
 
 def test_files_are_written_whole_and_no_temporary_is_left(tmp_path):
     write_files(tmp_path / "a" / "b", {RECORD: record_text(), "tree.txt": "ä ≤ 1"})
-    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == ["record.json", "tree.txt"]
+    assert sorted(path.name for path in (tmp_path / "a" / "b").iterdir()) == [
+        "record.json",
+        "tree.txt",
+    ]
     assert (tmp_path / "a" / "b" / "tree.txt").read_text(encoding="utf-8") == "ä ≤ 1"
 
 
@@ -63,15 +74,24 @@ def test_when_one_file_cannot_be_written_none_is(tmp_path, monkeypatch):
         real(descriptor)
 
     monkeypatch.setattr(folders.os, "fsync", full)
-    with pytest.raises(StoreError, match=r"cannot be written \(No space left on device\); choose another"):
+    with pytest.raises(
+        StoreError, match=r"cannot be written \(No space left on device\); choose another"
+    ):
         write_files(tmp_path, {RECORD: "new", "tree.txt": "new"})
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {RECORD: "old", "tree.txt": "old"}
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        RECORD: "old",
+        "tree.txt": "old",
+    }
 
 
 def test_the_record_comes_last_so_that_its_presence_means_the_run_is_whole(tmp_path, monkeypatch):
     order = []
     real = folders.Path.replace
-    monkeypatch.setattr(folders.Path, "replace", lambda self, target: (order.append(target.name), real(self, target))[1])
+    monkeypatch.setattr(
+        folders.Path,
+        "replace",
+        lambda self, target: (order.append(target.name), real(self, target))[1],
+    )
     write_files(tmp_path, {RECORD: "r", "tree.json": "t", "zebra.txt": "z"})
     assert order[-1] == RECORD and len(order) == 3
 
@@ -138,10 +158,14 @@ def test_many_writers_of_one_name_leave_one_whole_file(tmp_path):
 
 def test_an_index_that_cannot_be_written_is_a_warning_and_no_loss(tmp_path):
     (tmp_path / "outputs").write_text("a file in the way")
-    assert "skip_finished=true would repeat it" in Index(tmp_path / "outputs").add("ab" * 32, tmp_path)
+    assert "skip_finished=true would repeat it" in Index(tmp_path / "outputs").add(
+        "ab" * 32, tmp_path
+    )
 
 
-def test_the_index_lives_where_the_command_is_run_or_where_the_environment_says(tmp_path, monkeypatch):
+def test_the_index_lives_where_the_command_is_run_or_where_the_environment_says(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ARBORETUM_RUNS", raising=False)
     assert default_root() == tmp_path / "outputs"
@@ -152,7 +176,9 @@ def test_the_index_lives_where_the_command_is_run_or_where_the_environment_says(
 def test_notes_of_jobs_reach_the_parent_in_order_and_survive_the_end_of_the_folder(tmp_path):
     notes = Notes.open(tmp_path)
     for job in (2, 0, 1):
-        Notes(notes.folder).write(Note(job, FAILED if job == 1 else DONE, f"seed={job}", warnings=("w",)))
+        Notes(notes.folder).write(
+            Note(job, FAILED if job == 1 else DONE, f"seed={job}", warnings=("w",))
+        )
     assert [note.job for note in notes.read()] == [0, 1, 2]
     notes.close()
     assert not notes.folder.exists()

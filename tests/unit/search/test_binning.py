@@ -30,14 +30,24 @@ def check(raw: np.ndarray) -> None:
 def test_any_values_even_huge_tiny_and_missing_ones(data, dtype):
     width = 32 if dtype is np.float32 else 64
     numbers = st.floats(width=width, allow_nan=True, allow_infinity=False)
-    check(data.draw(hnp.arrays(dtype, st.tuples(st.integers(1, 40), st.integers(1, 2)), elements=numbers)))
+    check(
+        data.draw(
+            hnp.arrays(dtype, st.tuples(st.integers(1, 40), st.integers(1, 2)), elements=numbers)
+        )
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_values_evenly_spread_crowded_and_with_outliers(dtype):
     generator = np.random.default_rng(0)
     even = generator.random(20_003)
-    columns = [even, even**9, np.where(even < 0.001, 1e30 * even, even), np.round(even * 20), np.exp(40 * even)]
+    columns = [
+        even,
+        even**9,
+        np.where(even < 0.001, 1e30 * even, even),
+        np.round(even * 20),
+        np.exp(40 * even),
+    ]
     check(np.stack(columns, axis=1).astype(dtype))
 
 

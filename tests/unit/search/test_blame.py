@@ -60,12 +60,33 @@ def request(how: str, **choices) -> Request:
     [
         ("raises", "criterion 'misbehaves': score raised ZeroDivisionError: division by zero"),
         ("writes", "criterion 'misbehaves': score raised ValueError: .*read-only"),
-        ("forgets", r"criterion 'misbehaves': score returned nothing; return float64\[\d+\].*is a 'return' missing"),
-        ("counts", "criterion 'misbehaves': score must be of dtype float64; got int64: add .astype"),
-        ("halves", "criterion 'misbehaves': score must be of dtype float64; got float32: add .astype"),
-        ("words", "criterion 'misbehaves': score must be of dtype float64; got <U1: return numbers"),
-        ("one", r"criterion 'misbehaves': score must have the shape \[\d+\], one number per test; got one float$"),
-        ("wide", r"criterion 'misbehaves': score must have the shape \[\d+\].* got float64\[\d+, \d\]: sum over outcomes"),
+        (
+            "forgets",
+            r"criterion 'misbehaves': score returned nothing; return float64\[\d+\].*is a "
+            r"'return' missing",
+        ),
+        (
+            "counts",
+            "criterion 'misbehaves': score must be of dtype float64; got int64: add .astype",
+        ),
+        (
+            "halves",
+            "criterion 'misbehaves': score must be of dtype float64; got float32: add .astype",
+        ),
+        (
+            "words",
+            "criterion 'misbehaves': score must be of dtype float64; got <U1: return numbers",
+        ),
+        (
+            "one",
+            r"criterion 'misbehaves': score must have the shape \[\d+\], one number per "
+            r"test; got one float$",
+        ),
+        (
+            "wide",
+            r"criterion 'misbehaves': score must have the shape \[\d+\].* got float64\[\d+, "
+            r"\d\]: sum over outcomes",
+        ),
         ("infinite", "criterion 'misbehaves' scored .* with .inf; return a finite score"),
     ],
 )
@@ -97,14 +118,19 @@ class TwoArguments(ByColumns):
 
 def test_a_criterion_may_ask_for_its_columns_with_the_nodes_objects_or_with_all_of_them():
     given = request("", encoder="onehot")
-    trees = [run(attrs.evolve(given, parts=attrs.evolve(given.parts, criterion=form()))).tree for form in (ThreeArguments, TwoArguments)]
+    trees = [
+        run(attrs.evolve(given, parts=attrs.evolve(given.parts, criterion=form()))).tree
+        for form in (ThreeArguments, TwoArguments)
+    ]
     assert trees[0].to_json() == trees[1].to_json()
     assert trees[0].n_leaves > 3
 
 
 def test_a_tree_that_the_budget_cut_short_says_so_and_does_not_count_as_finished():
     whole, cut = run(request("")), run(attrs.evolve(request("slow"), budget=Budget(seconds=0.3)))
-    assert not any("cut short" in note for note in whole.notes) and not whole.fingerprint.startswith("unfinished")
+    assert not any(
+        "cut short" in note for note in whole.notes
+    ) and not whole.fingerprint.startswith("unfinished")
     assert cut.tree.n_nodes < whole.tree.n_nodes
     assert any("budget.seconds ran out: the tree is cut short" in note for note in cut.notes)
     assert cut.fingerprint.startswith("unfinished-")

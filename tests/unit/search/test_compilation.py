@@ -1,4 +1,6 @@
-"""Kernels are compiled once: a new process finds built-in and plugin kernels, and the core, in the cache."""
+"""Kernels are compiled once: a new process finds built-in and plugin kernels, and the core, in
+the cache.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from problems import encode, problem_of  # noqa: E402
 
 pytestmark = pytest.mark.caches
 
-PLUGIN = '''
+PLUGIN = """
 import attrs
 from arboretum.kernels import criterion_kernel, impurity_kernel
 
@@ -63,9 +65,9 @@ class MyImpurity:
         mass = weights.sum(axis=-1, keepdims=True)
         share = np.divide(weights, mass, out=np.zeros_like(weights), where=mass > 0)
         return np.prod(1.0 - share, axis=-1)
-'''
+"""
 
-SCRIPT = '''
+SCRIPT = """
 import json, sys
 sys.path[:0] = [{problems!r}, {plugin!r}]
 import numpy as np
@@ -93,7 +95,7 @@ with event.install_listener("numba:compile", Count()):
     for criterion, impurity in pairs:
         warm_up(problem_of(objects, criterion, impurity), told.append)
 print(json.dumps(dict(compiled=Count.n, told=told)))
-'''
+"""
 
 
 @pytest.mark.slow
@@ -104,7 +106,13 @@ def test_a_new_process_compiles_nothing_that_an_earlier_one_has_compiled(tmp_pat
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     answers = []
     for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         answers.append(json.loads(done.stdout))
     first, second = answers
     assert first["compiled"] > 0 and len(first["told"]) >= 1
@@ -135,18 +143,28 @@ def told_by_a_compilation() -> list[str]:
     return told
 
 
-def test_where_no_cache_folder_can_be_written_compilation_and_run_say_so_with_the_way_out(no_cache_folder):
+def test_where_no_cache_folder_can_be_written_compilation_and_run_say_so_with_the_way_out(
+    no_cache_folder,
+):
     from arboretum.engine.run import kernel_trouble
 
-    assert told_by_a_compilation() == ["compiling kernels (not kept, for want of a cache folder: set NUMBA_CACHE_DIR)"]
-    assert "every start compiles them anew" in kernel_trouble() and "set NUMBA_CACHE_DIR to a folder" in kernel_trouble()
+    assert told_by_a_compilation() == [
+        "compiling kernels (not kept, for want of a cache folder: set NUMBA_CACHE_DIR)"
+    ]
+    assert (
+        "every start compiles them anew" in kernel_trouble()
+        and "set NUMBA_CACHE_DIR to a folder" in kernel_trouble()
+    )
 
 
 def test_where_kernels_are_kept_nothing_is_said_of_their_cache(monkeypatch, tmp_path):
     from arboretum.engine.run import kernel_trouble
 
-    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))  # an earlier run left the kernel in the usual one
-    assert told_by_a_compilation() == ["compiling kernels (once; later runs load them from the cache)"]
+    # an earlier run left the kernel in the usual one
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    assert told_by_a_compilation() == [
+        "compiling kernels (once; later runs load them from the cache)"
+    ]
     assert told_by_a_compilation() == []
     assert kernel_trouble() == ""
 
@@ -165,7 +183,13 @@ def test_parameters_reach_a_kernel_in_the_order_of_declaration():
         def score(weights, counts, price, extra, node):
             return node.params[1] * counts[0, 0] + node.params[0] * counts[1, 0]
 
-    objects = encode(np.array([[0], [0], [1]], np.uint8), [2], [Family.equals], np.zeros((3, 0)), np.array([0, 1, 0]))
+    objects = encode(
+        np.array([[0], [0], [1]], np.uint8),
+        [2],
+        [Family.equals],
+        np.zeros((3, 0)),
+        np.array([0, 1, 0]),
+    )
     tree = grow(problem_of(objects, Weighted(), Gini(), max_depth=1), Context()).tree
     assert tree.score[0] == 3.0 * 1 - 1.0 * 1
 
@@ -179,7 +203,9 @@ def test_a_kernel_that_numba_cannot_compile_is_named_in_one_line():
         def score(weights, counts, price, extra, node):
             return float(open("scores").read())
 
-    objects = encode(np.array([[0], [1]], np.uint8), [2], [Family.equals], np.zeros((2, 0)), np.array([0, 1]))
+    objects = encode(
+        np.array([[0], [1]], np.uint8), [2], [Family.equals], np.zeros((2, 0)), np.array([0, 1])
+    )
     with pytest.raises(ContractError, match="kernel of 'clever'.*does not compile") as found:
         grow(problem_of(objects, Clever(), Gini()), Context())
     assert "\n" not in str(found.value)

@@ -1,11 +1,26 @@
-"""Where bounds rule too few bins out, columns are sorted from there on: the tree is that of the presorted columns."""
+"""Where bounds rule too few bins out, columns are sorted from there on: the tree is that of the
+presorted columns.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from arboretum.api import Column, ColumnKind, Context, Encoded, Parts, Prices, Problem, RawFeature, Table, Target, Task, grow
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Context,
+    Encoded,
+    Parts,
+    Prices,
+    Problem,
+    RawFeature,
+    Table,
+    Target,
+    Task,
+    grow,
+)
 from arboretum.engine.search import bounded
 from arboretum_basics.stopping import Standard
 from arboretum_classic.criteria import GainRatio, Reduction
@@ -17,20 +32,35 @@ ROWS = 6000
 def problem(raw, label, criterion, impurity, weight=None, **limits):
     n = len(label)
     names = [f"x{f}" for f in range(raw.shape[1])]
-    columns = tuple(Column(name, ColumnKind.continuous, raw[:, f].copy()) for f, name in enumerate(names))
-    target = Target("y", Task.classification, label.astype(np.int32), tuple(map(str, range(label.max() + 1))))
+    columns = tuple(
+        Column(name, ColumnKind.continuous, raw[:, f].copy()) for f, name in enumerate(names)
+    )
+    target = Target(
+        "y", Task.classification, label.astype(np.int32), tuple(map(str, range(label.max() + 1)))
+    )
     objects = Encoded(
-        Table("noise", columns, target), (), np.zeros((n, 0), np.uint8),
-        tuple(RawFeature(name, f) for f, name in enumerate(names)), raw, target.codes, None,
-        np.ones(n) if weight is None else weight, np.ones(n, np.int64), np.arange(n),
-    )  # fmt: skip
+        Table("noise", columns, target),
+        (),
+        np.zeros((n, 0), np.uint8),
+        tuple(RawFeature(name, f) for f, name in enumerate(names)),
+        raw,
+        target.codes,
+        None,
+        np.ones(n) if weight is None else weight,
+        np.ones(n, np.int64),
+        np.arange(n),
+    )
     rules = (Standard(max_depth=4, **limits),)
     prices = Prices(np.zeros(0), np.ones(raw.shape[1]))
-    return Problem(objects, prices, Parts(method=None, criterion=criterion, impurity=impurity, stopping=rules))
+    return Problem(
+        objects, prices, Parts(method=None, criterion=criterion, impurity=impurity, stopping=rules)
+    )
 
 
 def columns_of_every_kind(generator, dtype):
-    """Even, heavy-tailed, rounded, nearly constant with float32 neighbours that must not be separated, with gaps."""
+    """Even, heavy-tailed, rounded, nearly constant with float32 neighbours that must not be
+    separated, with gaps.
+    """
     raw = np.empty((ROWS, 5), dtype)
     raw[:, 0] = generator.random(ROWS)
     raw[:, 1] = generator.standard_cauchy(ROWS) * 1e3
@@ -53,7 +83,9 @@ def columns_of_every_kind(generator, dtype):
         pytest.param(GainRatio(), Entropy(), False, 2, np.float64, marks=pytest.mark.slow),
     ],
 )
-def test_on_noise_the_tree_is_that_of_the_presorted_columns(criterion, impurity, weighted, classes, dtype, monkeypatch):
+def test_on_noise_the_tree_is_that_of_the_presorted_columns(
+    criterion, impurity, weighted, classes, dtype, monkeypatch
+):
     generator = np.random.default_rng(classes)
     raw, label = columns_of_every_kind(generator, dtype), generator.integers(0, classes, ROWS)
     weight = generator.integers(1, 5, ROWS) / 4 if weighted else None

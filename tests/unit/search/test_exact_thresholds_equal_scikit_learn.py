@@ -1,4 +1,6 @@
-"""Raw columns against scikit-learn: the same impurities, node by node; continuous values, so that ties do not decide."""
+"""Raw columns against scikit-learn: the same impurities, node by node; continuous values, so
+that ties do not decide.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ NONE = np.zeros((0, 0), np.uint8)
 def data(seed: int, n: int = 400, columns: int = 4, classes: int = 3):
     generator = np.random.default_rng(seed)
     x = generator.normal(size=(n, columns)).astype(np.float32)
-    y = (x @ generator.normal(size=columns) + generator.normal(size=n) > 0).astype(np.int64) + (x[:, 0] > 1) * (classes - 2)
+    y = (x @ generator.normal(size=columns) + generator.normal(size=n) > 0).astype(np.int64) + (
+        x[:, 0] > 1
+    ) * (classes - 2)
     return x, y
 
 
@@ -50,14 +54,19 @@ def test_classification_trees_are_the_same(seed, impurity, name, weighted, min_l
 
     x, y = data(seed)
     weight = np.random.default_rng(seed).uniform(0.5, 2.0, len(y)) if weighted else None
-    peer = DecisionTreeClassifier(criterion=name, max_depth=4, min_samples_leaf=min_leaf, random_state=seed)
+    peer = DecisionTreeClassifier(
+        criterion=name, max_depth=4, min_samples_leaf=min_leaf, random_state=seed
+    )
     peer.fit(x, y, sample_weight=weight)
     # at depth 4 of 400 rows two columns may cut off the same rows: compare what they reach
     tree = grown(x, y, impurity, weight=weight, max_depth=4, min_leaf=min_leaf)
     decrease = -np.sort(-tree.score[~tree.is_leaf])
     theirs = -np.sort(-_decreases(peer.tree_))
     assert decrease[:3] == pytest.approx(theirs[:3], abs=1e-9)
-    same_nodes(grown(x, y, impurity, weight=weight, max_depth=2, min_leaf=min_leaf), _cut(peer, x, y, weight))
+    same_nodes(
+        grown(x, y, impurity, weight=weight, max_depth=2, min_leaf=min_leaf),
+        _cut(peer, x, y, weight),
+    )
 
 
 def _cut(peer, x, y, weight):
@@ -76,14 +85,19 @@ def _decreases(peer) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
-    ("impurity", "name"), [(Variance(), "squared_error"), pytest.param(AbsoluteError(), "absolute_error", marks=pytest.mark.slow)]
+    ("impurity", "name"),
+    [
+        (Variance(), "squared_error"),
+        pytest.param(AbsoluteError(), "absolute_error", marks=pytest.mark.slow),
+    ],
 )
 def test_regression_trees_are_the_same(seed, impurity, name):
     from sklearn.tree import DecisionTreeRegressor
 
     x, _ = data(seed, n=150)
     y = x[:, 0] * 3 + np.random.default_rng(seed).normal(size=len(x)) + 10.0
-    # thresholds with the same absolute error are common one level down, so there the roots are compared
+    # thresholds with the same absolute error are common one level down, so there the roots are
+    # compared
     depth = 1 if name == "absolute_error" else 2
     peer = DecisionTreeRegressor(criterion=name, max_depth=depth, random_state=seed).fit(x, y)
     tree = grown(x, y, impurity, Task.regression, max_depth=depth)
@@ -93,24 +107,37 @@ def test_regression_trees_are_the_same(seed, impurity, name):
 
 @pytest.mark.parametrize("task", Task)
 def test_trees_of_columns_with_gaps_decrease_the_impurity_as_much(task):
-    """Few rows of few values: missing ones left, right, and alone; a root of 300 tables each, and whole trees where no tests tie."""
+    """Few rows of few values: missing ones left, right, and alone; a root of 300 tables each,
+    and whole trees where no tests tie.
+    """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     classes, generator, asked = task is Task.classification, np.random.default_rng(7), 0
     for k in range(300):
         whole, n = not classes and k % 2 == 0, int(generator.integers(4, 40))
-        x = generator.normal(size=(n, 3)) if whole else generator.integers(0, 4, (n, 3)).astype(float)
+        x = (
+            generator.normal(size=(n, 3))
+            if whole
+            else generator.integers(0, 4, (n, 3)).astype(float)
+        )
         x[generator.random((n, 3)) < generator.choice([0.1, 0.5, 0.9])] = np.nan
         x = x.astype(np.float32)
         y = generator.integers(0, 3, n) if classes else generator.normal(size=n)
         limits = {"max_depth": None if whole else 1, "min_leaf": int(generator.integers(1, 4))}
-        peer = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(max_depth=limits["max_depth"], min_samples_leaf=limits["min_leaf"])
+        peer = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(
+            max_depth=limits["max_depth"], min_samples_leaf=limits["min_leaf"]
+        )
         theirs = _decreases(peer.fit(x, y).tree_)
         for compiled in (True, False):
             objects = encode(np.zeros((n, 0), np.uint8), [], [], x, y, task, None)
-            tree = grow(problem_of(objects, Reduction(), Gini() if classes else Variance(), **limits), Context(), compiled=compiled).tree
+            tree = grow(
+                problem_of(objects, Reduction(), Gini() if classes else Variance(), **limits),
+                Context(),
+                compiled=compiled,
+            ).tree
             assert tree.score[~tree.is_leaf].sum() == pytest.approx(theirs.sum(), abs=1e-9), k
-            if not whole:  # scikit-learn divides a node that is not pure, also where nothing is gained; so do we
+            # scikit-learn divides a node that is not pure, also where nothing is gained; so do we
+            if not whole:
                 assert tree.n_nodes == peer.tree_.node_count
         asked += any(rule.describe().endswith("is known") for rule in tree.rules)
     assert asked > 30
@@ -122,7 +149,10 @@ def test_where_known_against_missing_is_the_test():
     for x in (gap, np.minimum(gap, 1.0)):  # also where there is one value besides
         tree = grown(x, y, Gini())
         assert [rule.describe() for rule in tree.rules] == ["r0 is known"]
-        assert tree.rule(0).outcome_label(1) == "is missing" and tree.weights[1:].tolist() == [[5, 0], [0, 5]]
+        assert tree.rule(0).outcome_label(1) == "is missing" and tree.weights[1:].tolist() == [
+            [5, 0],
+            [0, 5],
+        ]
 
 
 def test_a_large_table_goes_the_way_of_bounds_and_reaches_the_same_impurities():
@@ -142,7 +172,9 @@ def test_neighbours_within_the_gap_stay_together_and_a_midpoint_that_rounds_up_g
         assert [rule.threshold for rule in tree.rules] == pytest.approx([threshold], rel=1e-6)
     low = np.nextafter(4.0, 5.0)  # the midpoint to the next is a tie, rounded to the even upper
     high = np.nextafter(low, 5.0)
-    assert grown(np.array([[low], [high]]), np.array([0, 1]), Gini()).rules == (Threshold("r0", float(low)),)
+    assert grown(np.array([[low], [high]]), np.array([0, 1]), Gini()).rules == (
+        Threshold("r0", float(low)),
+    )
 
 
 def test_float32_columns_have_their_midpoints_in_float64_as_scikit_learn_has():

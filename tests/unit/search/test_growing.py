@@ -1,4 +1,6 @@
-"""What the search loop promises beside the choice of a test: limits, orders, ties, errors, deadlines."""
+"""What the search loop promises beside the choice of a test: limits, orders, ties, errors,
+deadlines.
+"""
 
 from __future__ import annotations
 
@@ -52,22 +54,32 @@ def test_the_solution_is_feasible_and_claims_no_bound():
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 @pytest.mark.parametrize("most", [1, 2, 3, 7])
 def test_the_leaf_budget_is_kept_in_every_order(order, most):
-    solution = grow(problem_of(random_objects(), Reduction(), Gini(), max_leaves=most), Context(), order=order)
-    tree, said = solution.tree, sum(f"leaves were spent {order}-first" in note for note in solution.notes)
-    assert said == (order != "best" and most > 1)  # a budget that is spent otherwise than by gain says so
+    solution = grow(
+        problem_of(random_objects(), Reduction(), Gini(), max_leaves=most), Context(), order=order
+    )
+    tree, said = (
+        solution.tree,
+        sum(f"leaves were spent {order}-first" in note for note in solution.notes),
+    )
+    # a budget that is spent otherwise than by gain says so
+    assert said == (order != "best" and most > 1)
     assert tree.n_leaves == most
 
 
 @pytest.mark.parametrize("most", [4, 5, 6])
 def test_a_multiway_test_that_would_exceed_the_leaf_budget_is_not_asked(most):
     objects = random_objects(family=Family.multiway, bins=3)
-    tree = grow(problem_of(objects, Reduction(), Gini(), max_leaves=most), Context(), order="best").tree
+    tree = grow(
+        problem_of(objects, Reduction(), Gini(), max_leaves=most), Context(), order="best"
+    ).tree
     assert tree.n_leaves == (3 if most == 4 else 5)
 
 
 def test_best_first_spends_the_leaf_budget_by_gain():
     full = grow(problem_of(random_objects(), Reduction(), Gini()), Context()).tree
-    tree = grow(problem_of(random_objects(), Reduction(), Gini(), max_leaves=5), Context(), order="best").tree
+    tree = grow(
+        problem_of(random_objects(), Reduction(), Gini(), max_leaves=5), Context(), order="best"
+    ).tree
     inner = np.sort(tree.score[~tree.is_leaf])[::-1]
     # greedy by gain: replay it on the full tree
     frontier, taken = [0], []
@@ -81,8 +93,14 @@ def test_best_first_spends_the_leaf_budget_by_gain():
 
 def test_min_decrease_refuses_a_test_whose_score_is_not_above_it():
     objects = coded([[0], [0], [1], [1]], [0, 0, 1, 1], [Family.equals])
-    assert grow(problem_of(objects, Reduction(), Gini(), min_decrease=0.499), Context()).tree.n_nodes == 3
-    assert grow(problem_of(objects, Reduction(), Gini(), min_decrease=0.5), Context()).tree.n_nodes == 1
+    assert (
+        grow(problem_of(objects, Reduction(), Gini(), min_decrease=0.499), Context()).tree.n_nodes
+        == 3
+    )
+    assert (
+        grow(problem_of(objects, Reduction(), Gini(), min_decrease=0.5), Context()).tree.n_nodes
+        == 1
+    )
 
 
 def test_a_test_without_gain_is_asked_so_that_exclusive_or_is_learnt():
@@ -95,7 +113,13 @@ def test_equal_scores_go_to_the_lowest_column_and_the_lowest_test():
     copies = np.repeat(np.array([[0], [1], [2], [3]]), 3, axis=1)
     objects = coded(copies, [0, 0, 1, 1], [Family.thresholds] * 3)
     assert grow(problem_of(objects, Reduction(), Gini()), Context()).tree.rules[0].column == "c0"
-    both = encode(copies[:, :1].astype(np.uint8), [4], [Family.thresholds], copies[:, :1].astype(float), np.array([0, 0, 1, 1]))
+    both = encode(
+        copies[:, :1].astype(np.uint8),
+        [4],
+        [Family.thresholds],
+        copies[:, :1].astype(float),
+        np.array([0, 0, 1, 1]),
+    )
     assert grow(problem_of(both, Reduction(), Gini()), Context()).tree.rules[0].column == "c0"
     symmetric = coded([[0], [1], [2]], [0, 1, 0], [Family.thresholds])
     assert grow(problem_of(symmetric, Reduction(), Gini()), Context()).tree.rule(0).index == 0
@@ -131,7 +155,10 @@ def test_constant_tests_compete_only_when_allowed_and_each_once_per_path():
 
 def test_the_same_seed_grows_the_same_random_tree_in_every_order_and_another_seed_another():
     problem = problem_of(random_objects(), RandomChoice(), Auto())
-    trees = {order: grow(problem, Context(seed=3), order=order).tree.to_json() for order in ("depth", "breadth", "best")}
+    trees = {
+        order: grow(problem, Context(seed=3), order=order).tree.to_json()
+        for order in ("depth", "breadth", "best")
+    }
     assert len(set(trees.values())) == 1
     assert grow(problem, Context(seed=4)).tree.to_json() != trees["depth"]
 
@@ -140,7 +167,10 @@ def test_the_same_seed_grows_the_same_random_tree_in_every_order_and_another_see
     ("answer", "words"),
     [
         (lambda t: np.full(t.n_tests, np.nan), "returned NaN for the test 'c"),
-        (lambda t: np.zeros(t.n_tests + 1), r"score must have the shape \[\d+\], one number per test; got float64\[\d+\]"),
+        (
+            lambda t: np.zeros(t.n_tests + 1),
+            r"score must have the shape \[\d+\], one number per test; got float64\[\d+\]",
+        ),
         (lambda t: np.zeros(t.n_tests, np.int64), r"must be of dtype float64; got int64"),
     ],
 )
@@ -199,15 +229,20 @@ def test_extra_columns_are_added_up_by_outcome_at_every_node():
 
     x = np.random.default_rng(0).random((60, 2))
     objects = encode(
-        np.random.default_rng(1).integers(0, 4, (60, 2)).astype(np.uint8), [4, 4], [Family.multiway, Family.equals], x,
+        np.random.default_rng(1).integers(0, 4, (60, 2)).astype(np.uint8),
+        [4, 4],
+        [Family.multiway, Family.equals],
+        x,
         np.arange(60) % 2,
-    )  # fmt: skip
+    )
     assert grow(problem_of(objects, Extra(), None, max_depth=3), Context()).tree.n_nodes > 3
 
 
 def test_a_passed_deadline_leaves_a_tree_and_says_so():
     told = []
-    context = Context(deadline=time.monotonic() - 1, progress=lambda done, total, message: told.append(message))
+    context = Context(
+        deadline=time.monotonic() - 1, progress=lambda done, total, message: told.append(message)
+    )
     assert grow(problem_of(random_objects(), Reduction(), Gini()), context).tree.n_nodes == 1
     assert any("time is up" in message for message in told)
 
@@ -229,18 +264,22 @@ def test_a_column_of_a_million_values_needs_no_more_memory_than_its_rows():
     codes = np.arange(n, dtype=np.uint32)[:, None] * 50
     for family in Family:
         objects = encode(codes, [1_000_000], [family], np.zeros((n, 0)), np.arange(n) % 2)
-        problem = problem_of(objects, Reduction(), Gini(), min_decrease=10.0)  # all tests are scored, none is asked
+        # all tests are scored, none is asked
+        problem = problem_of(objects, Reduction(), Gini(), min_decrease=10.0)
         grow(problem, Context())
         tracemalloc.start()
         grow(problem, Context())
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        # 2 classes × (8 + 8) bytes per value that occurs, for the table, the block and their copies; not 10⁶ × …
+        # 2 classes × (8 + 8) bytes per value that occurs, for the table, the block and their
+        # copies; not 10⁶ × …
         assert peak < 40 * n * 32, family
 
 
 def test_an_unknown_order_shows_the_known_ones():
-    with pytest.raises(ConfigError, match="unknown order of growth 'best-first'; did you mean 'best'"):
+    with pytest.raises(
+        ConfigError, match="unknown order of growth 'best-first'; did you mean 'best'"
+    ):
         grow(problem_of(random_objects(), Reduction(), Gini()), Context(), order="best-first")
 
 
@@ -250,7 +289,9 @@ def test_an_impurity_of_values_is_refused_on_fixed_tests():
         grow(problem_of(objects, Reduction(), AbsoluteError()), Context())
 
 
-@pytest.mark.parametrize(("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Variance())])
+@pytest.mark.parametrize(
+    ("criterion", "impurity"), [(Reduction(), Gini()), (GainRatio(), Variance())]
+)
 def test_a_part_for_classes_is_refused_on_numbers(criterion, impurity):
     objects = coded([[0], [1], [1]], [0.0, 1.0, 2.0], [Family.equals], task=Task.regression)
     with pytest.raises(CapabilityError, match="does classification, but the target"):
@@ -264,7 +305,13 @@ def test_what_the_refusal_of_categorical_columns_advises_works(way_out, tmp_path
 
     rows = "".join(f"{'abc'[i % 3]},{i % 7},{i * i % 11 + 0.5}\n" for i in range(40))
     (tmp_path / "t.csv").write_text(f"c,x,y\n{rows}")
-    base = ["dataset=file", f"dataset.path={tmp_path / 't.csv'}", "dataset.target=y", "split=none", "impurity=absolute_error"]
+    base = [
+        "dataset=file",
+        f"dataset.path={tmp_path / 't.csv'}",
+        "dataset.target=y",
+        "split=none",
+        "impurity=absolute_error",
+    ]
     with pytest.raises(CapabilityError, match="'c' is categorical") as caught:
         arboretum.run(base)
     assert way_out in str(caught.value) and "encoder=raw" not in str(caught.value)

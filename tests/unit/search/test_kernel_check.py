@@ -1,4 +1,6 @@
-"""A kernel that reads beyond an array, or answers otherwise than as plain Python, is refused before the growth."""
+"""A kernel that reads beyond an array, or answers otherwise than as plain Python, is refused
+before the growth.
+"""
 
 from __future__ import annotations
 
@@ -122,25 +124,36 @@ def grown(criterion, impurity=None, family=None):
 @pytest.mark.parametrize(
     ("criterion", "complaint"),
     [
-        (ThirdParameter(), r"criterion 'mine'.* in test_kernel_check.py:\d+, .*node.params\[1\].*node.params holds 1 \(lam\)"),
+        (
+            ThirdParameter(),
+            r"criterion 'mine'.* in test_kernel_check.py:\d+, "
+            r".*node.params\[1\].*node.params holds 1 \(lam\)",
+        ),
         (ThirdClass(), r"criterion 'mine'.*weights\[1, 2\].*weights is \[2, 2\]"),
         (ThroughHelper(), r"criterion 'mine'.*numbers\[2\].*index 2 is out of bounds"),
         (OneOutcomeMore(), r"criterion 'mine'.*weights\[2, 0\].*index 2 is out of bounds"),
     ],
 )
-def test_a_criterion_that_reads_beyond_an_array_is_refused_with_its_line(family, criterion, complaint):
+def test_a_criterion_that_reads_beyond_an_array_is_refused_with_its_line(
+    family, criterion, complaint
+):
     with pytest.raises(ContractError, match=complaint) as caught:
         grown(criterion, Gini(), family)
     assert "\n" not in str(caught.value)
 
 
 def test_an_impurity_that_reads_beyond_an_array_is_refused_with_its_line():
-    with pytest.raises(ContractError, match=r"impurity 'thirds'.*return weights\[2\].*weights holds 2"):
+    with pytest.raises(
+        ContractError, match=r"impurity 'thirds'.*return weights\[2\].*weights holds 2"
+    ):
         grown(Reduction(), ThirdShare())
 
 
 def test_a_kernel_whose_compiled_form_computes_something_else_is_refused_with_both_values():
-    with pytest.raises(ContractError, match=r"criterion 'mine'.*answers .* compiled and 7.17897988e\+23 as plain Python"):
+    with pytest.raises(
+        ContractError,
+        match=r"criterion 'mine'.*answers .* compiled and 7.17897988e\+23 as plain Python",
+    ):
         grown(Overflows(), Gini())
 
 
@@ -148,7 +161,10 @@ def test_what_python_refuses_to_divide_is_left_to_the_compiled_form():
     assert grown(DividesByZero(), Gini()).n_nodes > 1
 
 
-@pytest.mark.parametrize("criterion, impurity", [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), Entropy())])
+@pytest.mark.parametrize(
+    "criterion, impurity",
+    [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), Entropy())],
+)
 def test_the_first_look_is_cheap_and_the_second_free(criterion, impurity):
     objects = toy_objects(toy_table(0))
     statistics = Statistics.of(objects)
@@ -208,13 +224,13 @@ class ColumnOverflows(ColumnBeyond):
         (ColumnOverflows(), "'column_overflows': column: its kernel .*64 bits"),
     ],
     ids=["beyond", "overflows"],
-)  # fmt: skip
+)
 def test_a_column_kernel_is_tried_as_plain_python_first(criterion, said):
     with pytest.raises(ContractError, match=said):
         grow(problem_of(toy_objects(toy_table(0)), criterion, Gini()), Context())
 
 
-# -- memory, chance, and the other form --------------------------------------------------------------------------------
+# -- memory, chance, and the other form ------------------------------------------------------------
 
 
 class TakesMemory(Scores):
@@ -285,15 +301,40 @@ HERE = r"\(test_kernel_check.py:\d+\)"
 @pytest.mark.parametrize(
     ("criterion", "impurity", "rule"),
     [
-        (TakesMemory(), None, f"criterion 'mine': its kernel {HERE} takes memory each time it is called, .*; loop over numbers"),
+        (
+            TakesMemory(),
+            None,
+            f"criterion 'mine': its kernel {HERE} takes memory each time it is called, .*; "
+            "loop over numbers",
+        ),
         (Reduction(), GreedyShare(), f"impurity 'share': its kernel {HERE} takes memory each time"),
-        (ColumnTakesMemory(), None, f"criterion 'mine': column: its kernel {HERE} takes memory each time"),
-        (Draws(), None, f"criterion 'mine': its kernel {HERE} scores one table in two ways; a kernel must not draw"),
-        (TwoFormulas(), None, f"criterion 'mine': its kernel {HERE} answers .* compiled and .* by score, in NumPy form .* one formula"),
-        (Reduction(), OtherShare(), f"impurity 'share': its kernel {HERE} answers .* by value, in NumPy form"),
+        (
+            ColumnTakesMemory(),
+            None,
+            f"criterion 'mine': column: its kernel {HERE} takes memory each time",
+        ),
+        (
+            Draws(),
+            None,
+            f"criterion 'mine': its kernel {HERE} scores one table in two ways; a kernel "
+            "must not draw",
+        ),
+        (
+            TwoFormulas(),
+            None,
+            f"criterion 'mine': its kernel {HERE} answers .* compiled and .* by score, in "
+            "NumPy form .* one formula",
+        ),
+        (
+            Reduction(),
+            OtherShare(),
+            f"impurity 'share': its kernel {HERE} answers .* by value, in NumPy form",
+        ),
     ],
 )
-def test_a_kernel_that_takes_memory_draws_or_differs_from_the_numpy_form_is_refused(criterion, impurity, rule):
+def test_a_kernel_that_takes_memory_draws_or_differs_from_the_numpy_form_is_refused(
+    criterion, impurity, rule
+):
     with pytest.raises(ContractError, match=rule):
         grown(criterion, impurity)
 
@@ -313,10 +354,15 @@ class OwnColumnDrawn(Scores):
         return -tables.weights[:, 0, 0]
 
 
-@pytest.mark.parametrize(("criterion", "method"), [(Remembers(), "score"), (OwnColumnDrawn(), "columns")])
+@pytest.mark.parametrize(
+    ("criterion", "method"), [(Remembers(), "score"), (OwnColumnDrawn(), "columns")]
+)
 @pytest.mark.parametrize("family", [None, Family.thresholds])
 def test_a_criterion_that_answers_in_two_ways_is_refused_at_the_root(criterion, method, family):
-    with pytest.raises(ContractError, match=rf"'mine': {method} answers the same question in two ways.*with_seed\(seed\)"):
+    with pytest.raises(
+        ContractError,
+        match=rf"'mine': {method} answers the same question in two ways.*with_seed\(seed\)",
+    ):
         grown(criterion, None, family)
 
 

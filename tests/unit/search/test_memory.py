@@ -28,7 +28,13 @@ def tables():
     label = generator.integers(0, 2, ROWS)
     none = np.zeros((ROWS, 0))
     raw = encode(none.astype(np.uint8), [], [], generator.random((ROWS, COLUMNS)), label)
-    many = encode(none.astype(np.uint8), [], [], generator.random((ROWS, COLUMNS)), label * 4 + generator.integers(0, 4, ROWS))
+    many = encode(
+        none.astype(np.uint8),
+        [],
+        [],
+        generator.random((ROWS, COLUMNS)),
+        label * 4 + generator.integers(0, 4, ROWS),
+    )
     codes = generator.integers(0, 200, (ROWS, COLUMNS), dtype=np.uint8)
     coded = encode(codes, [200] * COLUMNS, [Family.thresholds] * COLUMNS, none, label)
     return {"bounded": raw, "presorted": many, "coded": coded}
@@ -36,7 +42,8 @@ def tables():
 
 @pytest.mark.parametrize("engine", ["bounded", "presorted", "coded"])
 def test_the_estimate_covers_what_is_allocated_and_is_not_far_above(engine, monkeypatch):
-    monkeypatch.setattr(bounded, "CROWD", 0.0)  # the most that may come: the columns are sorted beside their bins
+    # the most that may come: the columns are sorted beside their bins
+    monkeypatch.setattr(bounded, "CROWD", 0.0)
     problem = problem_of(tables()[engine], Reduction(), Gini(), max_depth=4)
     grow(problem, Context(), compiled=False)
     tracemalloc.start()
@@ -51,23 +58,44 @@ def test_the_estimate_covers_what_is_allocated_and_is_not_far_above(engine, monk
 
 def test_a_budget_that_is_too_small_is_refused_with_need_budget_and_way_out():
     problem = problem_of(tables()["bounded"], Reduction(), Gini(), max_depth=4)
-    with pytest.raises(BudgetError, match=r"growing needs some [\d.]+ MB .* more than budget.memory_mb=1; raise it") as error:
+    with pytest.raises(
+        BudgetError, match=r"growing needs some [\d.]+ MB .* more than budget.memory_mb=1; raise it"
+    ) as error:
         grow(problem, Context(memory_bytes=1_000_000))
     need = float(str(error.value).split("some ")[1].split(" MB")[0].replace(",", ""))
     assert grow(problem, Context(memory_bytes=int((need + 0.1) * 1e6))).tree.n_nodes > 1
 
 
 def test_a_small_table_fits_every_budget():
-    few = encode(np.zeros((150, 0), np.uint8), [], [], np.random.default_rng(0).random((150, 4)), np.arange(150) % 3)
-    assert grow(problem_of(few, Reduction(), Gini()), Context(memory_bytes=1_000_000)).tree.n_nodes > 1
+    few = encode(
+        np.zeros((150, 0), np.uint8),
+        [],
+        [],
+        np.random.default_rng(0).random((150, 4)),
+        np.arange(150) % 3,
+    )
+    assert (
+        grow(problem_of(few, Reduction(), Gini()), Context(memory_bytes=1_000_000)).tree.n_nodes > 1
+    )
 
 
-def test_many_columns_of_few_rows_are_sorted_which_takes_less_memory_and_gives_the_same_tree(monkeypatch):
+def test_many_columns_of_few_rows_are_sorted_which_takes_less_memory_and_gives_the_same_tree(
+    monkeypatch,
+):
     generator = np.random.default_rng(1)
-    wide = encode(np.zeros((30, 0), np.uint8), [], [], generator.random((30, bounded.MANY_COLUMNS)), generator.integers(0, 2, 30))
+    wide = encode(
+        np.zeros((30, 0), np.uint8),
+        [],
+        [],
+        generator.random((30, bounded.MANY_COLUMNS)),
+        generator.integers(0, 2, 30),
+    )
     problem = problem_of(wide, Reduction(), Gini(), max_depth=3)
     growth = Growth.of(problem, Context(), allow_constant=False)
-    assert growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False) < 100 * wide.raw.size + 1_000_000
+    assert (
+        growth_bytes(growth.space, growth.scorer, growth.plan, compiled=False)
+        < 100 * wide.raw.size + 1_000_000
+    )
     tree = grow(problem, Context(), compiled=False).tree
     monkeypatch.setattr(bounded, "MANY_COLUMNS", 1 << 40)
     assert grow(problem, Context(), compiled=False).tree == tree

@@ -20,14 +20,19 @@ class Counts:
     seen: list = attrs.Factory(list)
 
     def score(self, tables, node):
-        again = node.depth == 0 and any(np.array_equal(tables.test, tests) for _, tests in self.seen)
-        if not again:  # the first tables of a growth are scored twice, to see that a criterion does not draw
+        again = node.depth == 0 and any(
+            np.array_equal(tables.test, tests) for _, tests in self.seen
+        )
+        # the first tables of a growth are scored twice, to see that a criterion does not draw
+        if not again:
             self.seen.append((node.depth, tables.test.copy()))
         return tables.weights.max(axis=2).sum(axis=1) / node.mass
 
 
 def grown(criterion, **choices):
-    parts = assemble(load_registry(), {"dataset": "wine", "method": "greedy", "tracker": "none", **choices})
+    parts = assemble(
+        load_registry(), {"dataset": "wine", "method": "greedy", "tracker": "none", **choices}
+    )
     parts = attrs.evolve(parts, criterion=criterion)
     return engine.fit(parts, engine.prepare(engine.Request(parts, 1)).table, 1).solution.tree
 
@@ -41,7 +46,9 @@ def test_blocks_are_merged_and_the_tree_stays_the_same(encoder, monkeypatch):
     assert grown(single, encoder=encoder) == tree
     assert len(merged.seen) <= len(single.seen)
     for found in (merged, single):
-        assert sum(len(tests) for _, tests in found.seen) == sum(len(tests) for _, tests in merged.seen)
+        assert sum(len(tests) for _, tests in found.seen) == sum(
+            len(tests) for _, tests in merged.seen
+        )
         root = np.concatenate([tests for depth, tests in found.seen if depth == 0])
         assert sorted(root) == list(range(len(root))), "every test once"
     if encoder == "auto":

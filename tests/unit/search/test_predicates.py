@@ -1,4 +1,6 @@
-"""Tests made at the node: a predicate of one's own grows verified trees, pays for what it reads, and is held to its contract."""
+"""Tests made at the node: a predicate of one's own grows verified trees, pays for what it reads,
+and is held to its contract.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,10 @@ class Sums:
         names = [feature.column for feature in objects.raw_features]
         own, found = objects.row_of_object[rows], []
         for a, b in zip(names, names[1:]):
-            total = objects.table.column(a).values[own].astype(float) + objects.table.column(b).values[own]
+            total = (
+                objects.table.column(a).values[own].astype(float)
+                + objects.table.column(b).values[own]
+            )
             total = total[~np.isnan(total)]
             if len(total):
                 found += [Oblique(a, b, float(bound)) for bound in generator.choice(total, 8)]
@@ -100,7 +105,14 @@ class Data:
         if self.missing:
             values[generator.random((200, 3)) < 0.05] = np.nan
         columns = [Column(f"x{f}", ColumnKind.continuous, values[:, f]) for f in range(3)]
-        columns.append(Column("word", ColumnKind.categorical, generator.integers(0, 3, 200).astype(np.int32), ("p", "q", "r")))
+        columns.append(
+            Column(
+                "word",
+                ColumnKind.categorical,
+                generator.integers(0, 3, 200).astype(np.int32),
+                ("p", "q", "r"),
+            )
+        )
         if self.task is Task.classification:
             goal = Target("y", self.task, (total > 0.3).astype(np.int32), ("no", "yes"))
         else:
@@ -110,9 +122,15 @@ class Data:
 
 def parts(predicate, **more):
     chosen = {
-        "method": Greedy(), "dataset": Data(), "encoder": AutoEncoder(), "impurity": Auto(), "criterion": Reduction(),
-        "stopping": (Standard(max_depth=4),), "cost": Unit(), "predicate": predicate,
-    }  # fmt: skip
+        "method": Greedy(),
+        "dataset": Data(),
+        "encoder": AutoEncoder(),
+        "impurity": Auto(),
+        "criterion": Reduction(),
+        "stopping": (Standard(max_depth=4),),
+        "cost": Unit(),
+        "predicate": predicate,
+    }
     return Parts(**{**chosen, **more})
 
 
@@ -127,12 +145,16 @@ def test_a_predicate_of_ones_own_grows_a_verified_tree_of_its_tests(task, order)
 COSTS = {
     "table": TablePrices({"x0": 2.0, "x1": 3.0, "x2": 7.0}),
     "once": PerColumn({"x0": 2.0, "x1": 3.0, "x2": 7.0}),
-    "set up": SetUp({"x0": 2.0, "x1": 3.0, "x2": 7.0}, groups={"x0": "lab", "x2": "lab"}, set_up={"lab": 10.0}),
+    "set up": SetUp(
+        {"x0": 2.0, "x1": 3.0, "x2": 7.0}, groups={"x0": "lab", "x2": "lab"}, set_up={"lab": 10.0}
+    ),
 }
 
 
 def by_hand(tree, kind):
-    """Prices of the inner nodes from the three price lists above, read off the tests on each path."""
+    """Prices of the inner nodes from the three price lists above, read off the tests on each
+    path.
+    """
     price, found = {"x0": 2.0, "x1": 3.0, "x2": 7.0}, np.zeros(tree.n_nodes)
     for v in np.flatnonzero(~tree.is_leaf):
         asked = {name for above, _ in tree.path(int(v)) for name in tree.rule(above).columns}
@@ -178,7 +200,10 @@ CALLS = []
     [
         (("x0 <= 1",), "must return tests"),
         (lambda objects, rows, seed: 1 / 0, "ZeroDivisionError"),
-        (lambda objects, rows, seed: CALLS.append(1) or [Oblique("x0", "x1", float(len(CALLS)))], "in two ways"),
+        (
+            lambda objects, rows, seed: CALLS.append(1) or [Oblique("x0", "x1", float(len(CALLS)))],
+            "in two ways",
+        ),
         (lambda objects, rows, seed: [Far("x0", "x1", 0.0)], "one whole number per row"),
     ],
     ids=["no test", "raises", "unsteady", "outcome that is none"],
@@ -211,7 +236,9 @@ def test_what_no_predicate_can_serve_is_refused(more, complaint):
 
 
 def test_a_solver_beside_a_method_that_asks_none_is_refused():
-    with pytest.raises(CapabilityError, match="method greedy asks no solver; leave .* out, or use method=exact"):
+    with pytest.raises(
+        CapabilityError, match="method greedy asks no solver; leave .* out, or use method=exact"
+    ):
         run(Request(parts(Sums(), solver=Unit())))
 
 
@@ -239,4 +266,9 @@ def test_prices_of_coded_columns_are_those_of_their_dearest_test():
     table = Data().load(0)
     objects = AutoEncoder().encode(table, table, raw_thresholds=True, seed=0)
     prices = Prices(np.arange(1.0, 1.0 + objects.test_offset[-1]), np.array([5.0, 6.0, 7.0]))
-    assert column_prices(objects, prices, frozenset()) == {"word": prices.tests.max(), "x0": 5.0, "x1": 6.0, "x2": 7.0}
+    assert column_prices(objects, prices, frozenset()) == {
+        "word": prices.tests.max(),
+        "x0": 5.0,
+        "x1": 6.0,
+        "x2": 7.0,
+    }

@@ -64,7 +64,13 @@ class AsksAPart(Gini):
 
 
 def test_one_that_is_made_from_fields_is_named_before_growth():
-    with pytest.raises(ContractError, match="impurity from_fields: its kernel, 'unmarked_2', carries no mark of a kernel; write @impurity_kernel above it"):
+    with pytest.raises(
+        ContractError,
+        match=(
+            "impurity from_fields: its kernel, 'unmarked_2', carries no mark of a kernel; "
+            "write @impurity_kernel above it"
+        ),
+    ):
         TreeClassifier(impurity=FromFields()).fit(X, Y)
 
 

@@ -52,7 +52,9 @@ def test_leaves_are_as_heavy_as_scikit_learns_trees_leave_them(share, weighted):
     # the leaves' cost, not their number: rounded weights let scikit-learn divide some pure nodes
     cost = float((ours.tree_.mass * ours.tree_.is_leaf * _gini(ours.tree_)).sum())
     leaf = theirs.tree_.children_left < 0
-    assert cost == pytest.approx(float((theirs.tree_.weighted_n_node_samples * theirs.tree_.impurity)[leaf].sum()))
+    assert cost == pytest.approx(
+        float((theirs.tree_.weighted_n_node_samples * theirs.tree_.impurity)[leaf].sum())
+    )
     assert ours.tree_.mass.min() >= share * ours.tree_.mass[0] * (1 - 1e-12)
     number = rng.normal(size=300)
     ours = TreeRegressor(**limits).fit(X, number, weight)
@@ -68,20 +70,32 @@ def test_a_share_of_weight_holds_for_two_classes_of_rows_that_weigh_one(gaps):
     tree = TreeClassifier(min_weight_fraction_leaf=0.062).fit(X, y).tree_
     theirs = DecisionTreeClassifier(min_weight_fraction_leaf=0.062, random_state=0).fit(X, y).tree_
     assert tree.mass.min() >= 12.4
-    assert sorted(tree.mass[tree.is_leaf]) == sorted(theirs.n_node_samples[theirs.children_left < 0])
+    assert sorted(tree.mass[tree.is_leaf]) == sorted(
+        theirs.n_node_samples[theirs.children_left < 0]
+    )
 
 
 def test_whether_a_column_of_one_value_is_known_divides_as_in_scikit_learn():
     rng = np.random.default_rng(0)
     lost = rng.random(60) < 0.4
-    X, y = np.column_stack([rng.normal(size=60), np.where(lost, np.nan, 3.0)]), lost ^ (rng.random(60) < 0.1)
-    tree, theirs = TreeClassifier(max_depth=1).fit(X, y).tree_, DecisionTreeClassifier(max_depth=1).fit(X, y).tree_
-    assert (theirs.feature[0], theirs.threshold[0]) == (1, np.inf) and tree.rule(0).describe() == "x1 is known"
+    X, y = (
+        np.column_stack([rng.normal(size=60), np.where(lost, np.nan, 3.0)]),
+        lost ^ (rng.random(60) < 0.1),
+    )
+    tree, theirs = (
+        TreeClassifier(max_depth=1).fit(X, y).tree_,
+        DecisionTreeClassifier(max_depth=1).fit(X, y).tree_,
+    )
+    assert (theirs.feature[0], theirs.threshold[0]) == (1, np.inf) and tree.rule(
+        0
+    ).describe() == "x1 is known"
     assert tree.counts.tolist() == theirs.n_node_samples.tolist()
 
 
 def test_a_share_of_weight_that_two_leaves_cannot_have_is_refused(iris):
-    with pytest.raises(ConfigError, match="stopping.standard.min_mass must be ≥ 0 and ≤ 0.5; got 0.7"):
+    with pytest.raises(
+        ConfigError, match="stopping.standard.min_mass must be ≥ 0 and ≤ 0.5; got 0.7"
+    ):
         TreeClassifier(min_weight_fraction_leaf=0.7).fit(*iris)
 
 
@@ -94,7 +108,9 @@ MIXED = pd.DataFrame(
     {
         "age": [20.0, 25.0, 30.0, 40.0, np.nan, 50.0] * 4,
         "odor": ["almond", "foul", "almond", None, "foul", "almond"] * 4,
-        "size": pd.Categorical(["s", "m", "l", "s", "m", "l"] * 4, categories=["s", "m", "l"], ordered=True),
+        "size": pd.Categorical(
+            ["s", "m", "l", "s", "m", "l"] * 4, categories=["s", "m", "l"], ordered=True
+        ),
         "sunny": [True, False, True, False, True, False] * 4,
     }
 )
@@ -123,14 +139,22 @@ def _gini(tree):
 
 def test_regression_is_as_good_as_scikit_learns_tree():
     X, y = load_diabetes(return_X_y=True)
-    ours, theirs = TreeRegressor(max_depth=3).fit(X, y), DecisionTreeRegressor(max_depth=3).fit(X, y)
+    ours, theirs = (
+        TreeRegressor(max_depth=3).fit(X, y),
+        DecisionTreeRegressor(max_depth=3).fit(X, y),
+    )
     assert ours.predict(X) == pytest.approx(theirs.predict(X))
     assert ours.feature_importances_ == pytest.approx(theirs.feature_importances_)
 
 
 def test_frames_keep_their_kinds_of_columns():
     model = TreeClassifier().fit(MIXED, ANSWER)
-    assert [c.kind.value for c in model.tree_.columns] == ["continuous", "categorical", "ordinal", "continuous"]
+    assert [c.kind.value for c in model.tree_.columns] == [
+        "continuous",
+        "categorical",
+        "ordinal",
+        "continuous",
+    ]
     assert model.tree_.columns[2].categories == ("s", "m", "l")
     assert model.predict(MIXED).tolist() == ANSWER.tolist()
     assert list(model.feature_names_in_) == list(MIXED.columns)
@@ -156,11 +180,17 @@ def test_objects_that_are_all_numbers_are_numbers(values):
     assert model.get_n_leaves() == 2
 
 
-@pytest.mark.parametrize("values", [["1", "2"] * 12, [True, False] * 12, [1, "2"] * 12], ids=["text", "bool", "mixed"])
+@pytest.mark.parametrize(
+    "values", [["1", "2"] * 12, [True, False] * 12, [1, "2"] * 12], ids=["text", "bool", "mixed"]
+)
 def test_objects_that_are_not_all_numbers_are_categories(values):
-    model = TreeClassifier().fit(pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0, 1] * 12)
+    model = TreeClassifier().fit(
+        pd.DataFrame({"size": pd.Series(values, dtype=object)}), [0, 1] * 12
+    )
     assert [column.kind.value for column in model.tree_.columns] == ["categorical"]
-    assert model.tree_.columns[0].categories == tuple(sorted({str(value).lower() for value in values}))
+    assert model.tree_.columns[0].categories == tuple(
+        sorted({str(value).lower() for value in values})
+    )
 
 
 DAYS = pd.Series(pd.date_range("2020-01-01", periods=24))
@@ -203,11 +233,16 @@ def test_dates_of_every_unit_zone_and_age_are_read_as_single_values_are(unit, zo
     assert column.values.tolist() == pytest.approx(truth, rel=0, abs=0, nan_ok=True)
     spec = ColumnSpec("when", column.kind, (), "days")
     days = [np.nan if value is pd.NaT else date_number(value, "days") for value in times]
-    assert read_column(spec, times).values.tolist() == pytest.approx(days, rel=0, abs=0, nan_ok=True)
+    assert read_column(spec, times).values.tolist() == pytest.approx(
+        days, rel=0, abs=0, nan_ok=True
+    )
 
 
 def test_a_date_that_is_missing_is_a_missing_value():
-    frame, answer = pd.DataFrame({"when": DAYS.where(DAYS.index % 5 != 0)}), np.array([0] * 12 + [1] * 12)
+    frame, answer = (
+        pd.DataFrame({"when": DAYS.where(DAYS.index % 5 != 0)}),
+        np.array([0] * 12 + [1] * 12),
+    )
     model = TreeClassifier().fit(frame, answer)
     known = frame["when"].notna()
     assert (model.predict(frame)[known] == answer[known]).all()
@@ -216,16 +251,25 @@ def test_a_date_that_is_missing_is_a_missing_value():
     assert model.predict(text)[[0, 2]].tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("times", [DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.dt.time], ids=["duration", "period", "time"])
+@pytest.mark.parametrize(
+    "times",
+    [DAYS - DAYS[0], DAYS.dt.to_period("D"), DAYS.dt.time],
+    ids=["duration", "period", "time"],
+)
 def test_what_is_no_point_in_time_is_refused_by_name_with_the_way_out(times):
     with pytest.raises(DataError, match="column 'odor' holds dates or times .* days since a date"):
         TreeClassifier().fit(MIXED.assign(odor=times), ANSWER)
 
 
-@pytest.mark.parametrize("days", [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.astype(object)])
+@pytest.mark.parametrize(
+    "days", [DAYS, DAYS.dt.tz_localize("UTC"), DAYS - DAYS[0], DAYS.astype(object)]
+)
 def test_dates_where_the_tree_compares_numbers_are_refused(days):
     model = TreeClassifier().fit(MIXED, ANSWER)
-    with pytest.raises(DataError, match="column 'age' holds dates or times .* where numbers or categories are asked for"):
+    with pytest.raises(
+        DataError,
+        match="column 'age' holds dates or times .* where numbers or categories are asked for",
+    ):
         model.predict(MIXED.assign(age=days))
 
 
@@ -309,8 +353,12 @@ def test_prices_reach_the_tree_and_the_bill(iris):
 
 
 def test_overrides_read_as_mapping_and_as_on_the_command_line(iris):
-    mapping = TreeClassifier(max_depth=2, overrides={"criterion": "gain_ratio", "impurity": "entropy"}).fit(*iris)
-    listed = TreeClassifier(max_depth=2, overrides=["criterion=gain_ratio", "impurity=entropy"]).fit(*iris)
+    mapping = TreeClassifier(
+        max_depth=2, overrides={"criterion": "gain_ratio", "impurity": "entropy"}
+    ).fit(*iris)
+    listed = TreeClassifier(
+        max_depth=2, overrides=["criterion=gain_ratio", "impurity=entropy"]
+    ).fit(*iris)
     assert mapping.tree_.to_json() == listed.tree_.to_json()
 
 
@@ -332,7 +380,9 @@ def test_components_of_a_file_are_at_hand(tmp_path, iris):
     file.write_text(PLUGIN)
     plain = TreeClassifier(max_depth=2, overrides={"criterion": "reduction"}).fit(*iris)
     for plugins in ([str(file)], [file], str(file)):
-        model = TreeClassifier(max_depth=2, overrides={"plugins": plugins, "criterion": "criterion_of_a_file"})
+        model = TreeClassifier(
+            max_depth=2, overrides={"plugins": plugins, "criterion": "criterion_of_a_file"}
+        )
         assert clone(model).fit(*iris).score(*iris) == pytest.approx(plain.score(*iris))
         assert type(model._parts().criterion).__name__ == "Mine"
     listed = TreeClassifier(overrides=[f"plugins=[{file}]", "criterion=criterion_of_a_file"])
@@ -352,19 +402,35 @@ def test_values_that_components_follow_are_still_taken(iris):
         ({"max_depth": -1}, ConfigError, "max_depth"),
         ({"min_samples_leaf": 0}, ConfigError, "min_leaf"),
         ({"overrides": {"criterion.nope": 1}}, ConfigError, "nope"),
-        ({"overrides": {"seed": 3}}, ConfigError, "no 'seed' among its overrides: give random_state="),
-        ({"overrides": ["seed=3"]}, ConfigError, "no 'seed' among its overrides: give random_state="),
+        (
+            {"overrides": {"seed": 3}},
+            ConfigError,
+            "no 'seed' among its overrides: give random_state=",
+        ),
+        (
+            {"overrides": ["seed=3"]},
+            ConfigError,
+            "no 'seed' among its overrides: give random_state=",
+        ),
         ({"overrides": {"dataset": "iris"}}, ConfigError, "no 'dataset' .* rows are given to fit"),
         ({"overrides": {"split": "holdout"}}, ConfigError, "no 'split' .* cross_val_score"),
         ({"overrides": {"split.share": 0.5}}, ConfigError, r"no 'split\.share' .* cross_val_score"),
         ({"overrides": {"tracker": "none"}}, ConfigError, "no 'tracker' .* records nothing"),
-        ({"overrides": {"budget.second": 3}}, ConfigError, "budget: unknown field 'second'; did you mean 'seconds'"),
+        (
+            {"overrides": {"budget.second": 3}},
+            ConfigError,
+            "budget: unknown field 'second'; did you mean 'seconds'",
+        ),
         ({"budget__seconds": -1}, ConfigError, "budget.seconds must be"),
         ({"overrides": {"tetha": 0.5}}, ConfigError, "'tetha'.* did you mean 'theta'"),
         ({"overrides": {"plugins": 3}}, ConfigError, "plugins must be a list of files .* got 3"),
         ({"overrides": {"plugins": ["absent.py"]}}, ConfigError, r"absent\.py' does not exist"),
         ({"overrides": "criterion=gini"}, ConfigError, "overrides must be"),
-        ({"overrides": {"impurity": "variance"}}, CapabilityError, "impurity variance does regression.*choose another impurity .impurity=gini, or"),
+        (
+            {"overrides": {"impurity": "variance"}},
+            CapabilityError,
+            "impurity variance does regression.*choose another impurity .impurity=gini, or",
+        ),
         ({"method": "exact"}, CapabilityError, "needs a solver"),
     ],
 )
@@ -376,13 +442,18 @@ def test_what_does_not_fit_is_refused_by_name(parameters, error, message, iris):
 
 
 def test_the_seed_is_the_random_state(iris):
-    trees = [TreeClassifier("random", random_state=seed).fit(*iris).tree_.to_json() for seed in (1, 1, 2)]
+    trees = [
+        TreeClassifier("random", random_state=seed).fit(*iris).tree_.to_json() for seed in (1, 1, 2)
+    ]
     assert trees[0] == trees[1]
     assert trees[0] != trees[2]
 
 
 def test_a_verified_fit_is_the_same_fit(iris):
-    assert TreeClassifier(verify=True).fit(*iris).tree_.to_json() == TreeClassifier().fit(*iris).tree_.to_json()
+    assert (
+        TreeClassifier(verify=True).fit(*iris).tree_.to_json()
+        == TreeClassifier().fit(*iris).tree_.to_json()
+    )
 
 
 def test_what_a_solver_proves_and_its_other_trees_are_kept():
@@ -390,7 +461,10 @@ def test_what_a_solver_proves_and_its_other_trees_are_kept():
     y = X[:, 0] ^ X[:, 1]
     path = TreeClassifier("path", objective__lam=0.01).fit(X, y).solution_
     assert path.lower_bound == path.value == pytest.approx(0.04)
-    assert [(point.values, point.tree.n_leaves) for point in path.front.points] == [((0.5, 1.0), 1), ((0.0, 4.0), 4)]
+    assert [(point.values, point.tree.n_leaves) for point in path.front.points] == [
+        ((0.5, 1.0), 1),
+        ((0.0, 4.0), 4),
+    ]
     good = TreeClassifier("rashomon", objective__lam=0.01).fit(X, y)
     assert good.solution_.tree is good.tree_ and int(good.solution_.details["trees"]) == 2
     assert pickle.loads(pickle.dumps(good)).solution_.tree == good.tree_
@@ -399,11 +473,25 @@ def test_what_a_solver_proves_and_its_other_trees_are_kept():
 
 def test_they_work_inside_other_estimators(iris):
     X, y = iris
-    assert cross_val_score(make_pipeline(StandardScaler(), TreeClassifier(max_depth=3)), X, y, cv=3).mean() > 0.9
-    search = GridSearchCV(TreeClassifier(), {"max_depth": [1, 3], "method": ["cart", "id3"]}, cv=3).fit(X, y)
+    assert (
+        cross_val_score(
+            make_pipeline(StandardScaler(), TreeClassifier(max_depth=3)), X, y, cv=3
+        ).mean()
+        > 0.9
+    )
+    search = GridSearchCV(
+        TreeClassifier(), {"max_depth": [1, 3], "method": ["cart", "id3"]}, cv=3
+    ).fit(X, y)
     assert search.best_score_ > 0.9
-    assert BaggingClassifier(TreeClassifier(max_depth=2), n_estimators=5, random_state=0).fit(X, y).score(X, y) > 0.9
-    boosted = AdaBoostClassifier(TreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(X, y)
+    assert (
+        BaggingClassifier(TreeClassifier(max_depth=2), n_estimators=5, random_state=0)
+        .fit(X, y)
+        .score(X, y)
+        > 0.9
+    )
+    boosted = AdaBoostClassifier(TreeClassifier(max_depth=1), n_estimators=20, random_state=0).fit(
+        X, y
+    )
     assert boosted.score(X, y) > TreeClassifier(max_depth=1).fit(X, y).score(X, y)
 
 
@@ -474,11 +562,21 @@ def test_float32_rows_reach_the_engine_as_float32_without_a_copy_per_column(monk
     TreeClassifier(max_depth=1).fit(X, X[:, 0] > 0)
     values = [column.values for column in seen[0].columns]
     assert all(v.dtype == np.float32 for v in values)
-    assert len({v.base.base.ctypes.data if v.base.base is not None else v.base.ctypes.data for v in values}) == 1
+    assert (
+        len(
+            {
+                v.base.base.ctypes.data if v.base.base is not None else v.base.ctypes.data
+                for v in values
+            }
+        )
+        == 1
+    )
 
 
 def test_importing_the_package_loads_no_scikit_learn():
     loaded = "print('sklearn' in sys.modules)"
     code = f"import sys, arboretum; {loaded}; arboretum.TreeClassifier; {loaded}"
-    found = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True
+    )
     assert found.stdout.split() == ["False", "True"]

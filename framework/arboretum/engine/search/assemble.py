@@ -16,12 +16,18 @@ from arboretum.model.tree import LEAF, MISSING_STOPS, NO_CHILD, ColumnSpec, Surr
 
 @attrs.frozen(eq=False, slots=False)
 class Subtree:
-    """Nodes that a kernel grew, as arrays; a node's parent comes before it, and children come in the order of outcomes.
+    """Nodes that a kernel grew, as arrays; a node's parent comes before it, and children come in
+    the order of outcomes.
 
-    feature : −1 at a leaf.   number : what tells the tests of a feature apart.   side : outcome of missing values, −1: there were none.
-    parent, branch : the node above, and the outcome of its test.   count : rows.
-    shift : what to add to the mean, NaN for classes.   rule_of : (feature, number) → test.   fills : whether later rows follow the heaviest
-    branch where there were no missing values; else ``side`` is what a tree says.
+    feature : −1 at a leaf.
+    number : what tells the tests of a feature apart.
+    side : outcome of missing values, −1: there were none.
+    parent, branch : the node above, and the outcome of its test.
+    count : rows.
+    shift : what to add to the mean, NaN for classes.
+    rule_of : (feature, number) → test.
+    fills : whether later rows follow the heaviest branch where there were no missing values; else
+        ``side`` is what a tree says.
     """
 
     feature: np.ndarray
@@ -40,7 +46,9 @@ class Subtree:
 
     @cached_property
     def follows(self) -> np.ndarray:
-        """int64[nodes]: the outcome of missing values; where there were none that of the heaviest branch."""
+        """int64[nodes]: the outcome of missing values; where there were none that of the
+        heaviest branch.
+        """
         mass = self.weights[:, 0] if self.shift == self.shift else self.weights.sum(axis=1)
         found = np.where(self.feature >= 0, self.side, MISSING_STOPS).astype(np.int64)
         if not self.fills:
@@ -71,7 +79,11 @@ class Subtree:
 
 @attrs.define(eq=False)
 class Grown:
-    """A node while the tree grows.   children : one per outcome, None where no object went.   below : what a kernel grew, this node first."""
+    """A node while the tree grows.
+
+    children : one per outcome, None where no object went.
+    below : what a kernel grew, this node first.
+    """
 
     weights: np.ndarray
     count: float
@@ -92,7 +104,11 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     nodes, parent, branch, stack = [], [], [], [(root, -1, 0)]
     while stack:
         node, up, outcome = stack.pop()
-        stack += [(child, len(nodes), o) for o, child in reversed(list(enumerate(node.children))) if child is not None]
+        stack += [
+            (child, len(nodes), o)
+            for o, child in reversed(list(enumerate(node.children)))
+            if child is not None
+        ]
         nodes.append(node)
         parent.append(up)
         branch.append(outcome)
@@ -101,13 +117,18 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     first = np.cumsum([len(nodes), *(len(each.feature) - 1 for each in below)])
 
     def joined(own: list, name: str, dtype: type = np.float64) -> np.ndarray:
-        """An array over all nodes: those of the loop, then those of the kernels; a kernel's first node is one of the loop's."""
+        """An array over all nodes: those of the loop, then those of the kernels; a kernel's
+        first node is one of the loop's.
+        """
         found = np.array(own, dtype)
         if name in ("price", "score", "follows"):
             found[tops] = [getattr(each, name)[0] for each in below]
         return np.concatenate([found, *(getattr(each, name)[1:] for each in below)])
 
-    above = [np.where(each.parent[1:] > 0, each.parent[1:] + start - 1, v) for each, start, v in zip(below, first, tops, strict=False)]
+    above = [
+        np.where(each.parent[1:] > 0, each.parent[1:] + start - 1, v)
+        for each, start, v in zip(below, first, tops, strict=False)
+    ]
     up = np.concatenate([np.array(parent, np.int64), *above])
     at = preorder(up)
     order = np.argsort(at)
@@ -115,7 +136,9 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
     offset = np.concatenate([[0], np.cumsum([rules[k].arity if k >= 0 else 0 for k in test])])
     child = np.full(offset[-1], NO_CHILD)
     child[offset[at[up[1:]]] + joined(branch, "branch", np.int64)[1:]] = at[1:]
-    weights = np.concatenate([np.array([node.weights for node in nodes]), *(each.weights[1:] for each in below)])[order]
+    weights = np.concatenate(
+        [np.array([node.weights for node in nodes]), *(each.weights[1:] for each in below)]
+    )[order]
     classes = not statistics.moments
     return Tree(
         task=objects.task,
@@ -129,22 +152,35 @@ def to_tree(root: Grown, objects: Encoded, statistics: Statistics) -> Tree:
         weights=statistics.plain_moments(weights),
         counts=joined([node.count for node in nodes], "count")[order],
         label=weights.argmax(axis=1) if classes else np.zeros(len(order)),
-        value=np.full(len(order), np.nan) if classes else joined([node.value for node in nodes], "value")[order],
+        value=np.full(len(order), np.nan)
+        if classes
+        else joined([node.value for node in nodes], "value")[order],
         price=joined([node.price for node in nodes], "price")[order],
         impurity=joined([node.impurity for node in nodes], "impurity")[order],
         score=joined([node.score for node in nodes], "score")[order],
-        surrogates=tuple(Surrogate(int(at[v]), number[rule], to) for v, node in enumerate(nodes) for rule, to in node.surrogates),
-        branch_price=[p for node in nodes for p in node.branch_price] if any(set(node.branch_price) - {node.price} for node in nodes) else None,
-    )  # fmt: skip
+        surrogates=tuple(
+            Surrogate(int(at[v]), number[rule], to)
+            for v, node in enumerate(nodes)
+            for rule, to in node.surrogates
+        ),
+        branch_price=[p for node in nodes for p in node.branch_price]
+        if any(set(node.branch_price) - {node.price} for node in nodes)
+        else None,
+    )
 
 
-def _tests(nodes: list[Grown], tops: list[int], order: np.ndarray) -> tuple[tuple[TestRule, ...], list[int], dict[TestRule, int]]:
+def _tests(
+    nodes: list[Grown], tops: list[int], order: np.ndarray
+) -> tuple[tuple[TestRule, ...], list[int], dict[TestRule, int]]:
     """The distinct tests as they come in preorder, that of each node, and their numbers.
 
-    nodes : of the loop; ``tops`` have more below, in their order.   order : of all nodes, by preorder.
+    nodes : of the loop; ``tops`` have more below, in their order.
+    order : of all nodes, by preorder.
     """
     known: dict[TestRule, int] = {}
-    kind = [LEAF if node.rule is None else known.setdefault(node.rule, len(known)) for node in nodes]
+    kind = [
+        LEAF if node.rule is None else known.setdefault(node.rule, len(known)) for node in nodes
+    ]
     for v in tops:
         own = nodes[v].below.kinds(known)
         kind[v] = own[0]
@@ -157,11 +193,18 @@ def _tests(nodes: list[Grown], tops: list[int], order: np.ndarray) -> tuple[tupl
     place = {k: i for i, k in enumerate(k for k in dict.fromkeys(sequence) if k >= 0)}
     found = list(known)
     rules = tuple(found[k] for k in place)
-    return rules, [place.get(kind[v], LEAF) for v in order.tolist()], {rule: place[k] for rule, k in known.items()}
+    return (
+        rules,
+        [place.get(kind[v], LEAF) for v in order.tolist()],
+        {rule: place[k] for rule, k in known.items()},
+    )
 
 
 def preorder(parent: np.ndarray) -> np.ndarray:
-    """The place of every node in depth-first preorder.   parent : before its children, which come in their order."""
+    """The place of every node in depth-first preorder.
+
+    parent : before its children, which come in their order.
+    """
     above = parent.tolist()
     size, place = [1] * len(above), [0] * len(above)
     for v in range(len(above) - 1, 0, -1):

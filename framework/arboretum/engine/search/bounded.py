@@ -1,7 +1,8 @@
-"""The exact engine without sorting: bins say where the best threshold can be, only those are searched.
+"""The exact engine without sorting: bins say where the best threshold can be, only those are
+searched.
 
-Same thresholds, scores and ties as the presorted engine, to which nodes are left of which bins say too little; serves criteria that
-declare ``bounded_by_corners``.
+Same thresholds, scores and ties as the presorted engine, to which nodes are left of which bins say
+too little; serves criteria that declare ``bounded_by_corners``.
 """
 
 from functools import cached_property, lru_cache
@@ -18,14 +19,19 @@ from arboretum.model.encoded import Node
 from arboretum.model.rules import midpoints
 
 SAMPLE = 8192  # values per column that the edges of the bins are taken from
-MOST_CLASSES = 6  # with more classes nearly every bin has too many corners, and sorting once is cheaper
+# with more classes nearly every bin has too many corners, and sorting once is cheaper
+MOST_CLASSES = 6
 
 MANY_COLUMNS, FEW_ROWS = 4096, 1024
-"""A column's bins take 20 kB, its sorted rows 12 bytes each; in tables of few columns that does not matter."""
+"""A column's bins take 20 kB, its sorted rows 12 bytes each; in tables of few columns that does
+not matter.
+"""
 
 CROWD = 1 / 3
-"""Share of the rows, over all columns, in bins that bounds do not rule out from which whole columns are sorted, once for all nodes
-below.  Sorting and scoring a row takes 30 ns in its column, a row more in the bins of a node 45 ns, at every node below anew."""
+"""Share of the rows, over all columns, in bins that bounds do not rule out from which whole columns
+are sorted, once for all nodes below.  Sorting and scoring a row takes 30 ns in its column, a row
+more in the bins of a node 45 ns, at every node below anew.
+"""
 
 
 class BoundedEngine(RawColumns):
@@ -62,12 +68,18 @@ class BoundedEngine(RawColumns):
         dropped = np.zeros(raw.many.shape, np.bool_)
         rules = bounded.Rules(space.least, self._gap, CROWD)
         while True:
-            f, found = bounded.best_bounded(weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node))
+            f, found = bounded.best_bounded(
+                weights, counts, raw, rows, stats.objects, dropped, price, rules, scorer.at(node)
+            )
             if f == bounded.CROWDED:
                 return self._sorted.best(cell, node, scorer)
             if f < 0:
                 return None
-            low, high = (found.low, found.high) if found.low == found.low else bounded.edge_values(raw, rows, f, found.bin)
+            low, high = (
+                (found.low, found.high)
+                if found.low == found.low
+                else bounded.edge_values(raw, rows, f, found.bin)
+            )
             dtype = raw.values.dtype.type
             threshold = float(midpoints(np.array([[low, high]], dtype))[0])
             if found.bin == binning.LAST_BIN and np.isnan(found.low):  # known against missing
@@ -75,7 +87,8 @@ class BoundedEngine(RawColumns):
                 break
             if np.isnan(found.score) or dtype(high) > dtype(low) + self._gap:
                 break
-            dropped[f, found.bin] = True  # neighbours on both sides of the bin's edge are too close to be separated here
+            # neighbours on both sides of the bin's edge are too close to be separated here
+            dropped[f, found.bin] = True
         place = (self.position(f), self.rank, f, found.bin)
         cell.memo[self] = threshold
         return Candidate(self, f, found.bin, found.side, float(price[f]), found.score, place)
@@ -95,10 +108,12 @@ class BoundedEngine(RawColumns):
 
 
 def bin_edges(raw: np.ndarray) -> np.ndarray:
-    """float[columns, 256]: up to 254 ascending edges per column, values of the column itself, padded with inf.
+    """float[columns, 256]: up to 254 ascending edges per column, values of the column itself,
+    padded with inf.
 
-    Quantiles of an evenly spaced sample, finer towards both ends: there a few objects move the shares most, so that wide
-    bins would have loose bounds.  The edges decide the speed, never the result.
+    Quantiles of an evenly spaced sample, finer towards both ends: there a few objects move the
+    shares most, so that wide bins would have loose bounds.  The edges decide the speed, never the
+    result.
     """
     step = max(1, len(raw) // SAMPLE)
     edges = np.full((raw.shape[1], 256), np.inf, raw.dtype)
@@ -114,7 +129,11 @@ def bin_edges(raw: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _quantiles(n: int) -> np.ndarray:
-    """int64[≤ 254]: positions among n sorted values, doubling their distance from both ends up to even spacing."""
+    """int64[≤ 254]: positions among n sorted values, doubling their distance from both ends up
+    to even spacing.
+    """
     tail = [2**k - 1 for k in range(30) if 2 ** (k + 1) < n / 240]
-    middle = np.linspace(tail[-1] if tail else 0, n - 1 - (tail[-1] if tail else 0), binning.LAST_BIN - 2 * len(tail))
+    middle = np.linspace(
+        tail[-1] if tail else 0, n - 1 - (tail[-1] if tail else 0), binning.LAST_BIN - 2 * len(tail)
+    )
     return np.unique(np.concatenate([tail, middle, n - 1 - np.array(tail, int)]).astype(np.int64))

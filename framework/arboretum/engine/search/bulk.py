@@ -1,7 +1,9 @@
-"""Many greedy trees over one set of coded objects: judges prepared once, one compiled call per set of objects.
+"""Many greedy trees over one set of coded objects: judges prepared once, one compiled call per set
+of objects.
 
-For studies of thousands of small tables: a table costs some microseconds of Python and then what its trees cost inside the kernel.  The
-trees are those of :func:`arboretum.engine.search.grow.grow`; :func:`check` replays every object through them.
+For studies of thousands of small tables: a table costs some microseconds of Python and then what
+its trees cost inside the kernel.  The trees are those of :func:`arboretum.engine.search.grow.grow`;
+:func:`check` replays every object through them.
 """
 
 from __future__ import annotations
@@ -15,7 +17,11 @@ import numpy as np
 
 from arboretum.engine.search.assemble import Grown, Subtree, to_tree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
+from arboretum.engine.search.compiled_criterion import (
+    TIE_TOLERANCE,
+    CompiledCriterion,
+    component_name,
+)
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
@@ -28,7 +34,16 @@ from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-MEASURES = ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves", "n_internal", "expected_cost", "max_cost")
+MEASURES = (
+    "depth",
+    "average_depth",
+    "total_path_length",
+    "n_nodes",
+    "n_leaves",
+    "n_internal",
+    "expected_cost",
+    "max_cost",
+)
 """Columns of :attr:`Forest.measures`; the names of the complexities."""
 
 
@@ -36,7 +51,8 @@ MEASURES = ("depth", "average_depth", "total_path_length", "n_nodes", "n_leaves"
 class Judges:
     """Criteria with their impurities, compiled.
 
-    batch, impurity_at : int64[n], addresses.   params : float64[n, most], numeric fields, filled up with 0.
+    batch, impurity_at : int64[n], addresses.
+    params : float64[n, most], numeric fields, filled up with 0.
     floor : float64[n], see ``CompiledCriterion.floor``.
     """
 
@@ -50,18 +66,29 @@ class Judges:
     def of(pairs: Sequence[tuple[Any, Any]], n_classes: int) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
-        Raises CapabilityError for a criterion or impurity without kernel form, and for a criterion that adds up columns of its own or
-        counts objects; ContractError when one does not compile.
+        Raises CapabilityError for a criterion or impurity without kernel form, and for a criterion
+        that adds up columns of its own or counts objects; ContractError when one does not compile.
         """
         none = np.zeros(0)
-        classes = Statistics(Task.classification, none, none, none, none, n_classes, 0.0, True, none)
-        judges = [CompiledCriterion.of(criterion, impurity, classes, 0, ()) for criterion, impurity in pairs]
+        classes = Statistics(
+            Task.classification, none, none, none, none, n_classes, 0.0, True, none
+        )
+        judges = [
+            CompiledCriterion.of(criterion, impurity, classes, 0, ())
+            for criterion, impurity in pairs
+        ]
         for scorer in judges:
             name = component_name(scorer.criterion)
             if not scorer.in_kernel_form:
-                raise CapabilityError(f"bulk growth needs kernels: criterion {name!r} or its impurity has none here; use method=greedy")
+                raise CapabilityError(
+                    f"bulk growth needs kernels: criterion {name!r} or its impurity has none "
+                    "here; use method=greedy"
+                )
             if scorer.column_at or getattr(scorer.criterion, "counts_objects", False):
-                raise CapabilityError(f"bulk growth adds up weights and rows alone: criterion {name!r} wants more; use method=greedy")
+                raise CapabilityError(
+                    f"bulk growth adds up weights and rows alone: criterion {name!r} wants "
+                    "more; use method=greedy"
+                )
         params = np.zeros((len(judges), max((len(j.params) for j in judges), default=0)))
         for k, scorer in enumerate(judges):
             params[k, : len(scorer.params)] = scorer.params
@@ -78,16 +105,22 @@ class Judges:
 class Objects:
     """Coded objects with classes.
 
-    codes : whole numbers[n, F], kept as uint16.   label : whole numbers[n] < n_classes, kept as int32.
-    weight : float64[n] and count : int64[n], or None: units.   once : asked columns are free further down.
+    codes : whole numbers[n, F], kept as uint16.
+    label : whole numbers[n] < n_classes, kept as int32.
+    weight : float64[n] and count : int64[n], or None: units.
+    once : asked columns are free further down.
     """
 
     layout: Features
     codes: np.ndarray = attrs.field(converter=lambda codes: np.array(codes, np.uint16, order="C"))
     label: np.ndarray = attrs.field(converter=lambda label: np.array(label, np.int32))
     n_classes: int
-    weight: np.ndarray | None = attrs.field(default=None, converter=lambda w: w if w is None else np.array(w, np.float64))
-    count: np.ndarray | None = attrs.field(default=None, converter=lambda c: c if c is None else np.array(c, np.int64))
+    weight: np.ndarray | None = attrs.field(
+        default=None, converter=lambda w: w if w is None else np.array(w, np.float64)
+    )
+    count: np.ndarray | None = attrs.field(
+        default=None, converter=lambda c: c if c is None else np.array(c, np.int64)
+    )
     once: bool = False
 
     @property
@@ -96,11 +129,19 @@ class Objects:
 
     @staticmethod
     def of(objects: Encoded, prices: Prices) -> Objects:
-        """Read them off encoded objects.  Raises CapabilityError when there is more than coded features and classes."""
+        """Read them off encoded objects.  Raises CapabilityError when there is more than coded
+        features and classes.
+        """
         if objects.raw_features or objects.task is not Task.classification:
-            raise CapabilityError("bulk growth is for coded features and classes; choose encoder=multiway (or another one that codes)")
+            raise CapabilityError(
+                "bulk growth is for coded features and classes; choose encoder=multiway (or "
+                "another one that codes)"
+            )
         if not prices.fixed:
-            raise CapabilityError("bulk growth knows one price per test, not one by path or outcome; choose cost=table")
+            raise CapabilityError(
+                "bulk growth knows one price per test, not one by path or outcome; choose "
+                "cost=table"
+            )
         layout, once = Tests.of(objects, prices).coded, prices.once_per_column
         stats = Statistics.of(objects)
         weight, count = (None, None) if stats.unit else (stats.weight, stats.count)
@@ -110,18 +151,25 @@ class Objects:
 def multiway_layout(n_values: Sequence[int]) -> Features:
     """Columns with one multiway test each, of price 1, and without missing values."""
     n = len(n_values)
-    family, offset = np.full(n, FAMILY[Family.multiway], np.int64), np.cumsum([0, *n_values], dtype=np.int64)
+    family, offset = (
+        np.full(n, FAMILY[Family.multiway], np.int64),
+        np.cumsum([0, *n_values], dtype=np.int64),
+    )
     own = np.arange(n), family, offset, np.zeros(n, np.bool_), np.arange(n), np.ones(n)
     return Features(*NO_CODES, *own, np.arange(n), *NO_RUNS)
 
 
 @attrs.frozen(eq=False)
 class Forest:
-    """Trees one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, the root first.
+    """Trees one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, the root
+    first.
 
-    integers : int32[5, nodes]: feature (position in the layout, −1: leaf), index (of the test within the feature), side (outcome of
-    missing values, −1: the node had none), parent (within the tree, −1: root), branch (outcome of the parent's test).
-    floats : float64[3, nodes]: price, score, impurity.   weights : float64[nodes, classes].   counts : int64[nodes, classes], rows.
+    integers : int32[5, nodes]: feature (position in the layout, −1: leaf), index (of the test
+        within the feature), side (outcome of missing values, −1: the node had none), parent (within
+        the tree, −1: root), branch (outcome of the parent's test).
+    floats : float64[3, nodes]: price, score, impurity.
+    weights : float64[nodes, classes].
+    counts : int64[nodes, classes], rows.
     measures : float64[trees, 8], columns :data:`MEASURES`.
     """
 
@@ -138,10 +186,25 @@ class Forest:
     def tree(self, k: int, objects: Encoded, layout: Features) -> Tree:
         """Tree k in full, as a run would return it."""
         some = slice(self.start[k], self.start[k + 1])
-        (feature, index, side, parent, branch), weights, count = self.integers[:, some], self.weights[some], self.counts[some].sum(axis=1)
+        (feature, index, side, parent, branch), weights, count = (
+            self.integers[:, some],
+            self.weights[some],
+            self.counts[some].sum(axis=1),
+        )
         here = np.where(feature >= 0, layout.column[feature], -1)
         rule_of = lambda f, number: objects.features[f].rule(int(number))
-        below = Subtree(here, index, side, parent, branch, *self.floats[:, some], weights, count, math.nan, rule_of)
+        below = Subtree(
+            here,
+            index,
+            side,
+            parent,
+            branch,
+            *self.floats[:, some],
+            weights,
+            count,
+            math.nan,
+            rule_of,
+        )
         root = Grown(weights[0], int(count[0]), math.nan, float(below.impurity[0]), below=below)
         return to_tree(root, objects, Statistics.of(objects))
 
@@ -150,33 +213,62 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     """Grow one tree per scorer over the same objects.
 
     stopping : leaf rules that look at objects alone, with their limits.
-    Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion returns NaN or +inf.
+    Raises CapabilityError for another leaf rule or a leaf budget, ContractError when a criterion
+    returns NaN or +inf.
     """
     parts = Parts(None, stopping=tuple(stopping))
     limits = parts.limits()
     if leaf_rule_of(parts) is None:
-        raise CapabilityError("bulk growth needs leaf rules that look at a node's objects alone; use method=greedy")
+        raise CapabilityError(
+            "bulk growth needs leaf rules that look at a node's objects alone; use method=greedy"
+        )
     for name in ("max_leaves", "max_cost"):
         if getattr(limits, name) is not None:
             raise CapabilityError(f"bulk growth knows no limit {name}; use method=greedy")
     n, n_trees, width = len(objects.label), len(judges.batch), objects.n_classes
     weight, count = _UNITS if objects.weight is None else (objects.weight, objects.count)
     total = float(n) if objects.weight is None else float(weight.sum())
-    room = 2 * n * n_trees + int(np.diff(objects.layout.offset).max(initial=2))  # a node is divided where there is room for all outcomes
+    # a node is divided where there is room for all outcomes
+    room = 2 * n * n_trees + int(np.diff(objects.layout.offset).max(initial=2))
     start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
-    trees = Trees(np.empty((6, room), np.int32), np.empty((3, room)), np.empty((room, width)), np.empty((room, width), np.int64), NO_ROWS)
+    trees = Trees(
+        np.empty((6, room), np.int32),
+        np.empty((3, room)),
+        np.empty((room, width)),
+        np.empty((room, width), np.int64),
+        NO_ROWS,
+    )
     done = grow_forest(
-        objects.kernel_features, Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
+        objects.kernel_features,
+        Above(0, _NONE, np.zeros(len(objects.layout.column), np.bool_), 0.0, np.zeros(0)),
         Members(objects.label, NO_NUMBERS, weight, count, objects.weight is None, NO_ROWS),
         rules_of(parts, limits.min_mass * total, total, objects.once),
-        Scorer(judges.batch, judges.params, judges.impurity_at, np.zeros(n_trees, np.int64), TIE_TOLERANCE, judges.floor),
+        Scorer(
+            judges.batch,
+            judges.params,
+            judges.impurity_at,
+            np.zeros(n_trees, np.int64),
+            TIE_TOLERANCE,
+            judges.floor,
+        ),
         scratch_for(objects.kernel_features, n, width, width, objects.weight is None, 0),
-        start, trees, measures,
-    )  # fmt: skip
+        start,
+        trees,
+        measures,
+    )
     if done < n_trees:
-        raise ContractError(f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test")
+        raise ContractError(
+            f"criterion {judges.names[done]} returned NaN or +inf; method=greedy names the test"
+        )
     used = int(start[-1])
-    return Forest(start, trees.integers[:5, :used], trees.floats[:, :used], trees.weights[:used], trees.counts[:used], measures)
+    return Forest(
+        start,
+        trees.integers[:5, :used],
+        trees.floats[:, :used],
+        trees.weights[:used],
+        trees.counts[:used],
+        measures,
+    )
 
 
 _NONE = np.zeros(0, np.bool_)
@@ -184,25 +276,45 @@ _UNITS = np.ones(0), np.ones(0, np.int64)
 
 
 def check(forest: Forest, objects: Objects) -> np.ndarray:
-    """Walk every object through every tree, and recompute all measures; return float64[trees], each tree's share of
-    weight outside the heaviest class of its leaf.
+    """Walk every object through every tree, and recompute all measures; return float64[trees], each
+    tree's share of weight outside the heaviest class of its leaf.
 
-    Raises VerificationError, naming tree and measure, when what was reported is not what was found.  Sums of n weights
-    may differ by 4 n ε of the value (ε = 2⁻⁵²), which is less than any difference of whole numbers.
+    Raises VerificationError, naming tree and measure, when what was reported is not what was found.
+    Sums of n weights may differ by 4 n ε of the value (ε = 2⁻⁵²), which is less than any difference
+    of whole numbers.
     """
     n_trees, n = len(forest), len(objects.label)
     weight = np.ones(n) if objects.weight is None else objects.weight
-    found, wrong, verdict = np.empty((n_trees, len(MEASURES))), np.empty(n_trees), np.empty(n_trees, np.int64)
+    found, wrong, verdict = (
+        np.empty((n_trees, len(MEASURES))),
+        np.empty(n_trees),
+        np.empty(n_trees, np.int64),
+    )
     check_forest(
-        objects.kernel_features, objects.label, weight, objects.once, forest.start, forest.integers, objects.n_classes, found, wrong, verdict
+        objects.kernel_features,
+        objects.label,
+        weight,
+        objects.once,
+        forest.start,
+        forest.integers,
+        objects.n_classes,
+        found,
+        wrong,
+        verdict,
     )
     slack = 4 * n * 2.0**-52
     good = np.abs(found - forest.measures) <= slack * np.maximum(1.0, np.abs(found))
     if not good.all() or (verdict != SOUND).any():
         k = int(np.flatnonzero(~good.all(axis=1) | (verdict != SOUND))[0])
         if verdict[k] != SOUND:
-            raise VerificationError(f"verification failed: tree {k}: its rows do not walk through all of it (verdict {verdict[k]})")
+            raise VerificationError(
+                f"verification failed: tree {k}: its rows do not walk through all of it "
+                f"(verdict {verdict[k]})"
+            )
         m = int(np.flatnonzero(~good[k])[0])
-        what = f"tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed {found[k, m]:g}"
+        what = (
+            f"tree {k}: reported {MEASURES[m]} {forest.measures[k, m]:g}, recomputed "
+            f"{found[k, m]:g}"
+        )
         raise VerificationError(f"verification failed: {what}; please report this table")
     return wrong / (float(n) if objects.weight is None else math.fsum(weight))

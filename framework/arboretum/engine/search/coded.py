@@ -6,7 +6,11 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, component_name
+from arboretum.engine.search.compiled_criterion import (
+    TIE_TOLERANCE,
+    CompiledCriterion,
+    component_name,
+)
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
@@ -20,9 +24,14 @@ from arboretum.model.encoded import Family, Feature, Node
 from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
 
-FAMILY = {Family.multiway: kernels.MULTIWAY, Family.thresholds: kernels.THRESHOLDS, Family.equals: kernels.EQUALS}
+FAMILY = {
+    Family.multiway: kernels.MULTIWAY,
+    Family.thresholds: kernels.THRESHOLDS,
+    Family.equals: kernels.EQUALS,
+}
 
-WIDE = 4096  # a feature with more bins is counted over the codes that occur at the node, not over all its bins
+# a feature with more bins is counted over the codes that occur at the node, not over all its bins
+WIDE = 4096
 BLOCK_ENTRIES = 1 << 21  # table entries per block for NumPy criteria: 16 MB of weights
 
 NO_SCORER = Scorer(0, np.zeros(4), np.zeros(0), 0, Ties(0.0, 0.0))
@@ -33,7 +42,8 @@ NO_SCORER = Scorer(0, np.zeros(4), np.zeros(0), 0, Ties(0.0, 0.0))
 class View:
     """Counted features of one node, ready for scoring; ``feature_id`` maps them to the engine's.
 
-    asked : positions of the tests asked before, in the view's prices.   codes_of : for a wide feature the codes that occur (bin → code).
+    asked : positions of the tests asked before, in the view's prices.
+    codes_of : for a wide feature the codes that occur (bin → code).
     """
 
     features: kernels.Features
@@ -48,9 +58,16 @@ class View:
         bins = np.diff(self.features.offset) - self.features.has_missing
         return np.where(self.features.family == kernels.MULTIWAY, bins, 2)
 
-    def scan(self, space: Workspace, chosen: np.ndarray, scorer: Scorer, block: Memory, skipped: int = 0) -> np.ndarray:
-        """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return how many each chosen feature has."""
-        asked, found = np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_), np.empty(len(chosen), np.int64)
+    def scan(
+        self, space: Workspace, chosen: np.ndarray, scorer: Scorer, block: Memory, skipped: int = 0
+    ) -> np.ndarray:
+        """Score or list tests (:func:`~arboretum.kernels.coded.scan_coded`); return how many
+        each chosen feature has.
+        """
+        asked, found = (
+            np.zeros(len(self.features.prices) if space.allow_constant else 0, np.bool_),
+            np.empty(len(chosen), np.int64),
+        )
         if len(asked):
             asked[list(self.asked)] = True
         allowed = kernels.Allowed(space.least, space.allow_constant, asked, self.free)
@@ -58,10 +75,17 @@ class View:
         return found
 
     def room(self, arity: int, listed: int = 0) -> Memory:
-        return block_for(arity, *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)), listed)
+        return block_for(
+            arity,
+            *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)),
+            listed,
+        )
 
     def outside(self, place: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Tests by the engine's numbers: feature, index, side.   place : int32[tests, 3], by the view's."""
+        """Tests by the engine's numbers: feature, index, side.
+
+        place : int32[tests, 3], by the view's.
+        """
         feature, index, side = place.T
         if self.codes_of is None:
             return self.feature_id[feature], index, side
@@ -70,14 +94,24 @@ class View:
         return self.feature_id[feature], index if multiway else self.codes_of[index], side
 
 
-def counted_features(family: np.ndarray, offset: np.ndarray, has_missing: np.ndarray, price_offset: np.ndarray, prices: np.ndarray) -> kernels.Features:
+def counted_features(
+    family: np.ndarray,
+    offset: np.ndarray,
+    has_missing: np.ndarray,
+    price_offset: np.ndarray,
+    prices: np.ndarray,
+) -> kernels.Features:
     """Features whose objects are counted elsewhere."""
     here = np.arange(len(family))
-    return kernels.Features(*NO_CODES, here, family, offset, has_missing, price_offset, prices, here, *NO_RUNS)
+    return kernels.Features(
+        *NO_CODES, here, family, offset, has_missing, price_offset, prices, here, *NO_RUNS
+    )
 
 
 class TableEngine(Engine):
-    """What engines share that count outcomes of fixed tests: the best of the views of a node, or all of them."""
+    """What engines share that count outcomes of fixed tests: the best of the views of a node, or
+    all of them.
+    """
 
     rank = 0
     _space: Workspace
@@ -101,33 +135,57 @@ class TableEngine(Engine):
         best: Candidate | None = None
         for view in self._views(cell):
             block = view.room(int(view.arity().max()))
-            view.scan(self._space, np.flatnonzero(self._competing(cell, view)), scorer.at(node), block)
+            view.scan(
+                self._space, np.flatnonzero(self._competing(cell, view)), scorer.at(node), block
+            )
             feature, index, _ = place = block.state[[FEATURE, INDEX, SIDE]]
             if feature < 0:
                 continue
             outer = [int(each[0]) for each in view.outside(place[None])]
             if block.state[BROKEN]:
                 raise nan_score(scorer, self._rule(cell, *outer[:2]))
-            price = 0.0 if view.free[feature] else float(view.features.prices[view.features.price_offset[feature] + index])
-            found = Candidate(self, *outer, price, float(block.best[0]), (self.position(outer[0]), self.rank, *outer[:2]))
+            price = (
+                0.0
+                if view.free[feature]
+                else float(view.features.prices[view.features.price_offset[feature] + index])
+            )
+            found = Candidate(
+                self,
+                *outer,
+                price,
+                float(block.best[0]),
+                (self.position(outer[0]), self.rank, *outer[:2]),
+            )
             best = found if best is None else better(best, found, scorer.tie_floor(node))
         return best
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
-        """Tests of the same number of outcomes at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
+        """Tests of the same number of outcomes at a time: a criterion in NumPy costs some 50 µs
+        per call whatever the number of tests.
+        """
         for view in self._views(cell):
             arity, competing = view.arity(), self._competing(cell, view)
-            n_tests = competing * view.scan(self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1))
+            n_tests = competing * view.scan(
+                self._space, np.arange(len(arity)), NO_SCORER, view.room(int(arity.max()), 1)
+            )
             number = first + np.cumsum(n_tests) - n_tests
             for outcomes in np.unique(arity[n_tests > 0]):
                 chosen = np.flatnonzero((arity == outcomes) & competing)
-                test = np.concatenate([np.arange(number[f], number[f] + n_tests[f]) for f in chosen])
+                test = np.concatenate(
+                    [np.arange(number[f], number[f] + n_tests[f]) for f in chosen]
+                )
                 most = max(1, BLOCK_ENTRIES // (int(outcomes) * view.bins.weights.shape[1]))
                 for skipped in range(0, len(test), most):
                     n = min(most, len(test) - skipped)
                     block = view.room(int(outcomes), n)
                     view.scan(self._space, chosen, NO_SCORER, block, skipped)
-                    tables = scorer.tables(block.shaped_w[:n], block.shaped_c[:n], block.price[:n], block.shaped_e[:n], test[skipped : skipped + n])
+                    tables = scorer.tables(
+                        block.shaped_w[:n],
+                        block.shaped_c[:n],
+                        block.price[:n],
+                        block.shaped_e[:n],
+                        test[skipped : skipped + n],
+                    )
                     yield Block(self, tables, *view.outside(block.place[:n]))
             first += int(n_tests.sum())
 
@@ -156,7 +214,7 @@ class CodedEngine(TableEngine):
             where = (self._codes, self._row_stride, self._column_stride, self._narrow, self._offset)
             self._histograms = Histograms(workspace, where)
 
-    # -- what the loop asks ----------------------------------------------------------------------------------------
+    # -- what the loop asks ------------------------------------------------------------------------
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         return self._features[candidate.feature].arity
@@ -171,10 +229,16 @@ class CodedEngine(TableEngine):
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
         feature, out = self._features[candidate.feature], np.empty(cell.size, np.int32)
         kernels.outcomes_of(
-            self._codes, self._row_stride, candidate.feature * self._column_stride,
-            self._space.rows[cell.low : cell.high], FAMILY[feature.family], candidate.index, feature.n_bins,
-            candidate.side, out,
-        )  # fmt: skip
+            self._codes,
+            self._row_stride,
+            candidate.feature * self._column_stride,
+            self._space.rows[cell.low : cell.high],
+            FAMILY[feature.family],
+            candidate.index,
+            feature.n_bins,
+            candidate.side,
+            out,
+        )
         return out
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
@@ -185,12 +249,14 @@ class CodedEngine(TableEngine):
         if self._histograms is not None:
             self._histograms.drop(cell)
 
-    # -- counting --------------------------------------------------------------------------------------------------
+    # -- counting ----------------------------------------------------------------------------------
 
     def _views(self, cell: Cell) -> Iterator[View]:
         free = self._free(cell)
         if len(self._narrow):
-            features = counted_features(self._family, self._offset, self._missing, self._price_offset, self._prices_at(cell))
+            features = counted_features(
+                self._family, self._offset, self._missing, self._price_offset, self._prices_at(cell)
+            )
             bins = kernels.bins_for(*self._histograms.tables(cell), self._extra(cell))
             yield View(features, bins, free[self._narrow], cell.used, self._narrow)
         for feature in self._wide:
@@ -201,7 +267,11 @@ class CodedEngine(TableEngine):
 
     def _prices_at(self, cell: Cell) -> np.ndarray:
         prices = self._space.prices
-        here = self._prices if prices.after is None else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
+        here = (
+            self._prices
+            if prices.after is None
+            else np.array(prices.at(cell.asked, cell.paid).tests, np.float64)
+        )
         return self._space.payable(here, cell)
 
     def _free(self, cell: Cell) -> np.ndarray:
@@ -220,17 +290,24 @@ class CodedEngine(TableEngine):
         """Count one wide feature over the codes that occur at the node."""
         space, stats, spec = self._space, self._space.statistics, self._features[feature]
         rows = space.rows[cell.low : cell.high]
-        codes = self._codes[feature * self._column_stride + rows.astype(np.int64) * self._row_stride]
+        codes = self._codes[
+            feature * self._column_stride + rows.astype(np.int64) * self._row_stride
+        ]
         occurring, compact = np.unique(codes, return_inverse=True)
         occurring = occurring.astype(np.int64)
         missing = bool(spec.has_missing and occurring[-1] == spec.n_bins)
         bins, known = len(occurring), len(occurring) - missing
-        weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
+        weights, counts = (
+            np.zeros((bins, stats.width)),
+            np.zeros((bins, stats.count_width), np.int64),
+        )
         extra = np.zeros((bins, space.extra.shape[1]))
         by_object = np.zeros(stats.weight.shape[0], np.uint32)
         by_object[rows] = compact
         where = (frozen_array(by_object), 1, 0, np.zeros(1, np.int64), np.array([0, bins]), rows)
-        counting.count_weights(*where, stats.label, stats.y, stats.weight, stats.count, weights, counts)
+        counting.count_weights(
+            *where, stats.label, stats.y, stats.weight, stats.count, weights, counts
+        )
         if extra.shape[1]:
             counting.count_extra(*where[:-1], space.extra_rows, space.extra, extra)
         first = int(self._test_offset[feature])
@@ -238,14 +315,27 @@ class CodedEngine(TableEngine):
         tests = occurring[:known] if not multiway else np.zeros(1, np.int64)
         prices = self._prices_at(cell)[first + np.minimum(tests, spec.n_tests - 1)]
         features = counted_features(
-            np.array([FAMILY[spec.family]]), np.array([0, bins]), np.array([missing]), np.zeros(1, np.int64), prices
-        )  # fmt: skip
+            np.array([FAMILY[spec.family]]),
+            np.array([0, bins]),
+            np.array([missing]),
+            np.zeros(1, np.int64),
+            prices,
+        )
         asked = np.flatnonzero(np.isin(first + tests, cell.used))
-        return View(features, kernels.bins_for(weights, counts, extra), free, asked, np.array([feature]), occurring)
+        return View(
+            features,
+            kernels.bins_for(weights, counts, extra),
+            free,
+            asked,
+            np.array([feature]),
+            occurring,
+        )
 
 
 def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
-    """The better of two candidates; the one that comes first in the raw table when their scores are equal."""
+    """The better of two candidates; the one that comes first in the raw table when their scores
+    are equal.
+    """
     if best.place > other.place:
         best, other = other, best
     return other if other.score > best.score + max(TIE_TOLERANCE * abs(best.score), floor) else best
@@ -253,4 +343,7 @@ def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
 
 def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
     name = component_name(scorer.criterion)
-    return ContractError(f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to refuse a test")
+    return ContractError(
+        f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to "
+        "refuse a test"
+    )

@@ -27,10 +27,11 @@ from arboretum.model.table import frozen_array
 from arboretum.model.tree import Tree
 
 TIE_TOLERANCE = 1e-12
-"""Scores count as equal when they differ by at most this times the larger of |score| and the node's impurity.
+"""Scores count as equal when they differ by at most this times the larger of |score| and the node's
+impurity.
 
-Rounding of sums over 10⁶ objects stays below 1e-13 of the impurity; tests that differ by less than a tenth of an object
-in 10⁹ are not worth telling apart.
+Rounding of sums over 10⁶ objects stays below 1e-13 of the impurity; tests that differ by less than
+a tenth of an object in 10⁹ are not worth telling apart.
 """
 
 
@@ -39,12 +40,15 @@ class CompiledCriterion:
     """Scores tables.
 
     kernel : the criterion's, or None.
-    batch, impurity_at, prefix, column_at : addresses of the compiled criterion, impurity, prefix kernel, column; 0 where
-        there is none.
-    listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with ``settle``).
+    batch, impurity_at, prefix, column_at : addresses of the compiled criterion, impurity, prefix
+        kernel, column; 0 where there is none.
+    listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with
+        ``settle``).
     by_class : the compiled column is summed per class.
-    sum_form, sum_at : which sum the kernel scores (:mod:`arboretum.kernels.class_sums`), and its address as a function of it; 0 where tables are as cheap.
-    wants_gain : the criterion reads ``tables.gain`` when it is asked in NumPy form, and the run has coverages.
+    sum_form, sum_at : which sum the kernel scores (:mod:`arboretum.kernels.class_sums`), and its
+        address as a function of it; 0 where tables are as cheap.
+    wants_gain : the criterion reads ``tables.gain`` when it is asked in NumPy form, and the run has
+        coverages.
     """
 
     criterion: Any
@@ -66,14 +70,21 @@ class CompiledCriterion:
 
     @staticmethod
     def of(
-        criterion: Any, impurity: Any, statistics: Statistics, seed: int, coverage: tuple[Any, ...] = (), fixed_prices: bool = True
+        criterion: Any,
+        impurity: Any,
+        statistics: Statistics,
+        seed: int,
+        coverage: tuple[Any, ...] = (),
+        fixed_prices: bool = True,
     ) -> CompiledCriterion:
         """Prepare the components of a run; compiles their kernels, or loads them from the cache.
 
-        coverage : the run's coverage components, for a criterion whose kernel depends on them.   fixed_prices : one number per test
-            says all; a criterion that reads ``tables.outcome_price`` is asked in NumPy form elsewhere.
+        coverage : the run's coverage components, for a criterion whose kernel depends on them.
+        fixed_prices : one number per test says all; a criterion that reads ``tables.outcome_price``
+            is asked in NumPy form elsewhere.
 
-        Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be compiled.
+        Raises CapabilityError when there is no criterion, ContractError when a kernel cannot be
+        compiled.
         """
         if criterion is None:
             raise CapabilityError("growing needs a criterion; choose one with criterion=NAME")
@@ -88,10 +99,19 @@ class CompiledCriterion:
             column = None
         by_class = column is not None and adds_by_class(kernel)
         if by_class and statistics.moments:
-            msg = f"criterion {component_name(criterion)!r}: its kernel wants a column per class, and the target is a number"
+            msg = (
+                f"criterion {component_name(criterion)!r}: its kernel wants a column per class, "
+                "and the target is a number"
+            )
             raise CapabilityError(msg)
-        many = statistics.n_classes > class_sums.FEW_CLASSES and not (statistics.moments or hasattr(criterion, "settle"))
-        form = form_of(kernel) if many and column is None and not hasattr(criterion, "columns") else class_sums.NO_SUMS
+        many = statistics.n_classes > class_sums.FEW_CLASSES and not (
+            statistics.moments or hasattr(criterion, "settle")
+        )
+        form = (
+            form_of(kernel)
+            if many and column is None and not hasattr(criterion, "columns")
+            else class_sums.NO_SUMS
+        )
         prefix = getattr(impurity, "prefix", None)
         marked = mark_of(getattr(impurity, "kernel", None)) == "impurity"
         return CompiledCriterion(
@@ -99,7 +119,9 @@ class CompiledCriterion:
             impurity=impurity,
             kernel=kernel,
             batch=compiled_kernel(kernel, "criterion", criterion),
-            impurity_at=compiled_kernel(impurity.kernel if marked else undefined_impurity, "impurity", impurity),
+            impurity_at=compiled_kernel(
+                impurity.kernel if marked else undefined_impurity, "impurity", impurity
+            ),
             prefix=compiled_kernel(prefix, "prefix", impurity),
             column_at=compiled_kernel(column, "column", criterion),
             by_class=by_class,
@@ -120,13 +142,22 @@ class CompiledCriterion:
 
     @property
     def in_kernel_form(self) -> bool:
-        """Whether criterion and impurity are kernels that look at one table at a time, with one column at most."""
-        listed = self.listing or (self.has_columns and not self.column_at) or self.prefix or self.by_class
+        """Whether criterion and impurity are kernels that look at one table at a time, with one
+        column at most.
+        """
+        listed = (
+            self.listing
+            or (self.has_columns and not self.column_at)
+            or self.prefix
+            or self.by_class
+        )
         return not listed and (self.impurity is None or self.compiled_impurity)
 
     @property
     def sums_gain(self) -> bool:
-        """Whether ``tables.gain`` is summed up at every node, by the definition of the run's coverages."""
+        """Whether ``tables.gain`` is summed up at every node, by the definition of the run's
+        coverages.
+        """
         return self.wants_gain and self.listing
 
     @property
@@ -149,12 +180,19 @@ class CompiledCriterion:
         return Tables(weights, counts, price, extra, test, self._impurity_of, scale)
 
     def scalars(self, node: Node) -> np.ndarray:
-        """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number of classes."""
-        return np.array([node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width], dtype=np.float64)
+        """float64[6] for :func:`arboretum.kernels.function_pointers.make_node`, and the number
+        of classes.
+        """
+        return np.array(
+            [node.mass, node.total_mass, node.impurity, node.depth, node.coverage, self.width],
+            dtype=np.float64,
+        )
 
     def at(self, node: Node) -> Scorer:
         """What kernels score the tables of a node with."""
-        return Scorer(self.batch, self.scalars(node), self.params, self.impurity_at, self.ties(node))
+        return Scorer(
+            self.batch, self.scalars(node), self.params, self.impurity_at, self.ties(node)
+        )
 
     def ties(self, node: Node) -> Ties:
         """Which scores of a node's tests are equal."""
@@ -174,14 +212,23 @@ class CompiledCriterion:
         return class_sums.sums_for(self.sum_form, self.sum_at, self.width, n)
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
-        """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises ContractError."""
+        """float64[tests], checked; NaN is left to the caller, who knows the test.  Raises
+        ContractError.
+        """
         name = component_name(self.criterion)
         if mark_of(self.criterion.score) == "criterion":
             scores = np.empty(tables.n_tests)
             score_tables(
-                tables.weights, tables.counts, tables.price, tables.extra, self.batch, self.scalars(node), self.params,
-                self.impurity_at, scores,
-            )  # fmt: skip
+                tables.weights,
+                tables.counts,
+                tables.price,
+                tables.extra,
+                self.batch,
+                self.scalars(node),
+                self.params,
+                self.impurity_at,
+                scores,
+            )
             return scores
         with blaming(f"criterion {name!r}: score"):
             scores = self.criterion.score(read_only(tables), node)
@@ -195,22 +242,40 @@ class CompiledCriterion:
         with blaming(f"criterion {name!r}: terms"):
             found = self.criterion.terms(read_only(tables), node)
         if not isinstance(found, Mapping):
-            raise ContractError(f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got {type(found).__name__}")
-        return {k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}") for k, v in found.items()}
+            raise ContractError(
+                f"criterion {name!r}: terms must be a mapping, name → float64[tests]; got "
+                f"{type(found).__name__}"
+            )
+        return {
+            k: checked_array(v, tables.n_tests, f"criterion {name!r}: term {k!r}")
+            for k, v in found.items()
+        }
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their three forms."""
+        """float64[len(rows), k]: the criterion's own columns, checked; asked for in any of their
+        three forms.
+        """
         name = component_name(self.criterion)
         if self.column_at:
             return self._compiled_column(node, objects, rows)
         with blaming(f"criterion {name!r}: columns"):
             found = np.asarray(asked_columns(self.criterion, node, objects, rows))
         if found.ndim != 2 or len(found) != len(rows):
-            got = "nothing" if found.dtype == object and not found.ndim else f"{found.dtype}{list(found.shape)}"
-            msg = f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per object of the node; got {got}"
+            got = (
+                "nothing"
+                if found.dtype == object and not found.ndim
+                else f"{found.dtype}{list(found.shape)}"
+            )
+            msg = (
+                f"criterion {name!r}: columns must have the shape [{len(rows)}, k], one row per "
+                f"object of the node; got {got}"
+            )
             raise ContractError(msg)
         if found.dtype != np.float64:
-            raise ContractError(f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: add .astype(np.float64)")
+            raise ContractError(
+                f"criterion {name!r}: columns must be of dtype float64; got {found.dtype}: "
+                "add .astype(np.float64)"
+            )
         return found
 
     def _compiled_column(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
@@ -218,23 +283,39 @@ class CompiledCriterion:
         label = np.zeros(0, np.int32) if objects.label is None else objects.label[rows]
         picked, values = np.empty(len(rows), np.int32), np.empty(len(rows))
         n = pick_column(  # copies of weights and labels: a pointer takes arrays that may be written
-            members, objects.weight[rows], label, self.column_at, self.scalars(node), self.params, self.impurity_at, picked,
+            members,
+            objects.weight[rows],
+            label,
+            self.column_at,
+            self.scalars(node),
+            self.params,
+            self.impurity_at,
+            picked,
             values,
-        )  # fmt: skip
+        )
         if n < 0:
             i = int(rows[picked[0]])
             of = "" if objects.label is None else f" and class {int(objects.label[i])}"
             where = f"an object of weight {objects.weight[i]:g}{of} in a node of mass {node.mass:g}"
-            raise ContractError(f"criterion {component_name(self.criterion)!r}: column must be finite; it is not for {where}")
+            raise ContractError(
+                f"criterion {component_name(self.criterion)!r}: column must be finite; it is "
+                f"not for {where}"
+            )
         found = np.zeros((len(rows), self.width if self.by_class else 1))
         found[picked[:n], label[picked[:n]] if self.by_class else 0] = values[:n]
         return found
 
 
 def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
-    """What the criterion and the stopping rules of a run say about it.  Raises ContractError, naming the part, when it cannot."""
+    """What the criterion and the stopping rules of a run say about it.  Raises ContractError,
+    naming the part, when it cannot.
+    """
     found: list[str] = []
-    for part in (part for part in (problem.parts.criterion, *problem.parts.stopping) if hasattr(part, "notes")):
+    for part in (
+        part
+        for part in (problem.parts.criterion, *problem.parts.stopping)
+        if hasattr(part, "notes")
+    ):
         with blaming(f"{part.kind} {component_name(part)!r}: notes"):
             found += part.notes(problem, tree)
     return tuple(found)
@@ -242,19 +323,27 @@ def notes_of(problem: Problem, tree: Tree) -> tuple[str, ...]:
 
 def read_only(tables: Tables) -> Tables:
     """The same tables behind arrays that refuse to be written: scoring must not change them."""
-    arrays = {name: getattr(tables, name) for name in ("weights", "counts", "price", "extra", "test", "gain")}
-    return attrs.evolve(tables, **{name: frozen_array(array) for name, array in arrays.items() if array is not None})
+    arrays = {
+        name: getattr(tables, name)
+        for name in ("weights", "counts", "price", "extra", "test", "gain")
+    }
+    return attrs.evolve(
+        tables, **{name: frozen_array(array) for name, array in arrays.items() if array is not None}
+    )
 
 
 def asked_columns(criterion: Any, node: Node, objects: Encoded, rows: np.ndarray) -> Any:
-    """What ``columns`` answers, in whichever of its two forms it is written: (node, objects, rows) or (node, objects)."""
+    """What ``columns`` answers, in whichever of its two forms it is written: (node, objects,
+    rows) or (node, objects).
+    """
     takes_rows = len(inspect.signature(criterion.columns).parameters) > 2
     return criterion.columns(node, *((objects, rows) if takes_rows else (objects.take(rows),)))
 
 
 def kernel_of(criterion: Any, impurity: Any, coverage: tuple[Any, ...] = ()) -> Callable | None:
-    """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)`` or ``kernel(impurity,
-    coverage)``, or a marked ``score``, or None."""
+    """The criterion's kernel for this impurity and these coverages: ``criterion.kernel(impurity)``
+    or ``kernel(impurity, coverage)``, or a marked ``score``, or None.
+    """
     if hasattr(criterion, "kernel"):
         bound = criterion.kernel
         function = getattr(bound, "__func__", bound)
@@ -278,18 +367,31 @@ def declares_concave(criterion: Any, impurity: Any) -> bool:
 
 
 def numeric_fields(component: Any) -> np.ndarray:
-    """float64[k]: the fields of a component that are declared as numbers, in that order; NaN where there is none (None)."""
+    """float64[k]: the fields of a component that are declared as numbers, in that order; NaN
+    where there is none (None).
+    """
     values = [getattr(component, name) for name in _numeric_names(type(component))]
-    return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values], dtype=np.float64)
+    return np.array(
+        [float(v) if isinstance(v, int | float) else np.nan for v in values], dtype=np.float64
+    )
 
 
 @lru_cache(maxsize=256)
 def _numeric_names(cls: type) -> tuple[str, ...]:
-    """By declared types, so that a field's place does not depend on the values of those before it."""
+    """By declared types, so that a field's place does not depend on the values of those before
+    it.
+    """
     declared = typing.get_type_hints(cls) if attrs.has(cls) else {}
     unions = (typing.Union, types.UnionType)
-    members = {name: typing.get_args(kind) if typing.get_origin(kind) in unions else (kind,) for name, kind in declared.items()}
-    numeric = {name for name, kinds in members.items() if any(isinstance(k, type) and issubclass(k, int | float) for k in kinds)}
+    members = {
+        name: typing.get_args(kind) if typing.get_origin(kind) in unions else (kind,)
+        for name, kind in declared.items()
+    }
+    numeric = {
+        name
+        for name, kinds in members.items()
+        if any(isinstance(k, type) and issubclass(k, int | float) for k in kinds)
+    }
     return tuple(f.name for f in attrs.fields(cls) if f.name in numeric) if attrs.has(cls) else ()
 
 
@@ -299,13 +401,21 @@ def component_name(component: Any) -> str:
 
 
 def checked_array(values: Any, n: int, what: str, per: str = "test") -> np.ndarray:
-    """A float64[n] array, or a ContractError that says what came instead, and what is wrong with it."""
+    """A float64[n] array, or a ContractError that says what came instead, and what is wrong with
+    it.
+    """
     if values is None:
-        raise ContractError(f"{what} returned nothing; return float64[{n}], one number per {per} (is a 'return' missing?)")
+        raise ContractError(
+            f"{what} returned nothing; return float64[{n}], one number per {per} (is a "
+            "'return' missing?)"
+        )
     array = np.asarray(values)
     if array.shape != (n,):
         got = f"{array.dtype}{list(array.shape)}" if array.ndim else f"one {type(values).__name__}"
-        raise ContractError(f"{what} must have the shape [{n}], one number per {per}; got {got}{_axis_hint(array, n)}")
+        raise ContractError(
+            f"{what} must have the shape [{n}], one number per {per}; got "
+            f"{got}{_axis_hint(array, n)}"
+        )
     if array.dtype != np.float64:
         way = "add .astype(np.float64)" if array.dtype.kind in "biuf" else "return numbers"
         raise ContractError(f"{what} must be of dtype float64; got {array.dtype}: {way}")
@@ -314,7 +424,11 @@ def checked_array(values: Any, n: int, what: str, per: str = "test") -> np.ndarr
 
 def _axis_hint(array: np.ndarray, n: int) -> str:
     """Which axis of a result was forgotten."""
-    return ": sum over outcomes and classes, axes 1 and 2" if array.ndim > 1 and array.shape[0] == n else ""
+    return (
+        ": sum over outcomes and classes, axes 1 and 2"
+        if array.ndim > 1 and array.shape[0] == n
+        else ""
+    )
 
 
 def compiled_kernel(kernel: Callable | None, mark: str, component: Any) -> int:
@@ -324,9 +438,20 @@ def compiled_kernel(kernel: Callable | None, mark: str, component: Any) -> int:
     try:
         return 0 if kernel is None else address_of(kernel, mark)
     except NumbaError as error:
-        line = next((text.strip() for text in str(error).splitlines() if text.strip() and "Failed in" not in text), "")
+        line = next(
+            (
+                text.strip()
+                for text in str(error).splitlines()
+                if text.strip() and "Failed in" not in text
+            ),
+            "",
+        )
         where = inspect.getsourcefile(kernel) or "?"
         called = re.search(r"Untyped global name '(\w+)'.*function", line)
-        way = f"write @kernel_part above {called[1]}, which it calls" if called else "write it in NumPy form instead"
+        way = (
+            f"write @kernel_part above {called[1]}, which it calls"
+            if called
+            else "write it in NumPy form instead"
+        )
         msg = f"kernel of {component_name(component)!r} ({where}) does not compile: {line}; {way}"
         raise ContractError(msg) from None

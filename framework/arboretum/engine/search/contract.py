@@ -1,9 +1,9 @@
 """Contract between the search loop and its engines.
 
-The objects of a node are one segment of a permutation that all engines know; an engine answers for one kind of
-test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or *made* at the node by the run's predicates.
-The first two may be active in one run; their candidates compete.  The last is alone, or stands in for the first: predicates say
-which tests there are.
+The objects of a node are one segment of a permutation that all engines know; an engine answers for
+one kind of test: those of *coded* features (histograms), of *raw* ones (exact thresholds), or
+*made* at the node by the run's predicates. The first two may be active in one run; their candidates
+compete.  The last is alone, or stands in for the first: predicates say which tests there are.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ NO_SIDE = -1  # the node has no row whose value is missing, so that the test nee
 class Cell:
     """An open node of the growing tree.
 
-    low, high : its objects are ``rows[low:high]`` of the permutation.   asked : raw columns asked on the path.
-    paid : what the path has paid.   used : positions in ``prices.tests`` of the fixed tests asked on the path.
-    wanted : its tests will be scored (it is not a leaf at once).   memo : what engines keep for the node.
+    low, high : its objects are ``rows[low:high]`` of the permutation.
+    asked : raw columns asked on the path.
+    paid : what the path has paid.
+    used : positions in ``prices.tests`` of the fixed tests asked on the path.
+    wanted : its tests will be scored (it is not a leaf at once).
+    memo : what engines keep for the node.
     """
 
     low: int
@@ -50,9 +53,12 @@ class Cell:
 class Candidate:
     """A test that competes at a node.
 
-    feature : index among the engine's features.   index : of the test within the feature; for raw features the position
-    of the cut in the sorted node.   side : the outcome that missing rows follow, NO_SIDE without any.
-    place : (feature position in the raw table, 0 coded | 1 raw, feature, index): ties go to the lowest.
+    feature : index among the engine's features.
+    index : of the test within the feature; for raw features the position of the cut in the sorted
+        node.
+    side : the outcome that missing rows follow, NO_SIDE without any.
+    place : (feature position in the raw table, 0 coded | 1 raw, feature, index): ties go to the
+        lowest.
     """
 
     engine: Engine
@@ -77,23 +83,36 @@ class Block:
     def candidate(self, i: int, score: float) -> Candidate:
         feature, index = int(self.feature[i]), int(self.index[i])
         place = (self.engine.position(feature), self.engine.rank, feature, index)
-        return Candidate(self.engine, feature, index, int(self.side[i]), float(self.tables.price[i]), score, place)
+        return Candidate(
+            self.engine,
+            feature,
+            index,
+            int(self.side[i]),
+            float(self.tables.price[i]),
+            score,
+            place,
+        )
 
 
 class Engine(Protocol):
     """One way of finding tests, by default of features with a raw column each.
 
-    Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop divides the permutation → ``divide``.
+    Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop
+    divides the permutation → ``divide``.
     """
 
     rank: int
     _features: Sequence[Any]
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
-        """The best admissible candidate by a criterion in kernel form; None if there is none.  The caller checks its score for NaN."""
+        """The best admissible candidate by a criterion in kernel form; None if there is none.
+        The caller checks its score for NaN.
+        """
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
-        """All candidates with their tables, in blocks of bounded size; ``tables.test`` counts from ``first``."""
+        """All candidates with their tables, in blocks of bounded size; ``tables.test`` counts
+        from ``first``.
+        """
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
         """The test on the raw column."""
@@ -103,20 +122,24 @@ class Engine(Protocol):
         return frozenset([self._features[candidate.feature].column])
 
     def position(self, feature: int) -> int:
-        """Its position in the raw table; −1 for a test that is made at the node, where no others compete."""
+        """Its position in the raw table; −1 for a test that is made at the node, where no others
+        compete.
+        """
         return self._features[feature].position
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
         """Number of outcomes of the test."""
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
-        """int32[cell.size]: the outcome of each object of the node, in the order of the permutation."""
+        """int32[cell.size]: the outcome of each object of the node, in the order of the
+        permutation.
+        """
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand on to the children what the engine keeps; the permutation has been divided already.
 
-        start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the node's size.
-        ``children`` holds all children that have objects.
+        start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the
+            node's size. ``children`` holds all children that have objects.
         """
 
     def close(self, cell: Cell) -> None:
@@ -128,7 +151,9 @@ class Engine(Protocol):
 
 
 def branch_prices(cell: Cell, candidate: Candidate, prices: Prices) -> list[float]:
-    """What each outcome of a test costs by the list of its node; the test's price where that is 0 (it is free there)."""
+    """What each outcome of a test costs by the list of its node; the test's price where that is
+    0 (it is free there).
+    """
     engine, feature, price = candidate.engine, candidate.feature, candidate.price
     arity = engine.arity(cell, candidate)
     if prices.outcomes is None or price == 0.0:

@@ -1,7 +1,9 @@
-"""Is a criterion bounded by the corners of a bin, as it promises?  Tried on small bins before the bins of raw columns are believed.
+"""Is a criterion bounded by the corners of a bin, as it promises?  Tried on small bins before the
+bins of raw columns are believed.
 
-A column's objects are left of a bin, in it, or right of it.  A cut inside divides those in it, and the promise is that no division of them scores
-above the best that keeps each of their classes together; the scan then leaves bins out whose corners are below the best cut known.
+A column's objects are left of a bin, in it, or right of it.  A cut inside divides those in it, and
+the promise is that no division of them scores above the best that keeps each of their classes
+together; the scan then leaves bins out whose corners are below the best cut known.
 """
 
 from __future__ import annotations
@@ -17,9 +19,13 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion, compon
 from arboretum.errors import ContractError
 from arboretum.kernels.scoring import impurity_of, score_tables
 
-CLOSE = 1e-9  # relative: rounding of a score, which ties forgive at 1e-12 of an impurity; what bins wrongly leave out is more
+# relative: rounding of a score, which ties forgive at 1e-12 of an impurity; what bins wrongly leave
+# out is more
+CLOSE = 1e-9
 MOST_LEFT, MOST_INSIDE = 2, 4
-"""Objects beside a bin and in it, of which all are tried; bins of some hundred objects at random besides."""
+"""Objects beside a bin and in it, of which all are tried; bins of some hundred objects at random
+besides.
+"""
 LARGE, POINTS = 24, 16
 """Bins of many objects, and divisions of each."""
 ACTIVE = 3  # classes of a bin that differ
@@ -28,7 +34,9 @@ ACTIVE = 3  # classes of a bin that differ
 class Bins(NamedTuple):
     """Divisions of bins, small bins first.
 
-    counts : int64[divisions, 2, classes].   bin : int64[divisions], which each is of.   corner : bool[divisions].
+    counts : int64[divisions, 2, classes].
+    bin : int64[divisions], which each is of.
+    corner : bool[divisions].
     left, inside, right : int64[bins, classes].
     """
 
@@ -55,13 +63,32 @@ class CornerTrial:
     prices: tuple[float, ...]
 
 
-def check_corners(scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]) -> None:
-    """Raise ContractError with the smallest bin, of those tried, whose best cut its corners would have ruled out."""
-    trial = CornerTrial(scorer.batch, scorer.impurity_at, tuple(scorer.params.tolist()), scorer.width, weights, prices)
+def check_corners(
+    scorer: CompiledCriterion, weights: tuple[float, ...], prices: tuple[float, ...]
+) -> None:
+    """Raise ContractError with the smallest bin, of those tried, whose best cut its corners
+    would have ruled out.
+    """
+    trial = CornerTrial(
+        scorer.batch,
+        scorer.impurity_at,
+        tuple(scorer.params.tolist()),
+        scorer.width,
+        weights,
+        prices,
+    )
     if found := broken_corners(trial):
-        way = "leave bounded_by_corners out (columns are then sorted), or let it answer False for this impurity"
-        impurity = "" if scorer.impurity is None else f" with impurity {component_name(scorer.impurity)}"
-        raise ContractError(f"criterion {component_name(scorer.criterion)} promises bounded_by_corners{impurity}, but {found}; {way}")
+        way = (
+            "leave bounded_by_corners out (columns are then sorted), or let it answer False for "
+            "this impurity"
+        )
+        impurity = (
+            "" if scorer.impurity is None else f" with impurity {component_name(scorer.impurity)}"
+        )
+        raise ContractError(
+            f"criterion {component_name(scorer.criterion)} promises "
+            f"bounded_by_corners{impurity}, but {found}; {way}"
+        )
 
 
 @lru_cache(maxsize=256)
@@ -70,10 +97,18 @@ def broken_corners(trial: CornerTrial) -> str:
     if trial.width < 2:  # a node of one class is a leaf
         return ""
     bins, params = bins_of(trial.width), np.array(trial.params)
-    node_of_bin, member = np.unique(bins.left + bins.inside + bins.right, axis=0, return_inverse=True)
+    node_of_bin, member = np.unique(
+        bins.left + bins.inside + bins.right, axis=0, return_inverse=True
+    )
     by_node = np.argsort(member.ravel()[bins.bin], kind="stable")
     ends = np.cumsum(np.bincount(member.ravel()[bins.bin], minlength=len(node_of_bin)))
-    for weight, price in dict.fromkeys([(1.0, trial.prices[-1]), (trial.weights[0], trial.prices[0]), (trial.weights[-1], trial.prices[-1])]):
+    for weight, price in dict.fromkeys(
+        [
+            (1.0, trial.prices[-1]),
+            (trial.weights[0], trial.prices[0]),
+            (trial.weights[-1], trial.prices[-1]),
+        ]
+    ):
         scores = np.empty(len(bins.bin))
         for node, first, stop in zip(node_of_bin, np.append(0, ends), ends, strict=False):
             here, total = by_node[first:stop], weight * node
@@ -92,12 +127,15 @@ def _counterexample(bins: Bins, scores: np.ndarray, weight: float) -> str:
     best = np.full(len(bins.left), -np.inf)
     np.maximum.at(best, bins.bin[bins.corner], scores[bins.corner])
     bound = best[bins.bin]
-    above = scores > bound + CLOSE * np.maximum(1.0, np.maximum(np.abs(scores), np.where(np.isfinite(bound), np.abs(bound), 0.0)))
+    above = scores > bound + CLOSE * np.maximum(
+        1.0, np.maximum(np.abs(scores), np.where(np.isfinite(bound), np.abs(bound), 0.0))
+    )
     for i in np.flatnonzero(above)[:1]:
         b, (one, other) = bins.bin[i], weight * bins.counts[i]
         told = [_told(weight * part[b]) for part in (bins.left, bins.inside, bins.right)]
         return (
-            f"of a bin of the class weights {told[1]}, with {told[0]} before and {told[2]} behind it, the division {_told(one)} | {_told(other)} "
+            f"of a bin of the class weights {told[1]}, with {told[0]} before and {told[2]} "
+            f"behind it, the division {_told(one)} | {_told(other)} "
             f"scores {scores[i]:.6g} and the best corner {bound[i]:.6g}"
         )
     return ""
@@ -109,17 +147,25 @@ def _told(weights: np.ndarray) -> str:
 
 @lru_cache(maxsize=8)
 def bins_of(width: int) -> Bins:
-    """Bins for so many classes: all small ones, then large ones, each with divisions of which none leaves a side empty."""
+    """Bins for so many classes: all small ones, then large ones, each with divisions of which
+    none leaves a side empty.
+    """
     small, generator = min(width, 2), np.random.default_rng(width)
-    beside, within = vectors(small, MOST_LEFT).astype(np.int64), vectors(small, MOST_INSIDE).astype(np.int64)
+    beside, within = (
+        vectors(small, MOST_LEFT).astype(np.int64),
+        vectors(small, MOST_INSIDE).astype(np.int64),
+    )
     cases = [(a, b, c) for b in within[within.sum(axis=1) > 1] for a in beside for c in beside]
     cases = [_wide(case, width) for case in sorted(cases, key=lambda case: sum(map(np.sum, case)))]
     for k in range(LARGE):
         active = np.arange(width) if k % 2 else generator.permutation(width)[:ACTIVE]
         parts = np.zeros((3, width), np.int64)
-        parts[:, active] = generator.integers(0, (12, 200)[k % 3 > 0], (3, len(active))) * (generator.random((3, len(active))) < 0.8)
+        parts[:, active] = generator.integers(0, (12, 200)[k % 3 > 0], (3, len(active))) * (
+            generator.random((3, len(active))) < 0.8
+        )
         cases.append(tuple(parts))
-    cases = [case for case in cases if np.count_nonzero(sum(case)) > 1]  # a node of one class is a leaf
+    # a node of one class is a leaf
+    cases = [case for case in cases if np.count_nonzero(sum(case)) > 1]
     counts, bin_, corner = [], [], []
     for number, (left, inside, right) in enumerate(cases):
         taken = _divisions(inside, generator)
@@ -129,7 +175,12 @@ def bins_of(width: int) -> Bins:
         bin_.append(np.full(len(both), number))
         corner.append(((taken == 0) | (taken == inside)).all(axis=1))
     parts = [np.array([case[part] for case in cases]) for part in range(3)]
-    return Bins(np.ascontiguousarray(np.concatenate(counts)), np.concatenate(bin_), np.concatenate(corner), *parts)
+    return Bins(
+        np.ascontiguousarray(np.concatenate(counts)),
+        np.concatenate(bin_),
+        np.concatenate(corner),
+        *parts,
+    )
 
 
 def _wide(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
@@ -137,9 +188,15 @@ def _wide(case: tuple[np.ndarray, ...], width: int) -> tuple[np.ndarray, ...]:
 
 
 def _divisions(inside: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """int64[divisions, classes]: what goes left: everything where that is little, else all corners and some points."""
+    """int64[divisions, classes]: what goes left: everything where that is little, else all
+    corners and some points.
+    """
     some = np.flatnonzero(inside)
-    ways = [range(n + 1) for n in inside[some].tolist()] if inside.sum() <= MOST_INSIDE else [(0, n) for n in inside[some].tolist()]
+    ways = (
+        [range(n + 1) for n in inside[some].tolist()]
+        if inside.sum() <= MOST_INSIDE
+        else [(0, n) for n in inside[some].tolist()]
+    )
     grid = np.zeros((int(np.prod([len(way) for way in ways], initial=1)), len(inside)), np.int64)
     if len(some):
         grid[:, some] = np.stack(np.meshgrid(*ways, indexing="ij"), axis=-1).reshape(-1, len(some))

@@ -1,7 +1,9 @@
-"""The run's coverages, at a node and over a whole tree: how much of the way each object has gone, and what a test would add.
+"""The run's coverages, at a node and over a whole tree: how much of the way each object has gone,
+and what a test would add.
 
-Literal and general: every quantity comes from ``covered``, called for the node and for every set of objects that is an outcome of some
-test, or from ``covered_many``, which answers for many sets at once.  Criteria in kernel form compute theirs from tables instead.
+Literal and general: every quantity comes from ``covered``, called for the node and for every set of
+objects that is an outcome of some test, or from ``covered_many``, which answers for many sets at
+once.  Criteria in kernel form compute theirs from tables instead.
 """
 
 from __future__ import annotations
@@ -24,23 +26,32 @@ from arboretum.model.table import Table
 from arboretum.model.tree import Tree
 
 COVERED = 1e-12
-"""An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶ objects, which rounding moves
-by less; the next value below 1 is 1 − p_min or 1 − 1/φ(X), which is farther away up to 10⁶ objects."""
+"""An f_i that misses 1 by no more counts as 1.  f_i is a ratio of sums over at most some 10⁶
+objects, which rounding moves by less; the next value below 1 is 1 − p_min or 1 − 1/φ(X), which is
+farther away up to 10⁶ objects.
+"""
 
-SLACK = 1e-9  # by how much rounding may let an f_i fall, or start above 0: a ratio of sums over some 10⁶ objects is wrong by less
+# by how much rounding may let an f_i fall, or start above 0: a ratio of sums over some 10⁶ objects
+# is wrong by less
+SLACK = 1e-9
 
 BARELY = math.nextafter(1.0, 0.0)
-"""Where not all are covered: one of 10⁵ objects that is still together with one other misses by less than the rounding of 1."""
+"""Where not all are covered: one of 10⁵ objects that is still together with one other misses by
+less than the rounding of 1.
+"""
 
-MOST_ROWS = 1 << 18  # objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array
+# objects of outcomes that are looked at together, each as often as it occurs: 2 MB per array
+MOST_ROWS = 1 << 18
 
 
 @attrs.frozen(eq=False)
 class CoverageState:
     """The coverages of a run, bound to its objects.
 
-    functions : values with ``covered(objects, rows)``.   look : called now and then while much is summed, to tell of progress.
-    last : float64[functions, n_objects], 1 − f of each object at the last node on its path that was visited; NaN before.
+    functions : values with ``covered(objects, rows)``.
+    look : called now and then while much is summed, to tell of progress.
+    last : float64[functions, n_objects], 1 − f of each object at the last node on its path that was
+        visited; NaN before.
     """
 
     functions: tuple[Any, ...]
@@ -50,90 +61,153 @@ class CoverageState:
     look: Callable[[], None] = lambda: None
 
     @staticmethod
-    def of(coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None) -> CoverageState | None:
+    def of(
+        coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None
+    ) -> CoverageState | None:
         """Bind them (``prepare``, where they have it); None without any."""
         if not coverage:
             return None
-        bound = tuple(part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage)
+        bound = tuple(
+            part.prepare(objects) if hasattr(part, "prepare") else part for part in coverage
+        )
         names = tuple(getattr(part, "name", None) or type(part).__name__ for part in coverage)
-        return CoverageState(bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look)
+        return CoverageState(
+            bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look
+        )
 
     def visit(self, rows: np.ndarray) -> np.ndarray:
-        """``left(rows)`` of a node, after those above it; raises ContractError where an f_i starts above 0 or falls."""
+        """``left(rows)`` of a node, after those above it; raises ContractError where an f_i
+        starts above 0 or falls.
+        """
         start = np.array([0, len(rows)])
         rest = self._rest(rows, start)
         if len(rows) == self.objects.n_objects and np.isnan(self.last).all():
             few = rows[:64]
             self._rest(few, np.arange(len(few) + 1))  # alone, they must be covered
-            self._refuse(1.0 - rest, np.where(rest > 0.0, 0.0, 1.0), rows, start, "must be 0 (or 1) where all objects are together")
+            self._refuse(
+                1.0 - rest,
+                np.where(rest > 0.0, 0.0, 1.0),
+                rows,
+                start,
+                "must be 0 (or 1) where all objects are together",
+            )
         self._not_falling(rest, rows, start)
         self.last[:, rows] = rest
         return rest.prod(axis=0)
 
     def left(self, rows: np.ndarray) -> np.ndarray:
-        """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being covered; 0 where it is.
+        """float64[len(rows)]: Π (1 − f), how far each object (int64 ``rows``) is from being
+        covered; 0 where it is.
 
         Raises ContractError for another shape, NaN, or a value outside 0 … 1.
         """
         return self._rest(rows, np.array([0, len(rows)])).prod(axis=0)
 
     def _rest(self, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """float64[functions, len(rows)]: 1 − f of each function for each set of objects, ``rows[start[k]:start[k + 1]]``, none empty."""
+        """float64[functions, len(rows)]: 1 − f of each function for each set of objects,
+        ``rows[start[k]:start[k + 1]]``, none empty.
+        """
         left = np.empty((len(self.functions), len(rows)))
         alone = start[:-1][np.diff(start) == 1]
         for k, (name, part) in enumerate(zip(self.names, self.functions, strict=True)):
             found = self._covered(name, part, rows, start)
             if not ((found >= -COVERED) & (found <= 1 + COVERED)).all():
-                raise ContractError(f"coverage {name!r}: covered must lie between 0 and 1; got {found.min():g} … {found.max():g}")
+                raise ContractError(
+                    f"coverage {name!r}: covered must lie between 0 and 1; got "
+                    f"{found.min():g} … {found.max():g}"
+                )
             rest = 1.0 - found
             left[k] = np.where(rest <= COVERED, 0.0, np.minimum(rest, 1.0))
             if left[k, alone].any():
                 at = alone[np.argmax(left[k, alone])]
-                msg = f"coverage {name!r}: an object that is alone must be covered, f = 1; object {rows[at]} got {found[at]:.12g}"
+                msg = (
+                    f"coverage {name!r}: an object that is alone must be covered, f = 1; object "
+                    f"{rows[at]} got {found[at]:.12g}"
+                )
                 raise ContractError(msg)
         return left
 
     def _not_falling(self, rest: np.ndarray, rows: np.ndarray, start: np.ndarray) -> None:
         """``rest`` : 1 − f of objects below the node that they were last visited at."""
-        self._refuse(1.0 - self.last[:, rows], 1.0 - rest, rows, start, "must not fall on the way down")
+        self._refuse(
+            1.0 - self.last[:, rows], 1.0 - rest, rows, start, "must not fall on the way down"
+        )
 
-    def _refuse(self, high: np.ndarray, low: np.ndarray, rows: np.ndarray, start: np.ndarray, rule: str) -> None:
-        """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or 0."""
+    def _refuse(
+        self, high: np.ndarray, low: np.ndarray, rows: np.ndarray, start: np.ndarray, rule: str
+    ) -> None:
+        """Raise ContractError where f above, or at the root, exceeds what it may be: f below, or
+        0.
+        """
         off = high - low
         if (off > SLACK).any():  # NaN: not visited before
             k, i = np.unravel_index(np.nanargmax(off), off.shape)
             among = np.diff(start)[np.searchsorted(start, i, side="right") - 1]
-            got, above = (low[k, i], f", {high[k, i]:.12g} above") if among < self.objects.n_objects else (high[k, i], "")
-            msg = f"coverage {self.names[k]!r}: covered {rule}; object {rows[i]} got {got:.12g} among {among} objects{above}"
+            got, above = (
+                (low[k, i], f", {high[k, i]:.12g} above")
+                if among < self.objects.n_objects
+                else (high[k, i], "")
+            )
+            msg = (
+                f"coverage {self.names[k]!r}: covered {rule}; object {rows[i]} got {got:.12g} "
+                f"among {among} objects{above}"
+            )
             raise ContractError(msg)
 
     def mean(self, rows: np.ndarray, left: np.ndarray) -> float:
-        """Weighted mean of f over the objects of a node; 1.0 exactly where all are covered.   left : of ``rows``."""
+        """Weighted mean of f over the objects of a node; 1.0 exactly where all are covered.
+
+        left : of ``rows``.
+        """
         weight = self.objects.weight[rows]
         return min(1.0 - float((weight * left).sum() / weight.sum()), BARELY) if left.any() else 1.0
 
     def _covered(self, name: str, part: Any, rows: np.ndarray, start: np.ndarray) -> np.ndarray:
         """float64[len(rows)]: what one function answers for each set, checked for its form."""
         if hasattr(part, "covered_many"):
-            return checked_array(part.covered_many(self.objects, rows, start), len(rows), f"coverage {name!r}: covered_many", "object")
+            return checked_array(
+                part.covered_many(self.objects, rows, start),
+                len(rows),
+                f"coverage {name!r}: covered_many",
+                "object",
+            )
         found, what, covered = np.empty(len(rows)), f"coverage {name!r}: covered", part.covered
         for low, high in itertools.pairwise(start.tolist()):
-            found[low:high] = checked_array(covered(self.objects, rows[low:high]), high - low, what, "object")
+            found[low:high] = checked_array(
+                covered(self.objects, rows[low:high]), high - low, what, "object"
+            )
         return found
 
-    def gains(self, rows: np.ndarray, before: np.ndarray, outcomes: Iterable[np.ndarray], n_tests: int, n_outcomes: int) -> np.ndarray:
-        """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the objects of each outcome.
+    def gains(
+        self,
+        rows: np.ndarray,
+        before: np.ndarray,
+        outcomes: Iterable[np.ndarray],
+        n_tests: int,
+        n_outcomes: int,
+    ) -> np.ndarray:
+        """float64[n_tests, n_outcomes]: Σ w_i (f_i(child) − f_i(node)) / (1 − f_i(node)) over the
+        objects of each outcome.
 
-        before : ``visit(rows)``.   outcomes : int32[len(rows)] per test.
+        before : ``visit(rows)``.
+        outcomes : int32[len(rows)] per test.
         """
         gains = np.zeros((n_tests, n_outcomes))
         waiting, step = iter(outcomes), max(1, MOST_ROWS // len(rows))
         for first in range(0, n_tests, step):
-            self._gains(rows, before, list(itertools.islice(waiting, step)), gains[first : first + step])
+            self._gains(
+                rows, before, list(itertools.islice(waiting, step)), gains[first : first + step]
+            )
             self.look()
         return gains
 
-    def _gains(self, rows: np.ndarray, before: np.ndarray, outcomes: Sequence[np.ndarray], gains: np.ndarray) -> None:
+    def _gains(
+        self,
+        rows: np.ndarray,
+        before: np.ndarray,
+        outcomes: Sequence[np.ndarray],
+        gains: np.ndarray,
+    ) -> None:
         """Some tests.  Sets of objects that are outcomes of several tests are looked at once."""
         places, number = np.arange(len(rows), dtype=np.int32), {}
         start, spare = np.empty(gains.shape[1] + 1, np.int64), np.empty(len(rows), np.int32)

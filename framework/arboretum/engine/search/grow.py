@@ -14,39 +14,60 @@ ORDERS = ("depth", "breadth", "best")
 
 
 def grow(
-    problem: Problem, context: Context, *, order: str = "depth", allow_constant: bool = False, max_features: int | None = None,
+    problem: Problem,
+    context: Context,
+    *,
+    order: str = "depth",
+    allow_constant: bool = False,
+    max_features: int | None = None,
     compiled: bool = True,
 ) -> Solution:
     """Grow a tree greedily.
 
-    order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen test has the highest
-        score, ties to the node found first; the gain of a node is that score and nothing else.
-    allow_constant : tests with a single outcome at the node compete too; not with a predicate, whose tests are made at
-        the node, so that nobody could tell whether one was asked before.
-    max_features : columns that compete at a node, drawn anew at each by the run's seed, and one more at a time until there is a test; None:
-        all.  Not with predicates, nor with shares of rows, whose tests are not of one column.
+    order : ``depth`` (first), ``breadth`` (first), or ``best``: always the open node whose chosen
+        test has the highest score, ties to the node found first; the gain of a node is that score
+        and nothing else.
+    allow_constant : tests with a single outcome at the node compete too; not with a predicate,
+        whose tests are made at the node, so that nobody could tell whether one was asked before.
+    max_features : columns that compete at a node, drawn anew at each by the run's seed, and one
+        more at a time until there is a test; None: all.  Not with predicates, nor with shares of
+        rows, whose tests are not of one column.
     compiled : subtrees of small nodes may be grown inside a kernel; the tree is the same.
 
-    A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree would keep at most so many leaves were
-    all open nodes leaves.  ``min_decrease`` refuses a test whose score is not above it (by more than the tolerance of ties).  When the
-    deadline passes, open nodes become leaves; the solution then is not ``finished`` and says so in a note.
+    A leaf budget (``Limits.max_leaves``) is spent in that order: a node is divided only if the tree
+    would keep at most so many leaves were all open nodes leaves.  ``min_decrease`` refuses a test
+    whose score is not above it (by more than the tolerance of ties).  When the deadline passes,
+    open nodes become leaves; the solution then is not ``finished`` and says so in a note.
 
-    Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares, where there are any): a two-outcome test is
-    scored with the node's missing rows in outcome 0 and in outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends
-    them to its heaviest outcome.  A node without missing rows sends later ones to its heaviest outcome (ties: lowest).  Whether a test
-    is constant is judged on known values; on a raw column "known or missing?" is a test.
+    Missing values, unless the run's ``missing`` says otherwise (then growth goes by shares, where
+    there are any): a two-outcome test is scored with the node's missing rows in outcome 0 and in
+    outcome 1, and the better one is kept (ties: outcome 0); a multiway test sends them to its
+    heaviest outcome.  A node without missing rows sends later ones to its heaviest outcome (ties:
+    lowest).  Whether a test is constant is judged on known values; on a raw column "known or
+    missing?" is a test.
 
-    Returns a Solution with status feasible and value NaN: what matters is its tree.   Raises CapabilityError for parts that do not fit,
-    ContractError when a component breaks its contract, BudgetError when the memory allowed is less than what growing is estimated to need.
+    Returns a Solution with status feasible and value NaN: what matters is its tree.   Raises
+    CapabilityError for parts that do not fit, ContractError when a component breaks its contract,
+    BudgetError when the memory allowed is less than what growing is estimated to need.
     """
     if order not in ORDERS:
         raise ConfigError(unknown("order of growth", str(order), ORDERS))
     given, problem = problem, without_gaps(problem)
-    growth = (SharesGrowth if problem.parts.by_shares else Growth).of(problem, context, allow_constant, order, max_features)
+    growth = (SharesGrowth if problem.parts.by_shares else Growth).of(
+        problem, context, allow_constant, order, max_features
+    )
     check_memory(growth.space, growth.scorer, growth.plan, compiled, context.memory_bytes)
     if compiled:
         growth.use_subtrees()
     root = growth.run(order)
     tree = to_tree(root, problem.objects, growth.space.statistics)
     tree = later_rows(tree, given) if given is not problem else tree
-    return Solution(tree, math.nan, math.nan, Status.feasible, growth.expanded, not growth.stopped, growth.notes(order, compiled))
+    return Solution(
+        tree,
+        math.nan,
+        math.nan,
+        Status.feasible,
+        growth.expanded,
+        not growth.stopped,
+        growth.notes(order, compiled),
+    )

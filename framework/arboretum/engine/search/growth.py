@@ -30,7 +30,9 @@ from arboretum.interfaces.method import Context, Problem
 from arboretum.kernels.counting import partition, send
 from arboretum.model.encoded import Node, Tables
 
-ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of that
+# what sums of shares may lack of a whole number of rows: 10⁶ shares lose 10⁶ · 2⁻⁵³, a tenth of
+# that
+ROUNDED = 1e-9
 
 
 @attrs.define(eq=False)
@@ -63,16 +65,43 @@ class Growth:
     last_report: float = attrs.field(factory=time.monotonic)
 
     @classmethod
-    def of(cls, problem: Problem, context: Context, allow_constant: bool, order: str = "depth", max_features: int | None = None) -> Growth:
+    def of(
+        cls,
+        problem: Problem,
+        context: Context,
+        allow_constant: bool,
+        order: str = "depth",
+        max_features: int | None = None,
+    ) -> Growth:
         """Prepare a growth: components checked and compiled, its way decided."""
         objects, parts = problem.objects, problem.parts
-        statistics = Statistics.of(objects, bool(getattr(parts.criterion, "counts_objects", False)), getattr(parts.impurity, "about", None))
-        scorer = CompiledCriterion.of(parts.criterion, parts.impurity, statistics, context.seed, parts.coverage, problem.prices.fixed)
+        statistics = Statistics.of(
+            objects,
+            bool(getattr(parts.criterion, "counts_objects", False)),
+            getattr(parts.impurity, "about", None),
+        )
+        scorer = CompiledCriterion.of(
+            parts.criterion,
+            parts.impurity,
+            statistics,
+            context.seed,
+            parts.coverage,
+            problem.prices.fixed,
+        )
         check_parts(problem, scorer, statistics, allow_constant, max_features is not None)
         limits = parts.limits()
-        space = Workspace.of(objects, problem.prices, statistics, limits, allow_constant, bool(parts.predicate) and not parts.beside_raw)
+        space = Workspace.of(
+            objects,
+            problem.prices,
+            statistics,
+            limits,
+            allow_constant,
+            bool(parts.predicate) and not parts.beside_raw,
+        )
         if max_features is not None:
-            columns = sorted({feature.position for feature in (*objects.features, *objects.raw_features)})
+            columns = sorted(
+                {feature.position for feature in (*objects.features, *objects.raw_features)}
+            )
             space.draw = Draw(max_features, np.array(columns, np.int64), context.seed)
         plan = Plan.of(problem, space, scorer, order, context.deadline is not None)
         growth = cls(problem, context, space, scorer, plan, limits, float(statistics.weight.sum()))
@@ -84,21 +113,33 @@ class Growth:
         """The growth by which the run's own method grows."""
         method = problem.parts.method
         order = getattr(method, "order", "depth")
-        constant, drawn = bool(getattr(method, "allow_constant", False)), getattr(method, "max_features", None)
+        constant, drawn = (
+            bool(getattr(method, "allow_constant", False)),
+            getattr(method, "max_features", None),
+        )
         return cls.of(problem, context, constant, getattr(order, "value", order), drawn)
 
     def use_subtrees(self) -> None:
         """Grow small nodes by a kernel, where the plan has one."""
         if self.plan.kernel:
-            self.subtrees = Subtrees.of(self.problem, self.space, self.scorer, self.context.deadline is not None)
+            self.subtrees = Subtrees.of(
+                self.problem, self.space, self.scorer, self.context.deadline is not None
+            )
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
         """Opened when a node needs them: raw columns are sorted or binned then."""
         make = {
-            CODED: CodedEngine, BINNED: BoundedEngine, SORTED: PresortedEngine,
-            MADE: lambda space: MadeEngine(space, self.problem.parts.predicate, self.context.seed, two_outcomes_only(self.scorer)),
-        }  # fmt: skip
+            CODED: CodedEngine,
+            BINNED: BoundedEngine,
+            SORTED: PresortedEngine,
+            MADE: lambda space: MadeEngine(
+                space,
+                self.problem.parts.predicate,
+                self.context.seed,
+                two_outcomes_only(self.scorer),
+            ),
+        }
         return tuple(make[name](self.space) for name in self.plan.engines)
 
     def run(self, order: str) -> Grown:
@@ -114,7 +155,7 @@ class Growth:
                 waiting.push(self.divide(item))
         return first.grown
 
-    # -- one node --------------------------------------------------------------------------------------------------
+    # -- one node ----------------------------------------------------------------------------------
 
     def root(self) -> Cell:
         return Cell(0, self.problem.objects.n_objects, 0)
@@ -137,27 +178,48 @@ class Growth:
         """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts, count = self.totals(cell)
-        mass, impurity = float(statistics.mass(weights)), self.scorer.node_impurity(weights, statistics, rows)
-        state = weights, counts, mass, self.total_mass, impurity, cell.depth, self.coverage_of(rows), round(count), len(rows)
-        item = Open(Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state))
+        mass, impurity = (
+            float(statistics.mass(weights)),
+            self.scorer.node_impurity(weights, statistics, rows),
+        )
+        state = (
+            weights,
+            counts,
+            mass,
+            self.total_mass,
+            impurity,
+            cell.depth,
+            self.coverage_of(rows),
+            round(count),
+            len(rows),
+        )
+        item = Open(
+            Grown(weights, count, self.leaf_value(weights, cell), impurity), cell, Node(*state)
+        )
         cell.wanted = not self.stopped_by(item)
         return item
 
     def coverage_of(self, rows: np.ndarray) -> float:
         """``node.coverage``, where somebody looks at it."""
         coverage_state, rules = self.space.coverage_state, self.problem.parts.stopping
-        if coverage_state is None or not (self.scorer.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)):
+        if coverage_state is None or not (
+            self.scorer.sums_gain or any(getattr(rule, "needs_coverage", False) for rule in rules)
+        ):
             return 0.0
         rows = rows.astype(np.int64)
         return coverage_state.mean(rows, coverage_state.visit(rows))
 
     def leaf_value(self, weights: np.ndarray, cell: Cell) -> float:
-        """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the weighted mean."""
+        """What a leaf predicts (regression): the impurity's ``leaf_value``, by default the
+        weighted mean.
+        """
         statistics = self.space.statistics
         if not statistics.moments:
             return math.nan
         if hasattr(self.scorer.impurity, "leaf_value"):
-            value = self.scorer.impurity.leaf_value(statistics.y[self.rows_of(cell)], self.weight_of(cell))
+            value = self.scorer.impurity.leaf_value(
+                statistics.y[self.rows_of(cell)], self.weight_of(cell)
+            )
         else:
             value = weights[1] / weights[0]
         return float(value) + statistics.shift
@@ -173,7 +235,10 @@ class Growth:
             return f"{node.count} rows are too few for two branches of min_leaf {limits.min_leaf}"
         if node.mass < 2.0 * self.space.min_weight:
             share = node.mass / node.total_mass
-            return f"a share of {share:.3g} of the weight is too little for two branches of min_mass {limits.min_mass:g}"
+            return (
+                f"a share of {share:.3g} of the weight is too little for two branches of "
+                f"min_mass {limits.min_mass:g}"
+            )
         if limits.max_leaves is not None and limits.max_leaves < 2:
             return f"max_leaves is {limits.max_leaves}"
         found = next((rule for rule in self.problem.parts.stopping if rule.is_leaf(node)), None)
@@ -185,14 +250,23 @@ class Growth:
             return
         candidate, least = self.best_test(item), self.limits.min_decrease
         # above it by more than ties: a gain of 0 is often 1e-17 once it is summed
-        if candidate is not None and (least is None or candidate.score > least + self.scorer.tie_floor(item.node)):
+        if candidate is not None and (
+            least is None or candidate.score > least + self.scorer.tie_floor(item.node)
+        ):
             item.candidate = candidate
 
     def refused_by(self, item: Open) -> str:
         """The rule that makes a node a leaf for what its tests are; "" where they compete."""
         rules = (rule for rule in self.problem.parts.stopping if hasattr(rule, "is_leaf_among"))
-        found = next((rule for rule in rules if rule.is_leaf_among(self.tables(item), item.node)), None)
-        return "" if found is None else f"the stopping rule {component_name(found)} makes it a leaf: none of its tests is good enough"
+        found = next(
+            (rule for rule in rules if rule.is_leaf_among(self.tables(item), item.node)), None
+        )
+        return (
+            ""
+            if found is None
+            else f"the stopping rule {component_name(found)} makes it a leaf: none of its tests "
+            "is good enough"
+        )
 
     def tables(self, item: Open) -> Iterator[Tables]:
         """Those of all tests that compete at a node, many at a time."""
@@ -222,11 +296,15 @@ class Growth:
         deadline = self.context.deadline
         if not self.stopped and deadline is not None and time.monotonic() >= deadline:
             self.stopped = True
-            self.context.progress(self.settled, self.problem.objects.n_objects, "stopped early: the time is up")
+            self.context.progress(
+                self.settled, self.problem.objects.n_objects, "stopped early: the time is up"
+            )
         return self.stopped
 
     def may_divide(self, item: Open) -> bool:
-        """Whether the leaf budget allows as many more leaves as the test has outcomes with objects."""
+        """Whether the leaf budget allows as many more leaves as the test has outcomes with
+        objects.
+        """
         most = self.limits.max_leaves
         if most is None:
             return True
@@ -266,13 +344,27 @@ class Growth:
         grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
         return children
 
-    def _child_cells(self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]) -> list[Cell | None]:
+    def _child_cells(
+        self, cell: Cell, candidate: Candidate, start: np.ndarray, price: list[float]
+    ) -> list[Cell | None]:
         asked = cell.asked | candidate.engine.columns(cell, candidate)
         used = cell.used
-        if self.space.allow_constant and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0:
+        if (
+            self.space.allow_constant
+            and (number := candidate.engine.test_number(candidate.feature, candidate.index)) >= 0
+        ):
             used = (*used, number)
         return [
-            Cell(cell.low + int(a), cell.low + int(b), cell.depth + 1, asked=asked, paid=cell.paid + p, used=used) if b > a else None
+            Cell(
+                cell.low + int(a),
+                cell.low + int(b),
+                cell.depth + 1,
+                asked=asked,
+                paid=cell.paid + p,
+                used=used,
+            )
+            if b > a
+            else None
             for a, b, p in zip(start[:-1], start[1:], price, strict=True)
         ]
 
@@ -287,21 +379,38 @@ class Growth:
         now = time.monotonic()
         if now - self.last_report > 0.5:
             self.last_report = now
-            how = ", scoring by the definition of coverage, which has no kernel here" if self.scorer.sums_gain else ""
-            self.context.progress(self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}")
+            how = (
+                ", scoring by the definition of coverage, which has no kernel here"
+                if self.scorer.sums_gain
+                else ""
+            )
+            self.context.progress(
+                self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}"
+            )
 
     def notes(self, order: str, compiled: bool) -> tuple[str, ...]:
         """What the reader of the result should know."""
         found = []
         if self.stopped:
-            found.append(f"budget.seconds ran out: the tree is cut short after {self.expanded} splits")
+            found.append(
+                f"budget.seconds ran out: the tree is cut short after {self.expanded} splits"
+            )
         if self.refused and order != "best":
-            spent = f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test gains"
+            spent = (
+                f"the {self.limits.max_leaves} leaves were spent {order}-first, whatever a test "
+                "gains"
+            )
             found.append(f"{spent}; method.order=best spends them by gain")
         if self.scorer.sums_gain and self.scorer.kernel is None:
             parts = self.problem.parts
-            coverage, impurity = ", ".join(map(component_name, parts.coverage)), component_name(parts.impurity)
-            lacks = f"criterion {component_name(parts.criterion)} has no kernel for coverage={coverage} with impurity={impurity}"
+            coverage, impurity = (
+                ", ".join(map(component_name, parts.coverage)),
+                component_name(parts.impurity),
+            )
+            lacks = (
+                f"criterion {component_name(parts.criterion)} has no kernel for "
+                f"coverage={coverage} with impurity={impurity}"
+            )
             found.append(f"{lacks}: scored by its definition, object by object")
         elif compiled and self.plan.note:
             found.append(self.plan.note)
@@ -309,11 +418,16 @@ class Growth:
 
 
 class Waiting:
-    """Open nodes: depth-first (left to right) or breadth-first, tests chosen when a node's turn comes; or best-first, by the
-    score of a test that is chosen when the node is found."""
+    """Open nodes: depth-first (left to right) or breadth-first, tests chosen when a node's turn
+    comes; or best-first, by the score of a test that is chosen when the node is found.
+    """
 
     def __init__(self, order: str, growth: Growth) -> None:
-        self._best, self._back, self._growth = order == "best", -1 if order == "depth" else 1, growth
+        self._best, self._back, self._growth = (
+            order == "best",
+            -1 if order == "depth" else 1,
+            growth,
+        )
         self._heap: list[tuple[float, int, Open]] = []
         self._number = 0
 

@@ -1,4 +1,6 @@
-"""Counted bins of coded features, kept for open nodes so that only the smaller children are counted."""
+"""Counted bins of coded features, kept for open nodes so that only the smaller children are
+counted.
+"""
 
 import numpy as np
 
@@ -8,10 +10,14 @@ from arboretum.kernels import counting
 from arboretum.model.table import frozen_array
 
 KEEP_BYTES = 1 << 23
-"""Histograms of open nodes beyond this are not kept, but counted again: 40 nodes of 50 columns × 256 bins × 2 classes."""
+"""Histograms of open nodes beyond this are not kept, but counted again: 40 nodes of 50 columns ×
+256 bins × 2 classes.
+"""
 
 Where = tuple[np.ndarray, int, int, np.ndarray, np.ndarray]
-"""Flat codes, row stride, column stride (in elements), columns counted, first bin of each: see ``kernels.counting``."""
+"""Flat codes, row stride, column stride (in elements), columns counted, first bin of each: see
+``kernels.counting``.
+"""
 
 
 class Histograms:
@@ -29,7 +35,9 @@ class Histograms:
         self._kept_bytes = 0
 
     def tables(self, cell: Cell) -> tuple[np.ndarray, np.ndarray]:
-        """weights : float64[bins, width], counts : int64[bins, count width] of a node.  Not to be changed."""
+        """weights : float64[bins, width], counts : int64[bins, count width] of a node.  Not to
+        be changed.
+        """
         kept = cell.memo.get(self)
         if kept is None:
             kept = self._count(cell)
@@ -40,8 +48,10 @@ class Histograms:
         return kept
 
     def divide(self, cell: Cell, children: list[Cell]) -> None:
-        """Count the smaller children; the largest is what is left of the parent.  Moments are counted anew: the square of an
-        outlier that has left would leave its rounding, and equal scores would no longer be equal."""
+        """Count the smaller children; the largest is what is left of the parent.  Moments are
+        counted anew: the square of an outlier that has left would leave its rounding, and equal
+        scores would no longer be equal.
+        """
         kept = self.drop(cell)
         largest = max(children, key=lambda child: child.size)
         if kept is None or self._space.statistics.moments or not largest.wanted:
@@ -79,12 +89,21 @@ class Histograms:
             table = np.zeros((stats.n_classes, self._bins), np.int32)
             counting.count_classes(*self.where, rows, stats.short_label, table)
             return (table,)
-        weights, counts = np.zeros((self._bins, stats.width)), np.zeros((self._bins, stats.count_width), np.int64)
-        counting.count_weights(*self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts)
+        weights, counts = (
+            np.zeros((self._bins, stats.width)),
+            np.zeros((self._bins, stats.count_width), np.int64),
+        )
+        counting.count_weights(
+            *self.where, rows, stats.label, stats.y, stats.weight, stats.count, weights, counts
+        )
         return weights, counts
 
 
 def flat_memory(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """A matrix as flat read-only memory with its strides in elements; copied only if it is not contiguous."""
+    """A matrix as flat read-only memory with its strides in elements; copied only if it is not
+    contiguous.
+    """
     by_row = matrix.flags.c_contiguous
-    return frozen_array(matrix if by_row else matrix.T).reshape(-1), *((matrix.shape[1], 1) if by_row else (1, matrix.shape[0]))
+    return frozen_array(matrix if by_row else matrix.T).reshape(-1), *(
+        (matrix.shape[1], 1) if by_row else (1, matrix.shape[0])
+    )

@@ -1,9 +1,12 @@
-"""Before a growth: do the kernels answer what the same code answers as plain Python, and what the NumPy form answers?
+"""Before a growth: do the kernels answer what the same code answers as plain Python, and what the
+NumPy form answers?
 
-Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one numeric field, or a class that is not
-there, answers garbage in silence.  Python does check.  So every kernel first judges a few small tables of the run's own shape in its slow
-form, and its compiled form has to answer the same.  About 0.1 ms for ten classes; a combination that was looked at once in a process is not
-looked at again.  The same tables show a kernel that allocates memory per test, or answers otherwise when it is asked again.
+Compiled code does not check indices: a kernel that reads ``node.params[1]`` of a component with one
+numeric field, or a class that is not there, answers garbage in silence.  Python does check.  So
+every kernel first judges a few small tables of the run's own shape in its slow form, and its
+compiled form has to answer the same.  About 0.1 ms for ten classes; a combination that was looked
+at once in a process is not looked at again.  The same tables show a kernel that allocates memory
+per test, or answers otherwise when it is asked again.
 """
 
 import inspect
@@ -21,7 +24,11 @@ import numpy as np
 
 from arboretum.engine.ground import Ground
 from arboretum.engine.search.bounded import MOST_CLASSES
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name, numeric_fields
+from arboretum.engine.search.compiled_criterion import (
+    CompiledCriterion,
+    component_name,
+    numeric_fields,
+)
 from arboretum.engine.search.corners import check_corners
 from arboretum.engine.search.statistics import Statistics
 from arboretum.engine.search.sums import check_sums
@@ -31,27 +38,37 @@ from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
 from arboretum.model.encoded import Encoded, Family, Node, Tables
 
 TOLERANCE = 1e-6
-"""Relative to the larger of 1 and the values.  The two forms differ in the last bit of each logarithm or power, which a
-difference of nearly equal sums may magnify a million times; what lies behind an array differs by more."""
+"""Relative to the larger of 1 and the values.  The two forms differ in the last bit of each
+logarithm or power, which a difference of nearly equal sums may magnify a million times; what lies
+behind an array differs by more.
+"""
 
-MOST_ENTRIES = 4096  # table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one
+# table entries looked at, but for the first table: a plain Python kernel needs some 0.2 µs for one
+MOST_ENTRIES = 4096
 
 REPEATED = 40
-"""Times that a kernel must be seen taking memory.  Where another thread does as it likes, one comparison in two goes wrong."""
+"""Times that a kernel must be seen taking memory.  Where another thread does as it likes, one
+comparison in two goes wrong.
+"""
 
 ONE_FORMULA = "the two forms must be one formula"
 
-PRICE = 1.5  # of the tests looked at, where all of a run cost 1, which would hide that it is forgotten
+# of the tests looked at, where all of a run cost 1, which would hide that it is forgotten
+PRICE = 1.5
 SHOWN_ROWS = 8  # objects whose own columns a criterion is asked for
-OWN_WEIGHTS = (0.25, 1.0, 3.0)  # of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node
+# of the objects that a column kernel is tried on: 3, 12 and 35 % of the weight of their node
+OWN_WEIGHTS = (0.25, 1.0, 3.0)
 
 
 @attrs.frozen
 class Trial:
     """What a kernel's answers depend on; equal trials need no second look.
 
-    width, count_width : of weights and counts.   extra : own columns.   arities : numbers of outcomes to try.
-    impurity_at : address of the run's impurity.   weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
+    width, count_width : of weights and counts.
+    extra : own columns.
+    arities : numbers of outcomes to try.
+    impurity_at : address of the run's impurity.
+    weights, prices : of the run, as :class:`~arboretum.engine.ground.Ground` has them.
     """
 
     width: int
@@ -64,23 +81,32 @@ class Trial:
     prices: tuple[float, ...] = (1.0,)
 
     def tables(self) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
-        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the last of three or more is empty; the first
-        once more with objects of the run's weights."""
+        """Weights, counts and mass: per arity a mixed table and one of pure outcomes, of which the
+        last of three or more is empty; the first once more with objects of the run's weights.
+        """
         for arity in self.arities:
             outcome = np.arange(arity)[:, None]
             if self.width != self.count_width:  # moments of three numbers per outcome
                 y = np.array([-1.5, 0.5, 2.0]) + 0.25 * (outcome % 5)
-                yield np.stack([np.full(arity, 3.0), y.sum(axis=1), (y * y).sum(axis=1)], axis=1), np.full((arity, 1), 3), 3.0 * arity
+                yield (
+                    np.stack([np.full(arity, 3.0), y.sum(axis=1), (y * y).sum(axis=1)], axis=1),
+                    np.full((arity, 1), 3),
+                    3.0 * arity,
+                )
                 continue
             classes = np.arange(self.width)
             mixed = 1 + (3 * outcome + classes) % 4
-            pure = np.where(classes == outcome % self.width, 2, 0) * ((outcome < arity - 1) | (arity < 3))
+            pure = np.where(classes == outcome % self.width, 2, 0) * (
+                (outcome < arity - 1) | (arity < 3)
+            )
             for counts in (mixed, pure):
                 yield counts.astype(np.float64), counts.astype(np.int64), float(counts.sum())
             for weight in (w for w in self.weights if w != 1.0 and arity == self.arities[0]):
                 yield weight * mixed, mixed.astype(np.int64), float((weight * mixed).sum())
 
-    def node(self, mass: float, impurity: float, impurity_of: Callable | None) -> tuple[KernelNode, np.ndarray]:
+    def node(
+        self, mass: float, impurity: float, impurity_of: Callable | None
+    ) -> tuple[KernelNode, np.ndarray]:
         """A node for the slow form, and its scalars for the compiled one."""
         slow = impurity_of or (lambda weights: math.nan)
         scalars = np.array([mass, 2.0 * mass, impurity, 1.0, 0.0, self.width])
@@ -88,29 +114,58 @@ class Trial:
 
 
 @np.errstate(all="ignore")
-def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()) -> None:
-    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; a bin that is not bounded by its corners, or a
-    table that scores otherwise than its sum."""
+def check_kernels(
+    scorer: CompiledCriterion, objects: Encoded, statistics: Statistics, ground: Ground = Ground()
+) -> None:
+    """Raise ContractError naming criterion or impurity, the line of its kernel and the fault; a bin
+    that is not bounded by its corners, or a table that scores otherwise than its sum.
+    """
     criterion, impurity = scorer.criterion, scorer.impurity
     slow_impurity = as_plain_python(impurity.kernel) if scorer.compiled_impurity else None
     trial = Trial(
-        statistics.width, statistics.count_width, _own_columns(scorer, objects, statistics), _arities(objects, statistics.width),
-        tuple(numeric_fields(criterion).tolist()), scorer.impurity_at, ground.weights, ground.prices,
-    )  # fmt: skip
+        statistics.width,
+        statistics.count_width,
+        _own_columns(scorer, objects, statistics),
+        _arities(objects, statistics.width),
+        tuple(numeric_fields(criterion).tolist()),
+        scorer.impurity_at,
+        ground.weights,
+        ground.prices,
+    )
     if slow_impurity is not None:
         _check_impurity(slow_impurity, trial, component_name(impurity), impurity.value)
     if scorer.prefix:
         below = objects.y is None or bool((objects.y < 0).any())
-        _check_prefix(impurity, as_plain_python(impurity.prefix), f"impurity {component_name(impurity)!r}", ground.weights, below)
+        _check_prefix(
+            impurity,
+            as_plain_python(impurity.prefix),
+            f"impurity {component_name(impurity)!r}",
+            ground.weights,
+            below,
+        )
     if scorer.column_at:
         what = f"criterion {component_name(criterion)!r}: column"
-        _check_column(as_plain_python(criterion.column), slow_impurity, scorer.column_at, trial, what, statistics.moments)
+        _check_column(
+            as_plain_python(criterion.column),
+            slow_impurity,
+            scorer.column_at,
+            trial,
+            what,
+            statistics.moments,
+        )
     if scorer.batch:
-        numpy_form = mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix
+        numpy_form = (
+            mark_of(criterion.score) is None and not scorer.wants_gain and not scorer.prefix
+        )
         hashable = _hashable(criterion) and _hashable(impurity)
         check = _check_criterion if hashable else _check_criterion.__wrapped__
         check(criterion, impurity, slow_impurity, scorer.kernel, scorer.batch, trial, numpy_form)
-    if scorer.concave and not statistics.moments and statistics.width <= MOST_CLASSES and not trial.extra:
+    if (
+        scorer.concave
+        and not statistics.moments
+        and statistics.width <= MOST_CLASSES
+        and not trial.extra
+    ):
         check_corners(scorer, ground.weights, ground.prices)
     if scorer.sum_form:
         check_sums(scorer, ground.weights, ground.prices)
@@ -118,10 +173,16 @@ def check_kernels(scorer: CompiledCriterion, objects: Encoded, statistics: Stati
 
 def _arities(objects: Encoded, width: int) -> tuple[int, ...]:
     """The numbers of outcomes that tests have, lowest first, as far as trying them is cheap."""
-    found = {2 if f.family is not Family.multiway else f.n_bins for f in objects.features if f.n_tests}
+    found = {
+        2 if f.family is not Family.multiway else f.n_bins for f in objects.features if f.n_tests
+    }
     ordered = sorted(found | ({2} if objects.raw_features else set())) or [2]
     entries = np.cumsum(ordered) * width
-    return tuple(a for a, size in zip(ordered, entries, strict=True) if size <= MOST_ENTRIES or a == ordered[0])
+    return tuple(
+        a
+        for a, size in zip(ordered, entries, strict=True)
+        if size <= MOST_ENTRIES or a == ordered[0]
+    )
 
 
 def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statistics) -> int:
@@ -133,7 +194,14 @@ def _own_columns(scorer: CompiledCriterion, objects: Encoded, statistics: Statis
     rows = np.arange(min(SHOWN_ROWS, objects.n_objects))
     weights, counts = statistics.totals(rows.astype(np.int32))
     impurity = scorer.node_impurity(weights, statistics, rows)
-    node = Node(weights, counts, float(statistics.mass(weights)), float(statistics.weight.sum()), impurity, 0)
+    node = Node(
+        weights,
+        counts,
+        float(statistics.mass(weights)),
+        float(statistics.weight.sum()),
+        impurity,
+        0,
+    )
     return scorer.columns(node, objects, rows).shape[1]
 
 
@@ -142,18 +210,27 @@ def _check_impurity(kernel: Callable, trial: Trial, name: str, value: Callable) 
     what = f"impurity {name!r}"
     for weights, _, _ in trial.tables():
         for row in (*weights, total := weights.sum(axis=0)):
-            slow, fast = _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"), impurity_of(row, trial.impurity_at)
+            slow, fast = (
+                _guarded(kernel, what, row, shapes=f"weights holds {len(row)}"),
+                impurity_of(row, trial.impurity_at),
+            )
             _compare(slow, fast, kernel, what)
     _compare(_answer(value, total), fast, kernel, what, "by value, in NumPy form", ONE_FORMULA)
     _check_memory(lambda: impurity_of(np.ones(trial.width), trial.impurity_at), None, kernel, what)
 
 
-def _check_prefix(impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...], below: bool) -> None:
-    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the compiled form allocates.
+def _check_prefix(
+    impurity: Any, kernel: Callable, what: str, weights: tuple[float, ...], below: bool
+) -> None:
+    """Mass × impurity of every prefix, as ``of_values`` has it; in plain Python alone, as the
+    compiled form allocates.
 
     below : whether the run has numbers below 0, of which not every impurity is one.
     """
-    y, weight = np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0]), np.resize(np.array(weights), 4)
+    y, weight = (
+        np.array([1.5, -0.5, 0.0, -1.0] if below else [1.5, 0.5, 0.0, 1.0]),
+        np.resize(np.array(weights), 4),
+    )
     out = np.full(4, np.nan)
     _guarded(lambda: kernel(y, weight, out) or 0.0, what)
     for n, found in enumerate(out.tolist(), 1):
@@ -163,32 +240,80 @@ def _check_prefix(impurity: Any, kernel: Callable, what: str, weights: tuple[flo
 
 @lru_cache(maxsize=256)
 def _check_criterion(
-    criterion: Any, impurity: Any, slow_impurity: Callable | None, kernel: Callable, batch: int, trial: Trial, numpy_form: bool
+    criterion: Any,
+    impurity: Any,
+    slow_impurity: Callable | None,
+    kernel: Callable,
+    batch: int,
+    trial: Trial,
+    numpy_form: bool,
 ) -> None:
-    """The compiled kernel against its slow form, and against ``score`` in NumPy where the kernel stands in for it."""
+    """The compiled kernel against its slow form, and against ``score`` in NumPy where the kernel
+    stands in for it.
+    """
     what, kernel = f"criterion {component_name(criterion)!r}", as_plain_python(kernel)
-    names = [field.name for field in attrs.fields(type(criterion))] if attrs.has(type(criterion)) else []
+    names = (
+        [field.name for field in attrs.fields(type(criterion))]
+        if attrs.has(type(criterion))
+        else []
+    )
     numeric = ", ".join(n for n in names if isinstance(getattr(criterion, n), bool | int | float))
-    held = f"node.params holds {len(trial.params)} ({numeric})" if numeric else "node.params is empty"
+    held = (
+        f"node.params holds {len(trial.params)} ({numeric})" if numeric else "node.params is empty"
+    )
     value, params = getattr(impurity, "value", None), np.array(trial.params)
     for weights, counts, mass in trial.tables():
         total, extra = weights.sum(axis=0), np.ones((len(weights), trial.extra))
         mixed = 0.5 if value is None else _answer(slow_impurity or value, total)
         seen, scalars = trial.node(mass, mixed, slow_impurity)
-        shapes = f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra {list(extra.shape)}"
+        shapes = (
+            f"{held}, weights is {list(weights.shape)}, counts {list(counts.shape)}, extra "
+            f"{list(extra.shape)}"
+        )
         for price in (PRICE,) if trial.prices == (1.0,) else trial.prices:
             slow = _guarded(kernel, what, weights, counts, price, extra, seen, shapes=shapes)
-            one, out, again = (weights[None], counts[None], np.array([price]), extra[None]), np.empty(1), np.empty(1)
+            one, out, again = (
+                (weights[None], counts[None], np.array([price]), extra[None]),
+                np.empty(1),
+                np.empty(1),
+            )
             for answers in (out, again):
                 score_tables(*one, batch, scalars, params, trial.impurity_at, answers)
             if out[0] != again[0] and (out[0] == out[0] or again[0] == again[0]):
-                raise ContractError(f"{what}: its kernel {_where(kernel)} scores one table in two ways; a kernel must not draw")
+                raise ContractError(
+                    f"{what}: its kernel {_where(kernel)} scores one table in two ways; a "
+                    "kernel must not draw"
+                )
             _compare(slow, float(out[0]), kernel, what)
             if numpy_form:
-                by_outcome = np.full((1, len(weights)), price) if getattr(criterion, "needs_outcome_prices", False) else None
-                tables = Tables(*one, np.zeros(1, np.int64), value, getattr(impurity, "scale", "mean"), outcome_price=by_outcome)
-                node = Node(total, counts.sum(axis=0), mass, 2.0 * mass, math.nan if value is None else mixed, 1)
-                _compare(_in_numpy(criterion, tables, node), float(out[0]), kernel, what, "by score, in NumPy form", ONE_FORMULA)
+                by_outcome = (
+                    np.full((1, len(weights)), price)
+                    if getattr(criterion, "needs_outcome_prices", False)
+                    else None
+                )
+                tables = Tables(
+                    *one,
+                    np.zeros(1, np.int64),
+                    value,
+                    getattr(impurity, "scale", "mean"),
+                    outcome_price=by_outcome,
+                )
+                node = Node(
+                    total,
+                    counts.sum(axis=0),
+                    mass,
+                    2.0 * mass,
+                    math.nan if value is None else mixed,
+                    1,
+                )
+                _compare(
+                    _in_numpy(criterion, tables, node),
+                    float(out[0]),
+                    kernel,
+                    what,
+                    "by score, in NumPy form",
+                    ONE_FORMULA,
+                )
 
     def scored(n: int) -> None:
         parts = (np.repeat(each, n, axis=0) for each in one)
@@ -198,7 +323,9 @@ def _check_criterion(
 
 
 def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
-    """The score of one table; NaN where ``score`` fails: it will be said at the node where it happens, if it does."""
+    """The score of one table; NaN where ``score`` fails: it will be said at the node where it
+    happens, if it does.
+    """
     try:
         return float(criterion.score(tables, node)[0])
     except Exception:  # see above
@@ -206,7 +333,14 @@ def _in_numpy(criterion: Any, tables: Tables, node: Node) -> float:
 
 
 @lru_cache(maxsize=256)
-def _check_column(kernel: Callable, impurity: Callable | None, address: int, trial: Trial, what: str, moments: bool) -> None:
+def _check_column(
+    kernel: Callable,
+    impurity: Callable | None,
+    address: int,
+    trial: Trial,
+    what: str,
+    moments: bool,
+) -> None:
     """A few objects of the first and the last class, in a node of some more."""
     some, params = np.array(OWN_WEIGHTS), np.array(trial.params)
     seen, scalars = trial.node(2.0 * some.sum(), math.nan if impurity is None else 0.5, impurity)
@@ -217,7 +351,17 @@ def _check_column(kernel: Callable, impurity: Callable | None, address: int, tri
 
         def pick(n: int, given: tuple[Any, ...] = (labels, picked, values)) -> int:
             label, picked, values = given
-            return pick_column(members[:n], some, label, address, scalars, params, trial.impurity_at, picked, values)
+            return pick_column(
+                members[:n],
+                some,
+                label,
+                address,
+                scalars,
+                params,
+                trial.impurity_at,
+                picked,
+                values,
+            )
 
         _check_memory(lambda: pick(len(some)), lambda: pick(1), kernel, what)
         n, fast = pick(len(some)), np.zeros(len(some))
@@ -228,19 +372,23 @@ def _check_column(kernel: Callable, impurity: Callable | None, address: int, tri
             _compare(_guarded(kernel, what, weight, label, seen), found, kernel, what)
 
 
-# -- the slow form -----------------------------------------------------------------------------------------------------
+# -- the slow form ---------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=256)
 def as_plain_python(function: Callable) -> Callable:
-    """The plain Python function of a kernel, calling the plain Python functions of its compiled helpers."""
+    """The plain Python function of a kernel, calling the plain Python functions of its compiled
+    helpers.
+    """
     plain = getattr(function, "py_func", function)
     names = [n for n in plain.__code__.co_names if hasattr(plain.__globals__.get(n), "py_func")]
     if not names or plain.__closure__:
         return plain
     scope = dict(plain.__globals__)
     copy = FunctionType(plain.__code__, scope, plain.__name__, plain.__defaults__)
-    scope.update({name: copy if scope[name] is function else as_plain_python(scope[name]) for name in names})
+    scope.update(
+        {name: copy if scope[name] is function else as_plain_python(scope[name]) for name in names}
+    )
     return copy
 
 
@@ -261,15 +409,35 @@ def _guarded(kernel: Callable, what: str, *arguments: Any, shapes: str = "") -> 
         line = linecache.getline(last.filename, last.lineno or 0).strip()
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
         held = f"; {shapes}" if shapes else ""
-        raise ContractError(f"{what}: its kernel reads beyond an array in {where}, {line!r}: {error}{held}") from None
+        raise ContractError(
+            f"{what}: its kernel reads beyond an array in {where}, {line!r}: {error}{held}"
+        ) from None
 
 
-def _compare(slow: float, fast: float, kernel: Callable, what: str, form: str = "as plain Python", way: str = "") -> None:
+def _compare(
+    slow: float,
+    fast: float,
+    kernel: Callable,
+    what: str,
+    form: str = "as plain Python",
+    way: str = "",
+) -> None:
     """Where the slow form has no number there is nothing to compare with."""
-    if math.isnan(slow) or slow == fast or abs(slow - fast) <= TOLERANCE * max(1.0, abs(slow), abs(fast)):
+    if (
+        math.isnan(slow)
+        or slow == fast
+        or abs(slow - fast) <= TOLERANCE * max(1.0, abs(slow), abs(fast))
+    ):
         return
-    way = way or "numba's integers have 64 bits and its variables keep one type: write the arithmetic in floats"
-    raise ContractError(f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} {form} for the same table; {way}")
+    way = (
+        way
+        or "numba's integers have 64 bits and its variables keep one type: write the arithmetic "
+        "in floats"
+    )
+    raise ContractError(
+        f"{what}: its kernel {_where(kernel)} answers {fast:.9g} compiled and {slow:.9g} "
+        f"{form} for the same table; {way}"
+    )
 
 
 def _hashable(component: Any) -> bool:
@@ -286,11 +454,14 @@ def _where(kernel: Callable) -> str:
     return f"({file}:{kernel.__code__.co_firstlineno})"
 
 
-def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str) -> None:
-    """Raise ContractError when the work takes memory more often than the usual, by default once: for its array argument.
+def _check_memory(
+    work: Callable[[], Any], usual: Callable[[], Any] | None, kernel: Callable, what: str
+) -> None:
+    """Raise ContractError when the work takes memory more often than the usual, by default once:
+    for its array argument.
 
-    Other threads may take memory meanwhile, in either call: so it has to be so every time, of many.  A kernel that takes none is
-    done at the first; counting stays switched on, as it costs nothing.
+    Other threads may take memory meanwhile, in either call: so it has to be so every time, of many.
+    A kernel that takes none is done at the first; counting stays switched on, as it costs nothing.
     """
     from numba.core.runtime import _nrt_python as memory
 
@@ -301,5 +472,11 @@ def _check_memory(work: Callable[[], Any], usual: Callable[[], Any] | None, kern
 
     memory.memsys_enable_stats()
     if all(taken(work) > (1 if usual is None else taken(usual)) for _ in range(REPEATED)):
-        way = "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write it in NumPy form"
-        raise ContractError(f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which a kernel must not; {way}")
+        way = (
+            "loop over numbers instead of np.zeros, lists and arithmetic of whole rows, or write "
+            "it in NumPy form"
+        )
+        raise ContractError(
+            f"{what}: its kernel {_where(kernel)} takes memory each time it is called, which "
+            f"a kernel must not; {way}"
+        )

@@ -1,7 +1,7 @@
 """The engine of tests made at the node: the run's predicates propose them, here they are counted.
 
-A rule is a feature of its own whose bins are its outcomes, and codes are features with many tests, so that tables, ties, limits and
-missing rows are those of :mod:`arboretum.engine.search.coded`.
+A rule is a feature of its own whose bins are its outcomes, and codes are features with many tests,
+so that tables, ties, limits and missing rows are those of :mod:`arboretum.engine.search.coded`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,18 @@ from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.rules import NO_OUTCOME, TestRule
 from arboretum.model.table import frozen_array
 
-OUTCOMES_AT_ONCE = 1 << 20  # outcomes of rows that are kept together, and bins at most: 4 MB and their tables
+# outcomes of rows that are kept together, and bins at most: 4 MB and their tables
+OUTCOMES_AT_ONCE = 1 << 20
 
 
 @attrs.frozen(eq=False)
 class Proposed:
-    """What competes at a node.   by : who proposes each group.   owner : int64[codes], group of each code.   first : int64[groups]."""
+    """What competes at a node.
+
+    by : who proposes each group.
+    owner : int64[codes], group of each code.
+    first : int64[groups].
+    """
 
     by: Sequence[Any]
     groups: Sequence[CodedTests]
@@ -35,11 +41,23 @@ class Proposed:
 
 
 class MadeEngine(TableEngine):
-    """Tests of predicates.   seed : the run's, which they draw by.   two_only : the criterion scores no others."""
+    """Tests of predicates.
 
-    def __init__(self, workspace: Workspace, predicates: Sequence[Any], seed: int, two_only: bool) -> None:
-        self._space, self._predicates, self._seed, self._two_only = workspace, predicates, seed, two_only
-        self._row, self._positions = workspace.objects.row_of_object, []  # of the codes of the node at hand, where others compete
+    seed : the run's, which they draw by.
+    two_only : the criterion scores no others.
+    """
+
+    def __init__(
+        self, workspace: Workspace, predicates: Sequence[Any], seed: int, two_only: bool
+    ) -> None:
+        self._space, self._predicates, self._seed, self._two_only = (
+            workspace,
+            predicates,
+            seed,
+            two_only,
+        )
+        # of the codes of the node at hand, where others compete
+        self._row, self._positions = workspace.objects.row_of_object, []
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
         return frozenset(self._rule(cell, candidate.feature, candidate.index).columns)
@@ -62,12 +80,22 @@ class MadeEngine(TableEngine):
             rows, by, groups = self._space.rows[cell.low : cell.high].astype(np.int64), [], []
             for predicate in self._predicates:
                 found = self.asked(predicate, rows)
-                if cell.depth == 0 and [*map(_told, found)] != [*map(_told, self.asked(predicate, rows))]:
-                    msg = f"predicate {predicate.name!r}: candidates answers the same question in two ways"
-                    raise ContractError(f"{msg}, so that no run could be repeated; draw by the seed given, and keep nothing between calls")
+                if cell.depth == 0 and [*map(_told, found)] != [
+                    *map(_told, self.asked(predicate, rows))
+                ]:
+                    msg = (
+                        f"predicate {predicate.name!r}: candidates answers the same question in "
+                        "two ways"
+                    )
+                    raise ContractError(
+                        f"{msg}, so that no run could be repeated; draw by the seed given, "
+                        "and keep nothing between calls"
+                    )
                 by, groups = by + [predicate] * len(found), groups + found
             k = np.array([len(tests.n_bins) for tests in groups], np.int64)
-            cell.memo[self] = Proposed(by, groups, np.repeat(np.arange(len(k)), k), np.cumsum(k) - k)
+            cell.memo[self] = Proposed(
+                by, groups, np.repeat(np.arange(len(k)), k), np.cumsum(k) - k
+            )
         return cell.memo[self]
 
     def asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
@@ -76,12 +104,27 @@ class MadeEngine(TableEngine):
             found = tuple(predicate.candidates(self._space.objects, rows, self._seed))
         for one in found:
             if not isinstance(one, TestRule | CodedTests):
-                raise ContractError(f"predicate {name!r}: candidates must return tests (TestRule, CodedTests); got {type(one).__name__}")
+                raise ContractError(
+                    f"predicate {name!r}: candidates must return tests (TestRule, "
+                    f"CodedTests); got {type(one).__name__}"
+                )
         groups = [self._alone(one, rows) if isinstance(one, TestRule) else one for one in found]
         most = 2 if self._two_only else np.iinfo(self._space.goes.dtype).max
-        for tests in (tests for tests in groups if tests.family is Family.multiway and tests.n_bins.max(initial=0) > most):
-            limit = "the criterion scores two" if self._two_only else f"beside raw columns a test has at most {most}"
-            msg = f"predicate {name!r}: the test {tests.rule(int(tests.n_bins.argmax()), 0).describe()!r} has {tests.n_bins.max()} outcomes"
+        for tests in (
+            tests
+            for tests in groups
+            if tests.family is Family.multiway and tests.n_bins.max(initial=0) > most
+        ):
+            limit = (
+                "the criterion scores two"
+                if self._two_only
+                else f"beside raw columns a test has at most {most}"
+            )
+            msg = (
+                f"predicate {name!r}: the test "
+                f"{tests.rule(int(tests.n_bins.argmax()), 0).describe()!r} has "
+                f"{tests.n_bins.max()} outcomes"
+            )
             raise CapabilityError(f"{msg}, and {limit} only")
         return groups
 
@@ -93,17 +136,28 @@ class MadeEngine(TableEngine):
             return np.where(found == NO_OUTCOME, rule.arity, found)
 
         family = Family.thresholds if rule.arity == 2 else Family.multiway
-        return CodedTests(rule.columns, family, np.array([rule.arity]), codes, lambda code, index: rule)
+        return CodedTests(
+            rule.columns, family, np.array([rule.arity]), codes, lambda code, index: rule
+        )
 
     @staticmethod
     def _codes(predicate: Any, tests: CodedTests, first: int, stop: int, n_rows: int) -> np.ndarray:
-        """unsigned int[stop − first, n_rows], as promised; the number of bins without an outcome."""
+        """unsigned int[stop − first, n_rows], as promised; the number of bins without an
+        outcome.
+        """
         who = f"predicate {predicate.name!r}: tests on {', '.join(tests.columns)}"
         with blaming(who):
             codes = np.asarray(tests.codes(first, stop))
         most = tests.n_bins[first:stop, None]
-        if codes.shape != (stop - first, n_rows) or codes.dtype.kind not in "iu" or ((codes < 0) | (codes > most)).any():
-            want = f"must be one whole number per row, below {most.max()}, where there is an outcome; got {codes.dtype}{list(codes.shape)}"
+        if (
+            codes.shape != (stop - first, n_rows)
+            or codes.dtype.kind not in "iu"
+            or ((codes < 0) | (codes > most)).any()
+        ):
+            want = (
+                f"must be one whole number per row, below {most.max()}, where there is an "
+                f"outcome; got {codes.dtype}{list(codes.shape)}"
+            )
             raise ContractError(f"{who}: outcomes {want}")
         return codes
 
@@ -115,40 +169,70 @@ class MadeEngine(TableEngine):
         paid = column_prices(space.objects, space.prices, cell.asked, cell.paid)
         parts = (stats.label, stats.y, stats.weight, stats.count)
         each = [frozen_array(part[rows] if len(part) else part) for part in parts]
-        here, own = np.arange(len(rows), dtype=np.int32), space.extra[rows] if space.extra.shape[1] else None
-        all_bins, tests_of = (np.concatenate(each) for each in zip(*((tests.n_bins, tests.n_tests) for tests in found.groups), strict=True))
+        here, own = (
+            np.arange(len(rows), dtype=np.int32),
+            space.extra[rows] if space.extra.shape[1] else None,
+        )
+        all_bins, tests_of = (
+            np.concatenate(each)
+            for each in zip(*((tests.n_bins, tests.n_tests) for tests in found.groups), strict=True)
+        )
         family = np.array([FAMILY[tests.family] for tests in found.groups])[found.owner]
         if any(getattr(predicate, "beside_raw", False) for predicate in self._predicates):
             place = {column.name: k for k, column in enumerate(space.objects.table.columns)}
-            self._positions = np.array([min(place[name] for name in tests.columns) for tests in found.groups])[found.owner].tolist()
-        price = np.array([self._price(by, tests, paid) for by, tests in zip(found.by, found.groups, strict=True)])[found.owner]
+            self._positions = np.array(
+                [min(place[name] for name in tests.columns) for tests in found.groups]
+            )[found.owner].tolist()
+        price = np.array(
+            [self._price(by, tests, paid) for by, tests in zip(found.by, found.groups, strict=True)]
+        )[found.owner]
         step = max(1, OUTCOMES_AT_ONCE // len(rows))
         for a in range(0, len(all_bins), step):
             b = min(a + step, len(all_bins))
-            n_bins, n_tests, codes = all_bins[a:b], tests_of[a:b], np.empty((b - a, len(rows)), np.uint32)
+            n_bins, n_tests, codes = (
+                all_bins[a:b],
+                tests_of[a:b],
+                np.empty((b - a, len(rows)), np.uint32),
+            )
             for group in range(found.owner[a], found.owner[b - 1] + 1):
                 first, tests = int(found.first[group]), found.groups[group]
                 low, high = max(a, first), min(b, first + len(tests.n_bins))
-                codes[low - a : high - a] = self._codes(found.by[group], tests, low - first, high - first, len(rows))
+                codes[low - a : high - a] = self._codes(
+                    found.by[group], tests, low - first, high - first, len(rows)
+                )
             missing = codes.max(axis=1) == n_bins
             offset = np.cumsum([0, *(n_bins + missing)])
             where = (frozen_array(codes.reshape(-1)), 1, len(rows), np.arange(b - a), offset)
             bins = int(offset[-1])
-            weights, counts = np.zeros((bins, stats.width)), np.zeros((bins, stats.count_width), np.int64)
+            weights, counts = (
+                np.zeros((bins, stats.width)),
+                np.zeros((bins, stats.count_width), np.int64),
+            )
             extra = np.zeros((bins, space.extra.shape[1]))
             counting.count_weights(*where, here, *each, weights, counts)
             if own is not None:
                 counting.count_extra(*where, here, own, extra)
             prices = space.payable(np.repeat(price[a:b], n_tests), cell)
-            features = counted_features(family[a:b], offset, missing, np.cumsum(n_tests) - n_tests, prices)
-            yield View(features, bins_for(weights, counts, extra), np.zeros(b - a, np.bool_), (), np.arange(a, b))
+            features = counted_features(
+                family[a:b], offset, missing, np.cumsum(n_tests) - n_tests, prices
+            )
+            yield View(
+                features,
+                bins_for(weights, counts, extra),
+                np.zeros(b - a, np.bool_),
+                (),
+                np.arange(a, b),
+            )
 
     @staticmethod
     def _price(predicate: Any, tests: CodedTests, paid: dict[str, float]) -> float:
         unpriced = [name for name in tests.columns if name not in paid]
         if unpriced:
             way = "read objects.features and objects.raw_features, or choose another encoder"
-            raise CapabilityError(f"predicate {predicate.name!r} reads column {unpriced[0]!r}, which the encoder left out and has no price; {way}")
+            raise CapabilityError(
+                f"predicate {predicate.name!r} reads column {unpriced[0]!r}, which the "
+                f"encoder left out and has no price; {way}"
+            )
         return sum(paid[name] for name in dict.fromkeys(tests.columns))
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
@@ -166,11 +250,19 @@ class MadeEngine(TableEngine):
 
 def _told(tests: CodedTests) -> tuple[Any, ...]:
     """By what two answers of a predicate are compared: what is asked, with the first test."""
-    return tests.columns, tests.family, tests.n_bins.tolist(), [tests.rule(code, 0) for code in np.flatnonzero(tests.n_tests)[:9].tolist()]
+    return (
+        tests.columns,
+        tests.family,
+        tests.n_bins.tolist(),
+        [tests.rule(code, 0) for code in np.flatnonzero(tests.n_tests)[:9].tolist()],
+    )
 
 
-def column_prices(objects: Encoded, prices: Prices, asked: frozenset[str], spent: float = 0.0) -> dict[str, float]:
-    """What a test made at a node pays for each column that it reads: the largest price of the column's tests.
+def column_prices(
+    objects: Encoded, prices: Prices, asked: frozenset[str], spent: float = 0.0
+) -> dict[str, float]:
+    """What a test made at a node pays for each column that it reads: the largest price of the
+    column's tests.
 
     asked, spent : raw columns asked, and what was paid, on the path.
     """
@@ -181,4 +273,7 @@ def column_prices(objects: Encoded, prices: Prices, asked: frozenset[str], spent
         found[feature.column] = max(found.get(feature.column, 0.0), float(own.max(initial=0.0)))
     for feature, price in zip(objects.raw_features, here.raw, strict=True):
         found[feature.column] = max(found.get(feature.column, 0.0), float(price))
-    return {name: 0.0 if prices.once_per_column and name in asked else price for name, price in found.items()}
+    return {
+        name: 0.0 if prices.once_per_column and name in asked else price
+        for name, price in found.items()
+    }

@@ -9,55 +9,85 @@ from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import BudgetError
 
-OPEN_NODES = 16  # nodes that wait with their histograms, unless these are so large that fewer are kept
+# nodes that wait with their histograms, unless these are so large that fewer are kept
+OPEN_NODES = 16
 BINS = 256  # bins of a raw column
 SUMS = 89  # bytes by which a row is scored by sums
 TESTS = 1024  # tests that predicates are taken to make at a node
 
 
-def check_memory(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool, memory_bytes: int | None) -> None:
-    """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none) is too small.
+def check_memory(
+    space: Workspace,
+    scorer: CompiledCriterion,
+    plan: Plan,
+    compiled: bool,
+    memory_bytes: int | None,
+) -> None:
+    """Raise BudgetError, naming need, budget and the way out, where the budget (bytes; None: none)
+    is too small.
 
     compiled : subtrees may be grown inside a kernel.
     """
-    if memory_bytes is None or (need := growth_bytes(space, scorer, plan, compiled)) <= memory_bytes:
+    if (
+        memory_bytes is None
+        or (need := growth_bytes(space, scorer, plan, compiled)) <= memory_bytes
+    ):
         return
-    msg = f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than budget.memory_mb={memory_bytes / 1e6:g}"
+    msg = (
+        f"growing needs some {need / 1e6:,.1f} MB for its own arrays, more than "
+        f"budget.memory_mb={memory_bytes / 1e6:g}"
+    )
     raise BudgetError(f"{msg}; raise it, or choose fewer rows, columns or bins")
 
 
 def growth_bytes(space: Workspace, scorer: CompiledCriterion, plan: Plan, compiled: bool) -> int:
-    """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables of a NumPy criterion are."""
+    """Bytes of the largest arrays; the encoded table and the tree are not among them, the tables
+    of a NumPy criterion are.
+    """
     objects, stats = space.objects, space.statistics
     n, entry = objects.n_objects, 8 * (stats.width + stats.count_width)
     need = n * (4 + 4 + 8 + 4) + space.extra.nbytes  # permutation, scratch, target, outcomes
     if SHARED in plan.engines:
-        pool = 3 * n * (12 + 8 * objects.raw.shape[1]) if compiled and plan.kernel else 0  # entries and sorted columns of open nodes, at first
-        return need + pool + n * (4 * entry + 32)  # what objects add to tables, of all and of the node; who and how much
+        # entries and sorted columns of open nodes, at first
+        pool = 3 * n * (12 + 8 * objects.raw.shape[1]) if compiled and plan.kernel else 0
+        # what objects add to tables, of all and of the node; who and how much
+        return need + pool + n * (4 * entry + 32)
     if MADE in plan.engines:
         return need + (4 + entry) * min(OUTCOMES_AT_ONCE, TESTS * n)
     if objects.features:
         bins = [feature.n_bins + feature.has_missing for feature in objects.features]
         narrow = sum(b for b in bins if b <= WIDE)
-        need += _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
+        need += (
+            _histogram_bytes(narrow, space) + max((b for b in bins if b > WIDE), default=0) * entry
+        )
     if objects.raw_features:
         columns, size = objects.raw.shape[1], objects.raw.itemsize
-        need += n * columns * (4 + size) + n * (4 + 8 + 2 * size)  # sorted columns; owners, and what sorting one reads and returns
+        # sorted columns; owners, and what sorting one reads and returns
+        need += n * columns * (4 + size) + n * (4 + 8 + 2 * size)
         sums = SUMS * (scorer.sum_form > 0)
         need += n * sums
         if BINNED in plan.engines:  # a code; scratch of a node; scores and bounds
-            need += n * columns + n * (16 + 5 * size) + _histogram_bytes(columns * BINS, space) + columns * BINS * 32
+            need += (
+                n * columns
+                + n * (16 + 5 * size)
+                + _histogram_bytes(columns * BINS, space)
+                + columns * BINS * 32
+            )
         if compiled and plan.kernel:
             columns += len(objects.features)
             entries = min(n * columns, subtree.MOST_ENTRIES)
-            need += entries * (2 * size + 24) + min(n, entries // columns) * (2 * (200 + entry) + sums)
+            need += entries * (2 * size + 24) + min(n, entries // columns) * (
+                2 * (200 + entry) + sums
+            )
     if scorer.listing:
         need += min(raw.BLOCK_ENTRIES, 2 * max(1, objects.n_tests, n) * stats.width) * 16
     return int(need)
 
 
 def _histogram_bytes(bins: int, space: Workspace) -> int:
-    """A node's tables as criteria read them, those kept for nodes that wait, and the lists of tests."""
+    """A node's tables as criteria read them, those kept for nodes that wait, and the lists of
+    tests.
+    """
     stats = space.statistics
     read = bins * 8 * (stats.width + stats.count_width)
     kept = bins * 4 * stats.width if stats.unit and not stats.moments else read

@@ -1,6 +1,7 @@
 """Which way a growth takes, and why not a faster one: decided here alone, and told by the run.
 
-The loop asks engines node by node; a kernel grows whole subtrees, with the same tree, in a tenth of the time.
+The loop asks engines node by node; a kernel grows whole subtrees, with the same tree, in a tenth of
+the time.
 """
 
 from __future__ import annotations
@@ -17,12 +18,16 @@ from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
 from arboretum.kernels.runs import OBJECT_BITS
 
-MOST_BINS = 1 << 16  # bins of all features beyond which their tables are too many to be cleared at every node
+# bins of all features beyond which their tables are too many to be cleared at every node
+MOST_BINS = 1 << 16
 
 CODED, BINNED, SORTED, MADE, SHARED = (
-    "histograms of coded columns", "exact thresholds within bins of raw columns", "exact thresholds along sorted raw columns",
-    "tests made at the node", "tables of shares of rows",
-)  # fmt: skip
+    "histograms of coded columns",
+    "exact thresholds within bins of raw columns",
+    "exact thresholds along sorted raw columns",
+    "tests made at the node",
+    "tables of shares of rows",
+)
 """The engines."""
 
 
@@ -40,19 +45,34 @@ class Plan:
     no_bins: tuple[str, ...]
 
     @staticmethod
-    def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool) -> Plan:
+    def of(
+        problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
+    ) -> Plan:
         """Decide.   timed : there is a deadline."""
         objects, parts = problem.objects, problem.parts
         if parts.by_shares:
             made = (reason for one in parts.predicate for reason in reasons_of("predicate", one))
-            no_kernel = (*reasons_of("missing", parts.missing), *made, *_no_kernel(problem, space, scorer, order, timed))
+            no_kernel = (
+                *reasons_of("missing", parts.missing),
+                *made,
+                *_no_kernel(problem, space, scorer, order, timed),
+            )
             return Plan((SHARED,), not no_kernel, no_kernel, ())
-        every = (f"stopping rule {rule.name} looks at every test" for rule in parts.stopping if hasattr(rule, "is_leaf_among"))
+        every = (
+            f"stopping rule {rule.name} looks at every test"
+            for rule in parts.stopping
+            if hasattr(rule, "is_leaf_among")
+        )
         no_bins = (*_no_bins(space, scorer), *every) if objects.raw_features else ()
         raw = [SORTED if no_bins else BINNED] if objects.raw_features else []
         if parts.predicate:
             beside = raw if parts.beside_raw else []
-            return Plan((MADE, *beside), False, tuple(reason for one in parts.predicate for reason in reasons_of("predicate", one)), no_bins if beside else ())
+            return Plan(
+                (MADE, *beside),
+                False,
+                tuple(reason for one in parts.predicate for reason in reasons_of("predicate", one)),
+                no_bins if beside else (),
+            )
         engines = ([CODED] if objects.features else []) + raw
         no_kernel = tuple(_no_kernel(problem, space, scorer, order, timed))
         return Plan(tuple(engines), not no_kernel, no_kernel, no_bins)
@@ -60,29 +80,52 @@ class Plan:
     @property
     def without_bins(self) -> Plan:
         """The same, but that raw columns are sorted."""
-        return attrs.evolve(self, engines=tuple(SORTED if name == BINNED else name for name in self.engines))
+        return attrs.evolve(
+            self, engines=tuple(SORTED if name == BINNED else name for name in self.engines)
+        )
 
     @property
     def note(self) -> str:
         """What a reader of the result should know: nothing where kernels grow."""
-        return "" if self.kernel else f"grown node by node, for want of a kernel: {'; '.join(self.no_kernel)}"
+        return (
+            ""
+            if self.kernel
+            else f"grown node by node, for want of a kernel: {'; '.join(self.no_kernel)}"
+        )
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The way taken, and a line per reason why not the faster one."""
-        way = "kernels grow subtrees of small nodes; larger nodes by " if self.kernel else "grown node by node, by "
+        way = (
+            "kernels grow subtrees of small nodes; larger nodes by "
+            if self.kernel
+            else "grown node by node, by "
+        )
         slower = [f"no kernel for subtrees: {reason}" for reason in self.no_kernel]
-        return (way + " and ".join(self.engines), *slower, *(f"no bins: {reason}" for reason in self.no_bins))
+        return (
+            way + " and ".join(self.engines),
+            *slower,
+            *(f"no bins: {reason}" for reason in self.no_bins),
+        )
 
 
-def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool) -> Iterator[str]:
+def _no_kernel(
+    problem: Problem, space: Workspace, scorer: CompiledCriterion, order: str, timed: bool
+) -> Iterator[str]:
     """Why no kernel grows subtrees."""
     objects, parts, limits = problem.objects, problem.parts, problem.parts.limits()
-    criterion, impurity = f"criterion {component_name(scorer.criterion)}", f"impurity {component_name(scorer.impurity)}"
+    criterion, impurity = (
+        f"criterion {component_name(scorer.criterion)}",
+        f"impurity {component_name(scorer.impurity)}",
+    )
     yield from reasons_of("criterion", scorer.criterion)
     if scorer.kernel is None and hasattr(scorer.criterion, "kernel") and space.prices.fixed:
         yield f"{criterion} has no kernel for {impurity}"
-    if scorer.kernel and scorer.has_columns and (objects.raw_features or not scorer.column_at or scorer.by_class):
+    if (
+        scorer.kernel
+        and scorer.has_columns
+        and (objects.raw_features or not scorer.column_at or scorer.by_class)
+    ):
         yield f"{criterion} adds up columns of its own"
     if scorer.impurity is not None:
         yield from reasons_of("impurity", scorer.impurity)
@@ -98,7 +141,10 @@ def _no_kernel(problem: Problem, space: Workspace, scorer: CompiledCriterion, or
         yield from reasons_of("stopping", stopping)
     judges = [rule.name for rule in parts.stopping if hasattr(rule, "worth")]
     if len(judges) > 1 or (judges and (parts.by_shares or len(space.statistics.n_rows))):
-        yield f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, or for merged objects"
+        yield (
+            f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, "
+            "or for merged objects"
+        )
     rule = leaf_rule_of(parts)
     if rule is not None and rule.delta is not None and scorer.impurity is None:
         yield "a leaf rule asks for an impurity, and the run has none"
@@ -126,10 +172,14 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
     if stats.moments:
         yield "bounds are known for classes, and the target is a number"
     elif not scorer.concave:
-        yield f"{criterion} does not declare bounded_by_corners for impurity {component_name(scorer.impurity)}"
+        yield (
+            f"{criterion} does not declare bounded_by_corners for impurity "
+            f"{component_name(scorer.impurity)}"
+        )
     if stats.n_classes > bounded.MOST_CLASSES:
         yield f"{stats.n_classes} classes give a bin too many corners"
-    if width >= bounded.MANY_COLUMNS and n <= bounded.FEW_ROWS:  # 256 bins of a column would take more memory than its rows
+    # 256 bins of a column would take more memory than its rows
+    if width >= bounded.MANY_COLUMNS and n <= bounded.FEW_ROWS:
         yield "many columns of few rows are cheaper to sort"
     if scorer.listing or scorer.has_columns or scorer.prefix:
         yield f"{criterion} needs more than the tables of classes"
@@ -138,7 +188,11 @@ def _no_bins(space: Workspace, scorer: CompiledCriterion) -> Iterator[str]:
 
 
 def leaf_rule_of(parts: Parts) -> LeafRule | None:
-    """The combination of leaf rules that look at a node's objects alone, beside such as have a kernel; None when one of them is of another sort."""
+    """The combination of leaf rules that look at a node's objects alone, beside such as have a
+    kernel; None when one of them is of another sort.
+    """
     if not all(hasattr(rule, "leaf_rule") or hasattr(rule, "worth") for rule in parts.stopping):
         return None
-    return tightest(LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "worth")])
+    return tightest(
+        LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "worth")]
+    )

@@ -1,4 +1,6 @@
-"""The exact engine: every threshold between neighbouring values of raw columns, presorted, no binning."""
+"""The exact engine: every threshold between neighbouring values of raw columns, presorted, no
+binning.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,7 +19,9 @@ from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.table import frozen_array
 
 LISTED_ENTRIES = 1 << 16
-"""Table entries up to which the cuts of several columns are listed for NumPy together: half a megabyte of weights."""
+"""Table entries up to which the cuts of several columns are listed for NumPy together: half a
+megabyte of weights.
+"""
 
 
 def gap_of(objects: Encoded) -> np.floating:
@@ -45,7 +49,9 @@ class RawColumns(Engine):
         self._features = objects.raw_features
         positions = [feature.position for feature in self._features]
         if positions != sorted(positions):
-            raise ContractError("raw features must be in the order of the raw table; sort them in the encoder")
+            raise ContractError(
+                "raw features must be in the order of the raw table; sort them in the encoder"
+            )
         self._gap = gap_of(objects)
         self._flat = flat_memory(objects.raw)
 
@@ -56,27 +62,44 @@ class RawColumns(Engine):
         raise NotImplementedError
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
-        return self._features[candidate.feature].rule(self._threshold(cell, candidate.feature, candidate.index))
+        return self._features[candidate.feature].rule(
+            self._threshold(cell, candidate.feature, candidate.index)
+        )
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
-        (values, row_stride, column_stride), f, out = self._flat, candidate.feature, np.empty(cell.size, np.int32)
-        threshold, rows = self._threshold(cell, f, candidate.index), self._space.rows[cell.low : cell.high]
-        presort.threshold_outcomes(values, row_stride, f * column_stride, rows, threshold, candidate.side, out)
+        (values, row_stride, column_stride), f, out = (
+            self._flat,
+            candidate.feature,
+            np.empty(cell.size, np.int32),
+        )
+        threshold, rows = (
+            self._threshold(cell, f, candidate.index),
+            self._space.rows[cell.low : cell.high],
+        )
+        presort.threshold_outcomes(
+            values, row_stride, f * column_stride, rows, threshold, candidate.side, out
+        )
         return out
 
     def _price(self, cell: Cell) -> np.ndarray:
         """float64[columns]: what asking costs at a node."""
         prices, asked = self._space.prices, cell.asked if self._space.prices.once_per_column else ()
         own = prices.at(cell.asked, cell.paid).raw
-        here = np.array([0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)], np.float64)
-        return np.where(self._space.competing(cell, self._features), self._space.payable(here, cell), np.inf)
+        here = np.array(
+            [0.0 if f.column in asked else p for f, p in zip(self._features, own, strict=True)],
+            np.float64,
+        )
+        return np.where(
+            self._space.competing(cell, self._features), self._space.payable(here, cell), np.inf
+        )
 
 
 class PresortedEngine(RawColumns):
     """Exact thresholds over presorted columns, for every criterion.
 
-    Keeps per value four bytes of sorted *entries* (:mod:`arboretum.kernels.presort`; eight where rows and classes are too many
-    for four), and the value itself if the table is not stored by columns.
+    Keeps per value four bytes of sorted *entries* (:mod:`arboretum.kernels.presort`; eight where
+    rows and classes are too many for four), and the value itself if the table is not stored by
+    columns.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -91,16 +114,29 @@ class PresortedEngine(RawColumns):
         self._search: Callable | None = None
 
     def _sort(self, cell: Cell) -> None:
-        """Sort the columns of a node, unless those above it were; its children then have theirs by division."""
+        """Sort the columns of a node, unless those above it were; its children then have theirs
+        by division.
+        """
         if cell.memo.get("sorted"):
             return
         cell.memo["sorted"], rows = True, self._space.rows[cell.low : cell.high]
         label = self._space.statistics.short_label
-        presort.sort_columns(self._values, integers(self._values), rows, label, self._shift, self._gap, self._order, cell.low)
+        presort.sort_columns(
+            self._values,
+            integers(self._values),
+            rows,
+            label,
+            self._shift,
+            self._gap,
+            self._order,
+            cell.low,
+        )
 
     def _rows(self, some: slice, low: int, high: int) -> np.ndarray:
         """int64[columns, high − low]: objects of sorted runs."""
-        return (self._order[some, low:high] & self._order.dtype.type((1 << self._shift) - 1)).astype(np.int64)
+        return (
+            self._order[some, low:high] & self._order.dtype.type((1 << self._shift) - 1)
+        ).astype(np.int64)
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         rows = self._rows(slice(feature, feature + 1), cell.low + index, cell.low + index + 2)
@@ -115,17 +151,23 @@ class PresortedEngine(RawColumns):
             elif scorer.prefix or space.extra.shape[1]:
                 self._search = scan.scan_with_columns(stats.moments, bool(scorer.prefix))
             else:
-                self._search = scan.scan_of(scorer.kernel, stats.n_classes, stats.moments, not stats.unit)
+                self._search = scan.scan_of(
+                    scorer.kernel, stats.n_classes, stats.moments, not stats.unit
+                )
         runs = scan.Runs(self._order, cell.low, cell.high, self._shift, self._values)
         own, rules = scan.Own(space.extra, scorer.prefix), scan.Rules(space.least, self._gap)
-        feature, index, side, score = self._search(runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node))
+        feature, index, side, score = self._search(
+            runs, stats.objects, own, (node.weights, node.counts), price, rules, scorer.at(node)
+        )
         if feature < 0:
             return None
         place = (self.position(feature), self.rank, feature, index)
         return Candidate(self, feature, index, side, float(price[feature]), score, place)
 
     def blocks(self, cell: Cell, scorer: CompiledCriterion, first: int) -> Iterator[Block]:
-        """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call whatever the number of tests."""
+        """All cuts of some columns at a time: a criterion in NumPy costs some 50 µs per call
+        whatever the number of tests.
+        """
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         self._sort(cell)
         step = max(1, LISTED_ENTRIES // (2 * cell.size * stats.width))
@@ -136,7 +178,10 @@ class PresortedEngine(RawColumns):
             lost = np.isnan(values)
             apart, lacking = values[:, 1:] > values[:, :-1] + self._gap, lost.any(axis=1)
             # missing rows left, then right; at last these alone right
-            both, known = apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]), (~lost).sum(axis=1)
+            both, known = (
+                apart[:, :, None] & (np.arange(2) <= lacking[:, None, None]),
+                (~lost).sum(axis=1),
+            )
             some_known = np.flatnonzero(lacking & (known > 0))
             both[some_known, known[some_known] - 1, 1] = True
             cuts = np.nonzero(both)
@@ -151,36 +196,59 @@ class PresortedEngine(RawColumns):
                     weights[counts == 0] = 0.0  # and not 1e-17
                 if costs is not None:
                     form = 2 * (side == 1)
-                    extra = np.stack([costs[column, form, position], costs[column, form + 1, position + 1]], axis=1)[:, :, None]
-                kept = stats.allowed(weights, counts, space.least) & (price[start + column] < np.inf)
-                weights, counts, extra, column, position, side = (each[kept] for each in (weights, counts, extra, *cut))
-                tables = scorer.tables(weights, counts, price[start + column], extra, np.arange(first, first + len(side)))
+                    extra = np.stack(
+                        [costs[column, form, position], costs[column, form + 1, position + 1]],
+                        axis=1,
+                    )[:, :, None]
+                kept = stats.allowed(weights, counts, space.least) & (
+                    price[start + column] < np.inf
+                )
+                weights, counts, extra, column, position, side = (
+                    each[kept] for each in (weights, counts, extra, *cut)
+                )
+                tables = scorer.tables(
+                    weights,
+                    counts,
+                    price[start + column],
+                    extra,
+                    np.arange(first, first + len(side)),
+                )
                 yield Block(self, tables, start + column, position, side)
                 first += len(side)
 
     def _prefix_costs(self, rows: np.ndarray, lost: np.ndarray, prefix: int) -> np.ndarray | None:
-        """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None without a prefix kernel."""
+        """float64[columns, 4, m]: see :func:`arboretum.kernels.scan.fill_prefix_costs`; None
+        without a prefix kernel.
+        """
         if not prefix:
             return None
         stats, costs = self._space.statistics, np.empty((len(rows), 4, rows.shape[1]))
-        for run, known, out in zip(rows.astype(np.int32), (~lost).sum(axis=1).tolist(), costs, strict=True):
+        for run, known, out in zip(
+            rows.astype(np.int32), (~lost).sum(axis=1).tolist(), costs, strict=True
+        ):
             scan.fill_prefix_costs(run, known, stats.y, stats.weight, prefix, out)
         return costs
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         if any(child.wanted for child in children):
-            presort.partition_order(self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare)
+            presort.partition_order(
+                self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare
+            )
             for child in children:
                 child.memo["sorted"] = True
 
 
 def _summed(what: np.ndarray, lost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of these."""
+    """[columns, m, k]: sums of the rows so far, those without a value left out; [columns, k]: of
+    these.
+    """
     gone = lost[:, :, None]
     return np.cumsum(np.where(gone, 0, what), axis=1), np.where(gone, what, 0).sum(axis=1)
 
 
-def _tables(sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray) -> np.ndarray:
+def _tables(
+    sums: tuple[np.ndarray, np.ndarray], column: np.ndarray, position: np.ndarray, side: np.ndarray
+) -> np.ndarray:
     """[cuts, 2, k]: what lies on both sides of each cut."""
     left, lost = sums
     both = np.empty((len(side), 2, left.shape[2]), left.dtype)

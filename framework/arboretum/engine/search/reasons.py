@@ -1,11 +1,14 @@
-"""Why a component alone keeps kernels from growing subtrees, whatever the table: for the plan of a run, and for ``explain``."""
+"""Why a component alone keeps kernels from growing subtrees, whatever the table: for the plan of
+a run, and for ``explain``.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 from arboretum.kernels.kernel_decorators import mark_of
 
-KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")  # kinds of component that decide it
+# kinds of component that decide it
+KINDS = ("criterion", "impurity", "missing", "predicate", "stopping")
 
 
 def reasons_of(kind: str, part: Any) -> Iterator[str]:
@@ -19,7 +22,9 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
     elif kind == "impurity":
         if hasattr(part, "prefix") or hasattr(part, "leaf_value"):
             yield f"impurity {name} is computed from the values of a node"
-        elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(part, "for_objects"):
+        elif mark_of(getattr(part, "kernel", None)) != "impurity" and not hasattr(
+            part, "for_objects"
+        ):
             yield f"impurity {name} has no kernel"
     elif kind == "missing" and not part.kernel:
         yield f"missing {name} is asked at each node"
@@ -33,4 +38,7 @@ def way_of(kind: str, part: Any) -> str:
     """What a component says of the way trees are grown, before a table is known."""
     if reasons := "; ".join(reasons_of(kind, part)):
         return f"node by node, for want of a kernel: {reasons}"
-    return "kernels may grow subtrees of small nodes; table and other parts decide: a run's notes and `arboretum why` say"
+    return (
+        "kernels may grow subtrees of small nodes; table and other parts decide: a run's notes "
+        "and `arboretum why` say"
+    )

@@ -1,7 +1,9 @@
-"""Growth by shares: what becomes of rows without a value is asked of the run's ``missing``, node by node, without kernels.
+"""Growth by shares: what becomes of rows without a value is asked of the run's ``missing``, node by
+node, without kernels.
 
-A node is some objects with a share of each.  The loop is that of :mod:`arboretum.engine.search.growth`; tables are its own,
-summed by share, and the same criterion scores them.
+A node is some objects with a share of each.  The loop is that of
+:mod:`arboretum.engine.search.growth`; tables are its own, summed by share, and the same criterion
+scores them.
 """
 
 import heapq
@@ -43,10 +45,13 @@ class Part(Cell):
 class Column:
     """The tests of one feature at a node.
 
-    names, position : of the raw columns, and of the first of them (−1: made by predicates, which are alone).
+    names, position : of the raw columns, and of the first of them (−1: made by predicates, which
+        are alone).
     code : int64[k], bin of each entry, −1 without a value.
     family, rules : how bins become outcomes, and test index → rule.
-    prices : float64[tests].   number : of its first test in ``Prices.of``, ``step`` to the next.   parts : the last test is "known or missing?".
+    prices : float64[tests].
+    number : of its first test in ``Prices.of``, ``step`` to the next.
+    parts : the last test is "known or missing?".
     """
 
     names: tuple[str, ...]
@@ -62,7 +67,11 @@ class Column:
 
     def outcome(self, index: int) -> np.ndarray:
         """int64[k]: outcomes of a test, −1 without a value."""
-        ways = {Family.multiway: self.code, Family.thresholds: self.code > index, Family.equals: self.code != index}
+        ways = {
+            Family.multiway: self.code,
+            Family.thresholds: self.code > index,
+            Family.equals: self.code != index,
+        }
         return np.where(self.code < 0, -1, ways[self.family]).astype(np.int64)
 
     def parting(self, index: int) -> bool:
@@ -70,21 +79,30 @@ class Column:
         return self.parts and index == self.n_bins - 1
 
     def tables(self, what: np.ndarray) -> np.ndarray:
-        """[tests, outcomes, k]: sums of what its entries are worth, [k entries, k]; those without a value are left out."""
+        """[tests, outcomes, k]: sums of what its entries are worth, [k entries, k]; those
+        without a value are left out.
+        """
         known = self.code >= 0
-        of_bins = np.stack([np.bincount(self.code[known], part[known], self.n_bins) for part in what.T], axis=1)
+        of_bins = np.stack(
+            [np.bincount(self.code[known], part[known], self.n_bins) for part in what.T], axis=1
+        )
         if self.family is Family.multiway:
             return of_bins[None]
         if self.family is Family.equals:
             return np.stack([of_bins, of_bins.sum(axis=0) - of_bins], axis=1)
         rest = np.cumsum(of_bins[::-1], axis=0)[::-1]
-        both = np.stack([np.cumsum(of_bins, axis=0), np.concatenate([rest[1:], 0 * rest[:1]])], axis=1)
+        both = np.stack(
+            [np.cumsum(of_bins, axis=0), np.concatenate([rest[1:], 0 * rest[:1]])], axis=1
+        )
         return both if self.parts else both[:-1]
 
 
 @attrs.frozen(eq=False)
 class Competing:
-    """The tests of a column that compete at a node.   index, to : of each test, as in :class:`Choice`."""
+    """The tests of a column that compete at a node.
+
+    index, to : of each test, as in :class:`Choice`.
+    """
 
     column: Column
     tables: Tables
@@ -94,7 +112,11 @@ class Competing:
 
 @attrs.frozen(eq=False)
 class Choice:
-    """A test that competes.   to : where rows without a value go, as ``missing_child`` of a tree, or the arity: their own outcome."""
+    """A test that competes.
+
+    to : where rows without a value go, as ``missing_child`` of a tree, or the arity: their own
+        outcome.
+    """
 
     column: Column
     index: int
@@ -119,8 +141,15 @@ class ByShares(Growth):
         return self.space.statistics.weight[cell.who] * cell.share
 
     def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
-        weights, rows = ((what[cell.who] * cell.share[:, None]).sum(axis=0) for what in self.space.statistics.sums)
-        return weights, np.rint(rows).astype(np.int64), float((self.problem.objects.count[cell.who] * cell.share).sum())
+        weights, rows = (
+            (what[cell.who] * cell.share[:, None]).sum(axis=0)
+            for what in self.space.statistics.sums
+        )
+        return (
+            weights,
+            np.rint(rows).astype(np.int64),
+            float((self.problem.objects.count[cell.who] * cell.share).sum()),
+        )
 
 
 class SharesGrowth(ByShares):
@@ -139,21 +168,45 @@ class SharesGrowth(ByShares):
         objects, parts = self.problem.objects, self.problem.parts
         if not parts.predicate:
             return
-        engine = MadeEngine(self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer))
+        engine = MadeEngine(
+            self.space, parts.predicate, self.context.seed, two_outcomes_only(self.scorer)
+        )
         place = {column.name: k for k, column in enumerate(objects.table.columns)}
         paid = column_prices(objects, self.problem.prices, cell.asked, cell.paid)
         for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
             position = place[tests.columns[0]] if parts.beside_raw else -1
             for k, code in enumerate(tests.codes(0, len(tests.n_bins)).astype(np.int64)):
-                n, price = int(tests.n_bins[k]), np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns)))
+                n, price = (
+                    int(tests.n_bins[k]),
+                    np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns))),
+                )
                 rule = lambda index, k=k, tests=tests: tests.rule(k, index)
-                yield Column(tests.columns, position, np.where(code == n, -1, code), n, tests.family, rule, self.space.payable(price, cell), 0, 0)
+                yield Column(
+                    tests.columns,
+                    position,
+                    np.where(code == n, -1, code),
+                    n,
+                    tests.family,
+                    rule,
+                    self.space.payable(price, cell),
+                    0,
+                    0,
+                )
 
     def _fixed(self, cell: Part) -> Iterator[Column]:
-        """The features, in the order of the raw table; where there are predicates at most the raw ones."""
+        """The features, in the order of the raw table; where there are predicates at most the
+        raw ones.
+        """
         objects, made = self.problem.objects, self.problem.parts.predicate
-        kept = [() if made else objects.features, objects.raw_features if self.problem.parts.beside_raw or not made else ()]
-        features = [(feature.position, raw, f) for raw, some in enumerate(kept) for f, feature in enumerate(some)]
+        kept = [
+            () if made else objects.features,
+            objects.raw_features if self.problem.parts.beside_raw or not made else (),
+        ]
+        features = [
+            (feature.position, raw, f)
+            for raw, some in enumerate(kept)
+            for f, feature in enumerate(some)
+        ]
         return (self._column(cell, raw, f) for _, raw, f in sorted(features))
 
     def _column(self, cell: Part, raw: int, f: int) -> Column:
@@ -163,17 +216,49 @@ class SharesGrowth(ByShares):
             values, feature = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
             seen, code = np.unique(values, return_inverse=True)
             code, seen = np.where(np.isnan(values), -1, code), seen[~np.isnan(seen)]
-            cut, near = np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf), seen.astype(objects.raw.dtype)
+            cut, near = (
+                np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf),
+                seen.astype(objects.raw.dtype),
+            )
             parts = len(seen) > 0 and bool((code < 0).any())
-            rule, family, n, first = (lambda k: feature.rule(cut[k])), Family.thresholds, len(seen), len(prices.tests) + f
+            rule, family, n, first = (
+                (lambda k: feature.rule(cut[k])),
+                Family.thresholds,
+                len(seen),
+                len(prices.tests) + f,
+            )
             own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
             own = np.append(own, prices.raw[f]) if parts else own
         else:
-            code, feature, first = objects.codes[cell.who, f].astype(np.int64), objects.features[f], int(objects.test_offset[f])
-            code, rule, family, n = np.where(code == feature.n_bins, -1, code), feature.rule, feature.family, feature.n_bins
+            code, feature, first = (
+                objects.codes[cell.who, f].astype(np.int64),
+                objects.features[f],
+                int(objects.test_offset[f]),
+            )
+            code, rule, family, n = (
+                np.where(code == feature.n_bins, -1, code),
+                feature.rule,
+                feature.family,
+                feature.n_bins,
+            )
             own, parts = prices.tests[first : first + feature.n_tests], False
-        own = np.where(own < np.inf, 0.0, own) if prices.once_per_column and feature.column in cell.asked else own
-        return Column((feature.column,), feature.position, code, n, family, rule, self.space.payable(own, cell), first, 1 - raw, parts)
+        own = (
+            np.where(own < np.inf, 0.0, own)
+            if prices.once_per_column and feature.column in cell.asked
+            else own
+        )
+        return Column(
+            (feature.column,),
+            feature.position,
+            code,
+            n,
+            family,
+            rule,
+            self.space.payable(own, cell),
+            first,
+            1 - raw,
+            parts,
+        )
 
     def best_test(self, item: Open) -> Choice | None:
         """The best test, the first of equals; None where none may divide the node."""
@@ -183,10 +268,20 @@ class SharesGrowth(ByShares):
                 return self._choice(below, item.cell)
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
         best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
-        for block, scores in settled(list(found), item.node, self.scorer) if hasattr(self.scorer.criterion, "settle") else found:
+        for block, scores in (
+            settled(list(found), item.node, self.scorer)
+            if hasattr(self.scorer.criterion, "settle")
+            else found
+        ):
             i = int(np.argmax(scores >= equal_from(scores.max(), ties)))
             if scores[i] > (-np.inf if best is None else bar_of(best.score, ties)):
-                best = Choice(block.column, int(block.index[i]), int(block.to[i]), float(block.tables.price[i]), float(scores[i]))
+                best = Choice(
+                    block.column,
+                    int(block.index[i]),
+                    int(block.to[i]),
+                    float(block.tables.price[i]),
+                    float(scores[i]),
+                )
         return best
 
     def _choice(self, below: Subtree, cell: Part) -> Choice | None:
@@ -196,8 +291,12 @@ class SharesGrowth(ByShares):
         f, raw = (f, 0) if (past := f - len(self.problem.objects.features)) < 0 else (past, 1)
         column, index = self._column(cell, raw, f), below.number[0]
         if raw:
-            index = column.code[self.problem.objects.raw[cell.who, f].astype(np.float64) <= index].max()
-        return Choice(column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0]))
+            index = column.code[
+                self.problem.objects.raw[cell.who, f].astype(np.float64) <= index
+            ].max()
+        return Choice(
+            column, int(index), MISSING_STOPS, float(below.price[0]), float(below.score[0])
+        )
 
     def tables(self, item: Open) -> Iterator[Tables]:
         return (block.tables for block, _ in self._listed(item))
@@ -211,48 +310,92 @@ class SharesGrowth(ByShares):
                 yield found
                 first += len(found[1])
 
-    def _competing(self, column: Column, item: Open, first: int) -> tuple[Competing, np.ndarray] | None:
-        """The tests of a column with their tables, numbered from ``first``, and their scores; None without any."""
+    def _competing(
+        self, column: Column, item: Open, first: int
+    ) -> tuple[Competing, np.ndarray] | None:
+        """The tests of a column with their tables, numbered from ``first``, and their scores;
+        None without any.
+        """
         statistics, missing = self.space.statistics, self.problem.parts.missing
         sums, rows = (what[item.cell.who] * item.cell.share[:, None] for what in statistics.sums)
         weights, counts = (column.tables(what) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         present = (counts.sum(axis=2) > 0).sum(axis=1)
-        divides = np.flatnonzero((present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf))
+        divides = np.flatnonzero(
+            (present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf)
+        )
         if lost_rows.any() and getattr(missing, "left_out", False):
             return None
-        any_part = self.limits.min_leaf == 1 and getattr(self.scorer.criterion, "weighs_branches", False)
-        mass, least = statistics.mass(weights), Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight)
+        any_part = self.limits.min_leaf == 1 and getattr(
+            self.scorer.criterion, "weighs_branches", False
+        )
+        mass, least = (
+            statistics.mass(weights),
+            Least(0.0 if any_part else self.limits.min_leaf - ROUNDED, self.space.min_weight),
+        )
         arity, lacking = weights.shape[1], bool(lost_rows.any())
-        pairs = np.array([
-            (test, to) for test in divides.tolist() for to in self._sent(mass[test], present[test] == 1, lacking, column, test)
-        ] if missing.counted else [(test, MISSING_STOPS) for test in divides[present[divides] > 1]], np.int64).reshape(-1, 2)  # fmt: skip
-        part = (pairs[:, 1:] == np.arange(arity + 1)).astype(np.float64)[:, :, None]  # of rows without a value, with an outcome more
+        pairs = np.array(
+            [
+                (test, to)
+                for test in divides.tolist()
+                for to in self._sent(mass[test], present[test] == 1, lacking, column, test)
+            ]
+            if missing.counted
+            else [(test, MISSING_STOPS) for test in divides[present[divides] > 1]],
+            np.int64,
+        ).reshape(-1, 2)
+        # of rows without a value, with an outcome more
+        part = (pairs[:, 1:] == np.arange(arity + 1)).astype(np.float64)[:, :, None]
         if (split := pairs[:, 1] == MISSING_SPLITS).any():
-            part[split, :-1, 0] = mass[pairs[split, 0]] / mass[pairs[split, 0]].sum(axis=1, keepdims=True)
-        wide = [np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone for own, gone in ((weights, lost), (counts, lost_rows))]
+            part[split, :-1, 0] = mass[pairs[split, 0]] / mass[pairs[split, 0]].sum(
+                axis=1, keepdims=True
+            )
+        wide = [
+            np.concatenate([own[pairs[:, 0]], 0.0 * own[pairs[:, 0], :1]], axis=1) + part * gone
+            for own, gone in ((weights, lost), (counts, lost_rows))
+        ]
         kept = statistics.allowed(*wide, least)
         if not kept.any():
             return None
         (index, to), n = pairs[kept].T, int(kept.sum())
-        own, rows = (each[:, : arity + (to == arity).any()][kept] for each in wide)  # a copy, in C order as kernels ask
-        price, none, numbers = column.prices[index], np.zeros((n, own.shape[1], 0)), first + np.arange(n)
+        # a copy, in C order as kernels ask
+        own, rows = (each[:, : arity + (to == arity).any()][kept] for each in wide)
+        price, none, numbers = (
+            column.prices[index],
+            np.zeros((n, own.shape[1], 0)),
+            first + np.arange(n),
+        )
         node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
         if not missing.counted and known < 1.0:
-            whole, whole_rows = weights[divides[0]].sum(axis=0), np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64)
+            whole, whole_rows = (
+                weights[divides[0]].sum(axis=0),
+                np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64),
+            )
             impurity = self.scorer.node_impurity(whole, statistics, item.cell.who[column.code >= 0])
             node = attrs.evolve(
-                node, weights=whole, counts=whole_rows, mass=node.mass * known, total_mass=node.total_mass * known, impurity=impurity,
-                n_rows=int(whole_rows.sum()), n_objects=int((column.code >= 0).sum()),
-            )  # fmt: skip
+                node,
+                weights=whole,
+                counts=whole_rows,
+                mass=node.mass * known,
+                total_mass=node.total_mass * known,
+                impurity=impurity,
+                n_rows=int(whole_rows.sum()),
+                n_objects=int((column.code >= 0).sum()),
+            )
         tables = self.scorer.tables(own, np.rint(rows).astype(np.int64), price, none, numbers)
         tables = with_columns(tables, np.full(n, column.position), self.problem.objects)
         scores = self.scorer.score(tables, node) * (known if missing.discounted else 1.0)
         check_scores(self.scorer, scores, lambda i: column.rules(index[i]))
         return Competing(column, tables, index, to), scores
 
-    def _sent(self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int) -> Sequence[int]:
-        """Where rows without a value may go.   alone : one outcome has rows with one, so that the test is between known and missing, or none."""
+    def _sent(
+        self, known: np.ndarray, alone: bool, lacking: bool, column: Column, test: int
+    ) -> Sequence[int]:
+        """Where rows without a value may go.
+
+        alone : one outcome has rows with one, so that the test is between known and missing, or
+            none.
+        """
         found = self._placements(known, lacking, column, test)
         if not alone:
             return found
@@ -260,24 +403,49 @@ class SharesGrowth(ByShares):
             return [1] * (max(found, default=0) > 0)
         return [to for to in found if to == len(known) and column.family is Family.multiway]
 
-    def _placements(self, known: np.ndarray, lost: bool, column: Column, test: int) -> Sequence[int]:
+    def _placements(
+        self, known: np.ndarray, lost: bool, column: Column, test: int
+    ) -> Sequence[int]:
         found, n = placements(self.problem.parts.missing, known), len(known)
         if lost:
-            return [to for to in found if to < n or column.parting(test) or column.rules(test).with_missing() is not None]
+            return [
+                to
+                for to in found
+                if to < n or column.parting(test) or column.rules(test).with_missing() is not None
+            ]
         return [later(found, known)]
 
     def _division(self, item: Open) -> tuple[Any, ...]:
-        """Where the objects go by the chosen test: its rule, ``to``, the node's surrogates, int64[k] outcomes (−1: none), entries by outcome."""
-        cell, column, to, index = item.cell, item.candidate.column, item.candidate.to, item.candidate.index
+        """Where the objects go by the chosen test: its rule, ``to``, the node's surrogates,
+        int64[k] outcomes (−1: none), entries by outcome.
+        """
+        cell, column, to, index = (
+            item.cell,
+            item.candidate.column,
+            item.candidate.to,
+            item.candidate.index,
+        )
         if "division" not in cell.memo:  # asked twice where leaves are counted
             rule, outcome = column.rules(index), column.outcome(index)
-            if not self.problem.parts.missing.counted:  # rows without a value are in no table: the rule is asked of the chosen test alone
-                known = np.bincount(outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1)[1:]
-                to = next(iter(self._placements(known, bool((outcome < 0).any()), column, index)), MISSING_STOPS)
+            # rows without a value are in no table: the rule is asked of the chosen test alone
+            if not self.problem.parts.missing.counted:
+                known = np.bincount(
+                    outcome + 1, self.own_weight[cell.who] * cell.share, rule.arity + 1
+                )[1:]
+                to = next(
+                    iter(self._placements(known, bool((outcome < 0).any()), column, index)),
+                    MISSING_STOPS,
+                )
             surrogates = self._surrogates(rule, cell, outcome)
             rule = rule.with_missing() if to == rule.arity else rule
             outcome[(outcome < 0) & (to >= 0)] = to
-            cell.memo["division"] = rule, to, surrogates, outcome, [np.flatnonzero(outcome == k) for k in range(rule.arity)]
+            cell.memo["division"] = (
+                rule,
+                to,
+                surrogates,
+                outcome,
+                [np.flatnonzero(outcome == k) for k in range(rule.arity)],
+            )
         return cell.memo["division"]
 
     def n_present(self, item: Open) -> int:
@@ -290,18 +458,34 @@ class SharesGrowth(ByShares):
         grown.missing_child = MISSING_STOPS if own_outcome else to
         weight, lost = self.weight_of(cell), np.flatnonzero((outcome < 0) & (to == MISSING_SPLITS))
         total, prices = weight[outcome >= 0].sum(), self.problem.prices.at(cell.asked, cell.paid)
-        own = prices.of(choice.column.number + choice.column.step * choice.index) if choice.price > 0 else ()
-        grown.branch_price = list(own) if len(own) == grown.rule.arity else [choice.price] * grown.rule.arity
+        own = (
+            prices.of(choice.column.number + choice.column.step * choice.index)
+            if choice.price > 0
+            else ()
+        )
+        grown.branch_price = (
+            list(own) if len(own) == grown.rule.arity else [choice.price] * grown.rule.arity
+        )
         below: list[Open | None] = []
         for part, price in zip(parts, grown.branch_price, strict=True):
             here = np.sort(np.concatenate([part, lost]))
             share = cell.share[here] * np.where(outcome[here] < 0, weight[part].sum() / total, 1.0)
             path = {"asked": cell.asked | {*choice.column.names}, "paid": cell.paid + price}
-            below.append(self.look(Part(0, len(here), cell.depth + 1, **path, who=cell.who[here], share=share)) if len(part) else None)
+            below.append(
+                self.look(
+                    Part(0, len(here), cell.depth + 1, **path, who=cell.who[here], share=share)
+                )
+                if len(part)
+                else None
+            )
         return below
 
-    def _surrogates(self, rule: TestRule, cell: Part, outcome: np.ndarray) -> list[tuple[TestRule, tuple[int, ...]]]:
-        """The node's surrogates; what they say of rows without an outcome is put into ``outcome``."""
+    def _surrogates(
+        self, rule: TestRule, cell: Part, outcome: np.ndarray
+    ) -> list[tuple[TestRule, tuple[int, ...]]]:
+        """The node's surrogates; what they say of rows without an outcome is put into
+        ``outcome``.
+        """
         objects, rows = self.problem.objects, self.problem.objects.row_of_object[cell.who]
         found = surrogates_of(rule, self.problem, rows, self.own_weight[cell.who] * cell.share)
         for other, to in found:
@@ -315,7 +499,9 @@ def own_weight(objects: Encoded) -> np.ndarray:
     return np.bincount(objects.object_of_row, objects.table.row_weights())
 
 
-def surrogates_of(rule: TestRule, problem: Problem, rows: np.ndarray, weight: np.ndarray) -> list[tuple[TestRule, tuple[int, ...]]]:
+def surrogates_of(
+    rule: TestRule, problem: Problem, rows: np.ndarray, weight: np.ndarray
+) -> list[tuple[TestRule, tuple[int, ...]]]:
     """The tests that stand in for one at a node of these rows, none unless ``missing`` has such."""
     objects, missing = problem.objects, problem.parts.missing
     if not hasattr(missing, "surrogates"):
@@ -329,8 +515,15 @@ def placements(missing: Any, known: np.ndarray) -> list[int]:
     """What a rule says, checked."""
     with blaming(f"missing {missing.name!r}: placements"):
         found = [int(to) for to in missing.placements(known.copy())]
-    if not found or not all(MISSING_SPLITS <= to <= len(known) for to in found) or (not missing.counted and len(found) > 1):
-        allowed = f"outcomes, 0 … {len(known)}, MISSING_STOPS or MISSING_SPLITS, one where rows are not counted"
+    if (
+        not found
+        or not all(MISSING_SPLITS <= to <= len(known) for to in found)
+        or (not missing.counted and len(found) > 1)
+    ):
+        allowed = (
+            f"outcomes, 0 … {len(known)}, MISSING_STOPS or MISSING_SPLITS, one where rows are "
+            "not counted"
+        )
         raise ContractError(f"missing {missing.name!r}: placements must be {allowed}; got {found}")
     return found
 
@@ -338,29 +531,46 @@ def placements(missing: Any, known: np.ndarray) -> list[int]:
 def later(found: Sequence[int], known: np.ndarray) -> int:
     """Where rows go that ask a test later, where nobody at its node lacks the value."""
     outcomes = [to for to in found if 0 <= to < len(known)]
-    return max(outcomes, key=lambda to: (known[to], -to)) if outcomes else found[0] if found[0] < len(known) else MISSING_STOPS
+    return (
+        max(outcomes, key=lambda to: (known[to], -to))
+        if outcomes
+        else found[0]
+        if found[0] < len(known)
+        else MISSING_STOPS
+    )
 
 
 def without_gaps(problem: Problem) -> Problem:
-    """The problem by the rule of the kernels where no test lacks a value: the tree is the same but for where later rows go.
+    """The problem by the rule of the kernels where no test lacks a value: the tree is the same but
+    for where later rows go.
 
     Predicates ask the raw table, whatever the encoder has made of its gaps.
     """
     objects, columns = problem.objects, problem.objects.table.columns
     if not problem.parts.by_shares or objects.lacking.any():
         return problem
-    if problem.parts.predicate and any(columns[one.position].missing.any() for one in (*objects.features, *objects.raw_features)):
+    if problem.parts.predicate and any(
+        columns[one.position].missing.any() for one in (*objects.features, *objects.raw_features)
+    ):
         return problem
     return attrs.evolve(problem, parts=attrs.evolve(problem.parts, missing=None))
 
 
 def later_rows(tree: Tree, problem: Problem) -> Tree:
     """A tree of complete rows with what the rule says of later ones."""
-    objects, heavy, to = problem.objects, np.where(tree.child >= 0, tree.mass[tree.child], 0.0), tree.missing_child.copy()
+    objects, heavy, to = (
+        problem.objects,
+        np.where(tree.child >= 0, tree.mass[tree.child], 0.0),
+        tree.missing_child.copy(),
+    )
     rules, found, test = dict[TestRule, int](), list[Surrogate](), tree.test.copy()
     weight, here = own_weight(objects), {0: np.arange(objects.n_objects)}
     for v in np.flatnonzero(~tree.is_leaf).tolist():
-        below, rule, rows = slice(*tree.child_offset[v : v + 2]), tree.rule(v), objects.row_of_object[here[v]]
+        below, rule, rows = (
+            slice(*tree.child_offset[v : v + 2]),
+            tree.rule(v),
+            objects.row_of_object[here[v]],
+        )
         to[v] = later(placements(problem.parts.missing, heavy[below]), heavy[below])
         test[v] = rules.setdefault(rule, len(rules))
         outcome = rule.outcomes(objects.table, rows)
@@ -368,4 +578,6 @@ def later_rows(tree: Tree, problem: Problem) -> Tree:
             found.append(Surrogate(v, rules.setdefault(other, len(rules)), sides))
         here |= {child: here[v][outcome == k] for k, child in enumerate(tree.child[below].tolist())}
         del here[v]
-    return attrs.evolve(tree, missing_child=to, rules=tuple(rules), test=test, surrogates=tuple(found))
+    return attrs.evolve(
+        tree, missing_child=to, rules=tuple(rules), test=test, surrogates=tuple(found)
+    )

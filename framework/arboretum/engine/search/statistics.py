@@ -20,13 +20,17 @@ NO_ROWS = np.zeros(0, np.int64)  # in place of rows per object where ``count`` h
 class Statistics:
     """The additive columns of the training objects.
 
-    label : int32[n], empty for regression.   y : float64[n], the target minus ``shift``; zeros for classification.
-    weight : float64[n].   count : int64[n], rows that each object stands for, or 1 where objects are counted.
-    shift : mean of the target.  Moments are taken about it, because Σwy² − (Σwy)²/Σw would lose the digits of a small
-        variance around a large mean; criteria see these centred moments, the tree gets the plain ones back.
+    label : int32[n], empty for regression.
+    y : float64[n], the target minus ``shift``; zeros for classification.
+    weight : float64[n].
+    count : int64[n], rows that each object stands for, or 1 where objects are counted.
+    shift : mean of the target.  Moments are taken about it, because Σwy² − (Σwy)²/Σw would lose the
+        digits of a small variance around a large mean; criteria see these centred moments, the tree
+        gets the plain ones back.
     unit : every object weighs 1 and counts once, so that tables are integers.
     short_label : ``label``, in one byte where the number of classes allows.
-    n_rows : int64[n], rows that each object stands for, where ``count`` is something else; empty where it is that.
+    n_rows : int64[n], rows that each object stands for, where ``count`` is something else; empty
+        where it is that.
     """
 
     task: Task
@@ -44,7 +48,8 @@ class Statistics:
     def of(objects: Encoded, count_objects: bool = False, about: float | None = None) -> Statistics:
         """Read them off the encoded objects; raises DataError when there is none.
 
-        count_objects : tables count objects, not the rows these stand for.   about : as an impurity states it; None: the mean.
+        count_objects : tables count objects, not the rows these stand for.
+        about : as an impurity states it; None: the mean.
         """
         if objects.n_objects == 0:
             raise DataError("no object to learn from; does the split leave any training row?")
@@ -54,12 +59,36 @@ class Statistics:
         unit = bool((objects.weight == 1.0).all() and (count == 1).all())
         if objects.task is Task.classification:
             classes = max(objects.n_classes, int(objects.label.max()) + 1)
-            short = frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
+            short = (
+                frozen_array(objects.label.astype(np.uint8)) if classes <= 256 else objects.label
+            )
             none = frozen_array(np.zeros(0))
-            return Statistics(objects.task, objects.label, none, objects.weight, count, classes, 0.0, unit, short, n_rows)
+            return Statistics(
+                objects.task,
+                objects.label,
+                none,
+                objects.weight,
+                count,
+                classes,
+                0.0,
+                unit,
+                short,
+                n_rows,
+            )
         shift = float(np.average(objects.y, weights=objects.weight)) if about is None else about
         none = frozen_array(np.zeros(0, np.int32))
-        return Statistics(objects.task, none, frozen_array(objects.y - shift), objects.weight, count, 0, shift, unit, none, n_rows)
+        return Statistics(
+            objects.task,
+            none,
+            frozen_array(objects.y - shift),
+            objects.weight,
+            count,
+            0,
+            shift,
+            unit,
+            none,
+            n_rows,
+        )
 
     @property
     def moments(self) -> bool:
@@ -82,7 +111,9 @@ class Statistics:
     def sums(self) -> tuple[np.ndarray, np.ndarray]:
         """float64[n, width], int64[n, count_width]: what each object adds to tables."""
         if self.moments:
-            return np.stack([self.weight * self.y**k for k in range(3)], axis=1), self.count[:, None]
+            return np.stack([self.weight * self.y**k for k in range(3)], axis=1), self.count[
+                :, None
+            ]
         own = np.arange(self.n_classes) == self.label[:, None]
         return self.weight[:, None] * own, self.count[:, None] * own
 
@@ -91,7 +122,10 @@ class Statistics:
         return weights[..., 0] if self.moments else weights.sum(axis=-1)
 
     def allowed(self, weights: np.ndarray, counts: np.ndarray, least: Least) -> np.ndarray:
-        """bool[tests]: every outcome that has rows has enough of them, and weighs enough.   weights : [tests, outcomes, width]."""
+        """bool[tests]: every outcome that has rows has enough of them, and weighs enough.
+
+        weights : [tests, outcomes, width].
+        """
         rows, mass = counts.sum(axis=-1), self.mass(weights)
         return ((rows == 0) | (rows >= least.rows) & (mass >= least.weight)).all(axis=-1)
 
@@ -101,7 +135,9 @@ class Statistics:
         if self.unit and not self.moments:
             counting.class_totals(rows, self.short_label, counts)
             return counts.astype(np.float64), counts
-        counting.totals(rows, self.label, self.y, self.weight, self.count, weights[None], counts[None])
+        counting.totals(
+            rows, self.label, self.y, self.weight, self.count, weights[None], counts[None]
+        )
         return weights, counts
 
     def rows_in(self, rows: np.ndarray, counts: np.ndarray) -> int:
@@ -116,7 +152,10 @@ class Statistics:
         return bool(y.min() == y.max())
 
     def plain_moments(self, weights: np.ndarray) -> np.ndarray:
-        """Undo ``shift``: moments about 0 from moments about the mean.   weights : float64[nodes, width]."""
+        """Undo ``shift``: moments about 0 from moments about the mean.
+
+        weights : float64[nodes, width].
+        """
         if not self.moments:
             return weights
         w, wy, wyy = weights.T

@@ -1,7 +1,9 @@
-"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node; by shares the whole tree.
+"""Small nodes: their whole subtree in one compiled call, instead of a turn of the loop per node; by
+shares the whole tree.
 
-The loop costs some 100 to 200 µs per node whatever its size; a subtree costs a sort of its raw columns and then a few µs per node.
-Both give the same tree; the loop remains for what the plan refuses, and for coded nodes so large that its histograms are worth their price.
+The loop costs some 100 to 200 µs per node whatever its size; a subtree costs a sort of its raw
+columns and then a few µs per node. Both give the same tree; the loop remains for what the plan
+refuses, and for coded nodes so large that its histograms are worth their price.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ import numpy as np
 
 from arboretum.engine.search.assemble import Grown, Subtree
 from arboretum.engine.search.coded import FAMILY
-from arboretum.engine.search.compiled_criterion import TIE_TOLERANCE, CompiledCriterion, compiled_kernel, numeric_fields
+from arboretum.engine.search.compiled_criterion import (
+    TIE_TOLERANCE,
+    CompiledCriterion,
+    compiled_kernel,
+    numeric_fields,
+)
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.plan import leaf_rule_of
 from arboretum.engine.search.raw import gap_of
@@ -32,29 +39,38 @@ from arboretum.model.encoded import Encoded, Node, Prices
 from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS
 
-MOST_ENTRIES = 1 << 22  # values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each
+# values of a node from which on it is left to the loop: the kernel copies them, 8 to 24 bytes each
+MOST_ENTRIES = 1 << 22
 
 MOST_ENTRIES_IN_TIME = 1 << 17
-"""The same when there is a deadline, which is not looked at inside the kernel: some 10 ms to sort them."""
+"""The same when there is a deadline, which is not looked at inside the kernel: some 10 ms to
+sort them.
+"""
 
 MOST_WORK, MOST_WORK_IN_TIME = 1 << 62, 1 << 21
-"""Values that one call of the kernel looks at, without and with a deadline.  A value costs 5 … 40 ns, so that
-the deadline is passed by 0.1 s at most; a chain of 11,565 nodes took 38 s in one call."""
+"""Values that one call of the kernel looks at, without and with a deadline.  A value costs 5 … 40
+ns, so that the deadline is passed by 0.1 s at most; a chain of 11,565 nodes took 38 s in one call.
+"""
 
 RAW_NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
 NODE_COST, COUNT_COST = 80e3, 1.0
-"""Nanoseconds: the loop per node with raw columns, and without, and per node and raw column; the kernel per value and doubling of the node, and per
-value and level of raw columns, and of coded ones.  They decide which way is taken, never what is found."""
+"""Nanoseconds: the loop per node with raw columns, and without, and per node and raw column; the
+kernel per value and doubling of the node, and per value and level of raw columns, and of coded
+ones.  They decide which way is taken, never what is found.
+"""
 
 MOST_CODES = 32
-"""Raw columns of at most so many values are counted, not sorted; moments are always summed along sorted columns, as the loop does it, since
-the last digits of a small variance depend on the order."""
+"""Raw columns of at most so many values are counted, not sorted; moments are always summed along
+sorted columns, as the loop does it, since the last digits of a small variance depend on the order.
+"""
 
 MOST_COUNTS = 128
-"""Entries of a column's counts up to which it is counted where cuts are scored by sums, which takes a row of a sorted column a dozen nanoseconds
-whatever the number of classes."""
+"""Entries of a column's counts up to which it is counted where cuts are scored by sums, which takes
+a row of a sorted column a dozen nanoseconds whatever the number of classes.
+"""
 
-NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)  # in place of the target that there is not
+# in place of the target that there is not
+NO_LABELS, NO_NUMBERS = np.zeros(0, np.int32), np.zeros(0)
 
 
 def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -> Features:
@@ -65,30 +81,54 @@ def with_values(layout: Features, codes: np.ndarray, *sorted_ones: np.ndarray) -
     by_row = codes.flags.c_contiguous
     order, reach, close = sorted_ones or NO_RUNS
     return layout._replace(
-        codes=(codes if by_row else codes.T).reshape(-1), row_stride=codes.shape[1] if by_row else 1, column_stride=1 if by_row else len(codes),
-        order=order, reach=reach, close=close,
-    )  # fmt: skip
+        codes=(codes if by_row else codes.T).reshape(-1),
+        row_stride=codes.shape[1] if by_row else 1,
+        column_stride=1 if by_row else len(codes),
+        order=order,
+        reach=reach,
+        close=close,
+    )
 
 
-def rules_of(parts: Parts, min_weight: float, total: float, once: bool, **more: bool) -> kernels.Rules:
+def rules_of(
+    parts: Parts, min_weight: float, total: float, once: bool, **more: bool
+) -> kernels.Rules:
     """What :class:`arboretum.kernels.subtree.Rules` says."""
-    limits, rule, judge = parts.limits(), leaf_rule_of(parts), next((rule for rule in parts.stopping if hasattr(rule, "worth")), None)
+    limits, rule, judge = (
+        parts.limits(),
+        leaf_rule_of(parts),
+        next((rule for rule in parts.stopping if hasattr(rule, "worth")), None),
+    )
     kernel, each = judge.worth() if judge else (None, False)
     light, mixed = rule.levels(total)
     return kernels.Rules(
-        max_depth=-1 if limits.max_depth is None else limits.max_depth, min_leaf=max(1, limits.min_leaf), min_weight=float(min_weight),
-        min_split=rule.min_split, min_objects=rule.min_objects, light=float(light), mixed=float(mixed),
-        bounded=limits.min_decrease is not None, least=float(limits.min_decrease or 0.0), allow_constant=more.get("allow_constant", False),
-        once=once, total=total, corners=more.get("corners", False), max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
-        worth=compiled_kernel(kernel, "criterion", judge), own=numeric_fields(judge), each=each,
-    )  # fmt: skip
+        max_depth=-1 if limits.max_depth is None else limits.max_depth,
+        min_leaf=max(1, limits.min_leaf),
+        min_weight=float(min_weight),
+        min_split=rule.min_split,
+        min_objects=rule.min_objects,
+        light=float(light),
+        mixed=float(mixed),
+        bounded=limits.min_decrease is not None,
+        least=float(limits.min_decrease or 0.0),
+        allow_constant=more.get("allow_constant", False),
+        once=once,
+        total=total,
+        corners=more.get("corners", False),
+        max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
+        worth=compiled_kernel(kernel, "criterion", judge),
+        own=numeric_fields(judge),
+        each=each,
+    )
 
 
 @attrs.frozen(eq=False)
 class Tests:
     """All features of a problem, coded ones first; ``order`` is that in which ties are broken.
 
-    family, n_bins, price_offset : int64, has_missing : bool; by feature, of raw ones to be filled in.   column : the raw column's name, ``owner`` its number.
+    family, n_bins, price_offset : int64, has_missing : bool; by feature, of raw ones to be filled
+        in.
+    column : the raw column's name, ``owner`` its number.
     prices : of tests, and behind them one for each raw column.
     """
 
@@ -110,23 +150,38 @@ class Tests:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(column))}
         first = objects.test_offset
         integers = (
-            sorted(range(len(both)), key=lambda f: (both[f].position, f)), [FAMILY[f.family] for f in coded] + [SORTED] * len(raw),
-            [f.n_bins for f in coded] + [0] * len(raw), [f.has_missing for f in coded] + [False] * len(raw),
+            sorted(range(len(both)), key=lambda f: (both[f].position, f)),
+            [FAMILY[f.family] for f in coded] + [SORTED] * len(raw),
+            [f.n_bins for f in coded] + [0] * len(raw),
+            [f.has_missing for f in coded] + [False] * len(raw),
             [*first[:-1], *range(first[-1], first[-1] + len(raw))],
-        )  # fmt: skip
+        )
         arrays = [np.array(each, np.int64) for each in integers]
         owner = np.array([numbers[name] for name in column], np.int64)
-        return Tests(objects, *arrays, np.concatenate([prices.tests, prices.raw]).astype(np.float64), column, owner)
+        return Tests(
+            objects,
+            *arrays,
+            np.concatenate([prices.tests, prices.raw]).astype(np.float64),
+            column,
+            owner,
+        )
 
-    def at(self, rows: np.ndarray, label: np.ndarray, most_codes: int) -> tuple[np.ndarray, Features, np.ndarray]:
-        """For some objects: the features that are not constant (raw ones), how the kernel gets them, and the values of raw ones by rank.
+    def at(
+        self, rows: np.ndarray, label: np.ndarray, most_codes: int
+    ) -> tuple[np.ndarray, Features, np.ndarray]:
+        """For some objects: the features that are not constant (raw ones), how the kernel gets
+        them, and the values of raw ones by rank.
 
         most_codes : values up to which a raw column is counted.
         """
         objects, n = self.objects, len(rows)
         codes = np.asarray(objects.codes.T[:, rows], np.uint16, order="C")
         if not objects.raw_features:
-            return self.order, with_values(self.coded, np.ascontiguousarray(codes).T), np.zeros((0, 0))
+            return (
+                self.order,
+                with_values(self.coded, np.ascontiguousarray(codes).T),
+                np.zeros((0, 0)),
+            )
         values = np.ascontiguousarray(objects.raw.T[:, rows])
         order, distinct = np.empty(values.shape, np.uint64), np.empty_like(values)
         reach, found = np.empty(values.shape, np.int32), np.empty((len(values), 2), np.int64)
@@ -135,31 +190,51 @@ class Tests:
         n_values, close = found[:, 0], found[:, 1] > 0
         few, n_coded = (n_values <= most_codes) & ~close & (len(label) > 0), len(codes)
         missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
-        divides = np.where(missing & (n_values > 0), 2, n_values) > 1  # known and missing are two values
+        # known and missing are two values
+        divides = np.where(missing & (n_values > 0), 2, n_values) > 1
         counted = np.flatnonzero(few & divides)
         codes = np.concatenate([codes, np.empty((len(counted), n), np.uint16)])
         if len(counted):
-            ranks = np.minimum(order[counted] >> runs.TO_RANK, n_values[counted, None].astype(np.uint64))
-            np.put_along_axis(codes[n_coded:], (order[counted] & runs.OBJECT).view(np.int64), ranks, axis=1)
+            ranks = np.minimum(
+                order[counted] >> runs.TO_RANK, n_values[counted, None].astype(np.uint64)
+            )
+            np.put_along_axis(
+                codes[n_coded:], (order[counted] & runs.OBJECT).view(np.int64), ranks, axis=1
+            )
         sorted_ones = ~few
         if few.any():
             order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
         column = np.where(few, n_coded + np.cumsum(few & divides) - 1, np.cumsum(sorted_ones) - 1)
         alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), divides])[self.order]]
         layout = self._layout(
-            alive, *(np.concatenate([own[:n_coded], more]) for own, more in (
-                (self.family, np.where(few, COUNTED, SORTED)), (self.n_bins, np.where(few, n_values, 0)),
-                (self.has_missing, few & missing), (np.arange(n_coded), column),
-            )),
-        )  # fmt: skip
+            alive,
+            *(
+                np.concatenate([own[:n_coded], more])
+                for own, more in (
+                    (self.family, np.where(few, COUNTED, SORTED)),
+                    (self.n_bins, np.where(few, n_values, 0)),
+                    (self.has_missing, few & missing),
+                    (np.arange(n_coded), column),
+                )
+            ),
+        )
         return alive, with_values(layout, codes.T, order, reach, close), distinct
 
     @property
     def coded(self) -> Features:
         """The layout where there are coded features alone."""
-        return self._layout(self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family)))
+        return self._layout(
+            self.order, self.family, self.n_bins, self.has_missing, np.arange(len(self.family))
+        )
 
-    def _layout(self, chosen: np.ndarray, family: np.ndarray, n_bins: np.ndarray, missing: np.ndarray, column: np.ndarray) -> Features:
+    def _layout(
+        self,
+        chosen: np.ndarray,
+        family: np.ndarray,
+        n_bins: np.ndarray,
+        missing: np.ndarray,
+        column: np.ndarray,
+    ) -> Features:
         n_coded = len(self.objects.features)
         bins, missing = n_bins[chosen], missing[chosen].astype(np.bool_)
         first, prices = self.price_offset, self.prices
@@ -169,18 +244,33 @@ class Tests:
             prices = np.concatenate([prices[:fixed], np.repeat(prices[fixed:], each)])
             first = np.concatenate([first[:n_coded], fixed + np.cumsum(each) - each])
         offset = np.concatenate([[0], np.cumsum(bins + missing)])
-        own = column[chosen], family[chosen], offset, missing, first[chosen], prices, self.owner[chosen]
+        own = (
+            column[chosen],
+            family[chosen],
+            offset,
+            missing,
+            first[chosen],
+            prices,
+            self.owner[chosen],
+        )
         return Features(*NO_CODES, *own, *NO_RUNS)
 
     def rule(self, feature: int, number: float) -> TestRule:
         """The test of a feature; ``number`` is its index, or its threshold."""
         coded = self.objects.features
-        return coded[feature].rule(int(number)) if feature < len(coded) else self.objects.raw_features[feature - len(coded)].rule(number)
+        return (
+            coded[feature].rule(int(number))
+            if feature < len(coded)
+            else self.objects.raw_features[feature - len(coded)].rule(number)
+        )
 
 
 @attrs.define(eq=False)
 class Subtrees:
-    """What stays the same over all subtrees of a growth.   missing : the rule by which it goes by shares, else None."""
+    """What stays the same over all subtrees of a growth.
+
+    missing : the rule by which it goes by shares, else None.
+    """
 
     space: Workspace
     scorer: kernels.Scorer
@@ -195,23 +285,52 @@ class Subtrees:
 
     @staticmethod
     def of(problem: Problem, space: Workspace, scorer: CompiledCriterion, timed: bool) -> Subtrees:
-        """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.   timed : there is a deadline."""
+        """For what :class:`~arboretum.engine.search.plan.Plan` finds fit.
+
+        timed : there is a deadline.
+        """
         limits, stats, parts = problem.parts.limits(), space.statistics, problem.parts
         rules = rules_of(
-            parts, space.min_weight, float(stats.weight.sum()), space.prices.once_per_column,
-            allow_constant=space.allow_constant, corners=scorer.concave and not stats.moments,
-        )  # fmt: skip
-        most, work = (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
-        codes = min(MOST_CODES, MOST_COUNTS // stats.width) if scorer.sum_form and not parts.by_shares else MOST_CODES
-        one = kernels.Scorer(scorer.batch, scorer.params, scorer.impurity_at, scorer.column_at, TIE_TOLERANCE, scorer.floor)
-        tests, missing = Tests.of(problem.objects, space.prices), parts.missing if parts.by_shares else None
+            parts,
+            space.min_weight,
+            float(stats.weight.sum()),
+            space.prices.once_per_column,
+            allow_constant=space.allow_constant,
+            corners=scorer.concave and not stats.moments,
+        )
+        most, work = (
+            (MOST_ENTRIES_IN_TIME, MOST_WORK_IN_TIME) if timed else (MOST_ENTRIES, MOST_WORK)
+        )
+        codes = (
+            min(MOST_CODES, MOST_COUNTS // stats.width)
+            if scorer.sum_form and not parts.by_shares
+            else MOST_CODES
+        )
+        one = kernels.Scorer(
+            scorer.batch,
+            scorer.params,
+            scorer.impurity_at,
+            scorer.column_at,
+            TIE_TOLERANCE,
+            scorer.floor,
+        )
+        tests, missing = (
+            Tests.of(problem.objects, space.prices),
+            parts.missing if parts.by_shares else None,
+        )
         return Subtrees(space, one, limits, rules, most, work, tests, missing, scorer.sums, codes)
 
     def takes(self, cell: Cell, node: Node) -> bool:
-        """Whether the kernel is allowed, and expected to be faster; by shares it grows whole trees, and where tests have surrogates none."""
+        """Whether the kernel is allowed, and expected to be faster; by shares it grows whole
+        trees, and where tests have surrogates none.
+        """
         if self.missing is not None:
             return cell.depth == 0 and not hasattr(self.missing, "surrogates")
-        m, raw, coded = cell.size, len(self.tests.objects.raw_features), len(self.tests.objects.features)
+        m, raw, coded = (
+            cell.size,
+            len(self.tests.objects.raw_features),
+            len(self.tests.objects.features),
+        )
         if m * (raw + coded) >= self.most_entries:
             return False
         divisions = node.count / max(1, self.limits.min_leaf, self.rules.min_split / 2)
@@ -223,16 +342,22 @@ class Subtrees:
         if self.limits.max_depth is not None:
             left = self.limits.max_depth - cell.depth
             levels, divisions = min(levels, left), min(divisions, 2.0 ** min(left, 60) - 1)
-        kernel = m * (raw * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels) + coded * levels * COUNT_COST)
+        kernel = m * (
+            raw * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels)
+            + coded * levels * COUNT_COST
+        )
         return kernel <= divisions * (RAW_NODE_COST + COLUMN_COST * raw if raw else NODE_COST)
 
     def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
-        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke its contract."""
+        """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke
+        its contract.
+        """
         root.below = self.subtree(cell, self.rules, late)
         return -1 if root.below is None else int(np.count_nonzero(root.below.feature >= 0))
 
     def subtree(self, cell: Any, rules: kernels.Rules, late: Callable[[], bool]) -> Subtree | None:
-        """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion broke its contract.
+        """What hangs below a node, by shares one with ``who`` and ``share``; None if the criterion
+        broke its contract.
 
         late : asked between calls of the kernel, each of which ends soon where there is a deadline.
         """
@@ -244,79 +369,178 @@ class Subtrees:
         if len(asked):
             asked[list(cell.used)] = True
         listed = features.prices if limits.max_cost is not None else np.zeros(0)
-        features = features._replace(prices=features.prices.copy()) if len(listed) else features  # the kernel writes into them
+        # the kernel writes into them
+        features = features._replace(prices=features.prices.copy()) if len(listed) else features
         paid = np.array([self.tests.column[f] in cell.asked for f in chosen.tolist()], np.bool_)
         above = kernels.Above(cell.depth, asked, paid, cell.paid, listed)
         most = max([2, *np.diff(features.offset).tolist()])
         parts = self._shares(chosen, most, cell.share) if shared else None
         room = 2 * n + most + 1
         nodes = kernels.Nodes(
-            *np.empty((6, room), np.int32), *np.empty((3, room)), np.empty((room, stats.width)),
-            np.empty((room, stats.count_width), np.float64 if shared else np.int64), np.empty(room if len(members.n_rows) else 0, np.int64),
-            np.empty((room, 5), np.int64), np.empty(room, np.int32),
-        )  # fmt: skip
+            *np.empty((6, room), np.int32),
+            *np.empty((3, room)),
+            np.empty((room, stats.width)),
+            np.empty((room, stats.count_width), np.float64 if shared else np.int64),
+            np.empty(room if len(members.n_rows) else 0, np.int64),
+            np.empty((room, 5), np.int64),
+            np.empty(room, np.int32),
+        )
         by_units = stats.unit and not stats.moments
         sums = None if shared else self.sums(n)
-        scratch = kernels.scratch_for(features, n, stats.width, stats.count_width, by_units, int(self.scorer.column != 0), shared, sums)
+        scratch = kernels.scratch_for(
+            features,
+            n,
+            stats.width,
+            stats.count_width,
+            by_units,
+            int(self.scorer.column != 0),
+            shared,
+            sums,
+        )
         here, progress = np.arange(n, dtype=np.int32), np.zeros(2, np.int64)
         if shared and self.missing.kernel == "splits":
             features, here, parts, scratch = _roomier(features, here, parts, scratch, 3 * n)
         grow, bins = kernels.grow_subtree, None if shared else scratch.bins
-        while (end := grow(features, here, parts, bins, self.most_work, above, members, rules, self.scorer, nodes, scratch, progress)) != kernels.DONE:
+        while (
+            end := grow(
+                features,
+                here,
+                parts,
+                bins,
+                self.most_work,
+                above,
+                members,
+                rules,
+                self.scorer,
+                nodes,
+                scratch,
+                progress,
+            )
+        ) != kernels.DONE:
             if end == kernels.FOUND_NAN:
                 return None
             if end == kernels.LATE and late():
                 break
             if end == kernels.NO_ROOM:
-                nodes = kernels.Nodes(*(np.resize(array, (2 * len(array), *array.shape[1:])) for array in nodes))
+                nodes = kernels.Nodes(
+                    *(np.resize(array, (2 * len(array), *array.shape[1:])) for array in nodes)
+                )
                 if shared:
-                    features, here, parts, scratch = _roomier(features, here, parts, scratch, 2 * len(here))
+                    features, here, parts, scratch = _roomier(
+                        features, here, parts, scratch, 2 * len(here)
+                    )
         return self._grown(nodes, int(progress[0]), chosen, distinct, len(members.n_rows) > 0)
 
     def _shares(self, chosen: np.ndarray, most: int, share: np.ndarray) -> shares.Shares:
         """Memory for growth by shares.   most : outcomes, or bins of a feature."""
         stats, coded, n = self.space.statistics, self.space.objects.features, len(share)
-        forms = np.array([f >= len(coded) or coded[f].rule(0).with_missing() is not None for f in chosen.tolist()], np.bool_)
+        forms = np.array(
+            [
+                f >= len(coded) or coded[f].rule(0).with_missing() is not None
+                for f in chosen.tolist()
+            ],
+            np.bool_,
+        )
         rows = shares.FIRST + most + 1
-        sums = shares.Sums(np.empty((rows, stats.width)), np.empty((rows, stats.count_width)), np.empty((rows, stats.count_width), np.int64))
+        sums = shares.Sums(
+            np.empty((rows, stats.width)),
+            np.empty((rows, stats.count_width)),
+            np.empty((rows, stats.count_width), np.int64),
+        )
         whole = np.empty(n)
         weight, count = (whole, whole) if stats.unit else np.empty((2, n))
-        return shares.Shares(SHARED.index(self.missing.kernel), forms, self.scorer.impurity, share.copy(), whole, weight, count, sums, np.empty(most + 1))
+        return shares.Shares(
+            SHARED.index(self.missing.kernel),
+            forms,
+            self.scorer.impurity,
+            share.copy(),
+            whole,
+            weight,
+            count,
+            sums,
+            np.empty(most + 1),
+        )
 
-    def _grown(self, nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, by_rows: bool) -> Subtree:
-        feature, number, n_coded = nodes.feature[:n], nodes.index[:n].astype(np.float64), len(self.tests.objects.features)
+    def _grown(
+        self, nodes: kernels.Nodes, n: int, chosen: np.ndarray, distinct: np.ndarray, by_rows: bool
+    ) -> Subtree:
+        feature, number, n_coded = (
+            nodes.feature[:n],
+            nodes.index[:n].astype(np.float64),
+            len(self.tests.objects.features),
+        )
         feature = np.where(feature >= 0, chosen[feature] if len(chosen) else 0, -1)
-        cut = np.flatnonzero(feature >= n_coded)  # what tells the tests of raw columns apart is a threshold
+        # what tells the tests of raw columns apart is a threshold
+        cut = np.flatnonzero(feature >= n_coded)
         after_all = nodes.beyond[cut] >= int(runs.MISSING)
         ranks = np.stack([nodes.index[cut], np.where(after_all, 0, nodes.beyond[cut])])
         edges = distinct[feature[cut] - n_coded, ranks] if len(cut) else np.zeros((2, 0))
         number[cut] = np.where(after_all, np.inf, midpoints(edges.T))
-        side, rule_of, kernel = nodes.side[:n], self.tests.rule, "" if self.missing is None else self.missing.kernel
+        side, rule_of, kernel = (
+            nodes.side[:n],
+            self.tests.rule,
+            "" if self.missing is None else self.missing.kernel,
+        )
         if kernel == "splits":
             side = np.full(n, MISSING_SPLITS)
-        if kernel == "own_outcome":  # tests with an outcome of their own are those of features numbered from ``past`` on
+        # tests with an outcome of their own are those of features numbered from ``past`` on
+        if kernel == "own_outcome":
             tests, past = self.tests, len(self.tests.column)
-            arity = [tests.rule(f, x).arity if f >= 0 else 0 for f, x in zip(feature.tolist(), number.tolist())]
+            arity = [
+                tests.rule(f, x).arity if f >= 0 else 0
+                for f, x in zip(feature.tolist(), number.tolist())
+            ]
             apart = (feature >= 0) & (side == arity)
             feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)
-            rule_of = lambda f, x: tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()
+            rule_of = lambda f, x: (
+                tests.rule(f, x) if f < past else tests.rule(f - past, x).with_missing()
+            )
         weights = nodes.weights[:n]
-        weights = weights if 2 * n > len(nodes.weights) else weights.copy()  # a view keeps the room that is left
+        # a view keeps the room that is left
+        weights = weights if 2 * n > len(nodes.weights) else weights.copy()
         return Subtree(
-            feature, number, side, nodes.parent[:n], nodes.branch[:n], nodes.price[:n], nodes.score[:n], nodes.impurity[:n],
-            weights, nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
-            self.space.statistics.shift if self.space.statistics.moments else math.nan, rule_of, kernel in ("", "heaviest", "left_out"),
-        )  # fmt: skip
+            feature,
+            number,
+            side,
+            nodes.parent[:n],
+            nodes.branch[:n],
+            nodes.price[:n],
+            nodes.score[:n],
+            nodes.impurity[:n],
+            weights,
+            nodes.n_rows[:n] if by_rows else nodes.counts[:n].sum(axis=1),
+            self.space.statistics.shift if self.space.statistics.moments else math.nan,
+            rule_of,
+            kernel in ("", "heaviest", "left_out"),
+        )
 
 
-def _roomier(features: Features, here: np.ndarray, parts: shares.Shares, scratch: kernels.Scratch, room: int) -> tuple[Any, ...]:
+def _roomier(
+    features: Features, here: np.ndarray, parts: shares.Shares, scratch: kernels.Scratch, room: int
+) -> tuple[Any, ...]:
     """The same for so many entries of open nodes."""
     order = np.pad(features.order, [(0, 0), (0, room - features.order.shape[1])])
-    spare = scratch._replace(spare=np.empty(room + 1, np.int32), runs=scratch.runs._replace(spare=np.empty(room + 1, np.uint64)))
-    return features._replace(order=order), np.resize(here, room), parts._replace(share=np.resize(parts.share, room)), spare
+    spare = scratch._replace(
+        spare=np.empty(room + 1, np.int32),
+        runs=scratch.runs._replace(spare=np.empty(room + 1, np.uint64)),
+    )
+    return (
+        features._replace(order=order),
+        np.resize(here, room),
+        parts._replace(share=np.resize(parts.share, room)),
+        spare,
+    )
 
 
 def members_of(stats: Statistics, rows: np.ndarray) -> kernels.Members:
-    """What is added up over some objects: copies, of one type of labels, so that one kernel serves all."""
+    """What is added up over some objects: copies, of one type of labels, so that one kernel
+    serves all.
+    """
     target = (NO_LABELS, stats.y[rows]) if stats.moments else (stats.label[rows], NO_NUMBERS)
-    return kernels.Members(*target, stats.weight[rows], stats.count[rows], stats.unit, stats.n_rows[rows] if len(stats.n_rows) else np.zeros(0, np.int64))
+    return kernels.Members(
+        *target,
+        stats.weight[rows],
+        stats.count[rows],
+        stats.unit,
+        stats.n_rows[rows] if len(stats.n_rows) else np.zeros(0, np.int64),
+    )

@@ -45,9 +45,15 @@ def check_sums(
 ) -> None:
     """Raise ContractError with a table, of those tried, that scores otherwise than its sum."""
     trial = SumTrial(
-        scorer.batch, scorer.sum_form, scorer.sum_at, scorer.impurity_at,
-        tuple(scorer.params.tolist()), scorer.width, weights, prices,
-    )  # fmt: skip
+        scorer.batch,
+        scorer.sum_form,
+        scorer.sum_at,
+        scorer.impurity_at,
+        tuple(scorer.params.tolist()),
+        scorer.width,
+        weights,
+        prices,
+    )
     if found := broken_sums(trial):
         name = component_name(scorer.criterion)
         way = "leave by_sums out (every cut is then scored by its table)"
@@ -96,7 +102,12 @@ def tables_of(trial: SumTrial) -> Iterator[tuple[np.ndarray, float, float]]:
 
 
 def _scored(
-    trial: SumTrial, weights: np.ndarray, counts: np.ndarray, price: float, node: np.ndarray, address: int
+    trial: SumTrial,
+    weights: np.ndarray,
+    counts: np.ndarray,
+    price: float,
+    node: np.ndarray,
+    address: int,
 ) -> np.ndarray:
     out = np.empty(len(weights))
     more = np.full(len(out), price), np.zeros((len(out), weights.shape[1], 0))

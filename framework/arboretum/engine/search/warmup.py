@@ -22,8 +22,9 @@ SHALLOW = Within(Limits(max_depth=2))  # stops it early
 def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> float:
     """Grow a small tree with the problem's components and dtypes; return the seconds that took.
 
-    That compiles every kernel the growth will call, or loads it from the cache.  ``announce`` is called once, before the
-    first compilation, and not at all if everything is in the cache.  Without a criterion there is nothing to do.
+    That compiles every kernel the growth will call, or loads it from the cache.  ``announce`` is
+    called once, before the first compilation, and not at all if everything is in the cache.
+    Without a criterion there is nothing to do.
     """
     if problem.parts.criterion is None:
         return 0.0
@@ -34,7 +35,8 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
         if not in_one_call(problem):
             grow(rehearsal, Context(), compiled=False)
             growth = Growth.of_run(rehearsal, Context())
-            if growth.plan != growth.plan.without_bins:  # where bins say too little, columns are sorted
+            # where bins say too little, columns are sorted
+            if growth.plan != growth.plan.without_bins:
                 growth.plan = growth.plan.without_bins
                 growth.run("depth")
         grow(rehearsal, Context())
@@ -42,7 +44,9 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
 
 
 def in_one_call(problem: Problem) -> bool:
-    """Whether the whole tree will be one subtree, so that the loop's kernels are not needed; with a deadline or without."""
+    """Whether the whole tree will be one subtree, so that the loop's kernels are not needed;
+    with a deadline or without.
+    """
     if problem.parts.by_shares:  # that loop has none
         return True
     growth = Growth.of_run(problem, Context(deadline=math.inf))
@@ -52,7 +56,9 @@ def in_one_call(problem: Problem) -> bool:
 
 
 def sample(objects: Encoded) -> Encoded:
-    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the first columns, some without a value."""
+    """Some of the objects: evenly spaced, some of the first two classes, the extremes of the
+    first columns, some without a value.
+    """
     n = objects.n_objects
     rows = set(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int).tolist())
     target = objects.label if objects.label is not None else objects.y

@@ -18,9 +18,12 @@ from arboretum.model.encoded import Encoded, Prices
 
 @attrs.frozen(eq=False)
 class Draw:
-    """Some columns compete at a node, drawn anew at each; as many more as it takes until one of them has a test.
+    """Some columns compete at a node, drawn anew at each; as many more as it takes until one of
+    them has a test.
 
-    most : columns that compete, at least 1.   columns : int64[k], positions of all that have tests.   seed : of the run.
+    most : columns that compete, at least 1.
+    columns : int64[k], positions of all that have tests.
+    seed : of the run.
     """
 
     most: int
@@ -39,7 +42,9 @@ class Draw:
         return np.isin(positions, order[:most])
 
     def _at(self, cell: Cell) -> list[Any]:
-        """[columns in the order in which they are drawn, how many compete], by the node's place alone, so that it can be asked again."""
+        """[columns in the order in which they are drawn, how many compete], by the node's place
+        alone, so that it can be asked again.
+        """
         if "drawn" not in cell.memo:
             generator = np.random.default_rng([self.seed, cell.low, cell.high, cell.depth])
             cell.memo["drawn"] = [generator.permutation(self.columns), self.most]
@@ -50,13 +55,17 @@ class Draw:
 class Workspace:
     """The permutation of the objects, and what is added up over them.
 
-    rows : int32[n], the permutation; a node is a segment of it.   spare : int32[n + 1], scratch.
+    rows : int32[n], the permutation; a node is a segment of it.
+    spare : int32[n + 1], scratch.
     goes : uint8/32[n], the outcome of each object of the node that is being divided.
-    min_leaf, min_weight : rows and weight in every branch that receives any; the weight allows for rounding
-        (:meth:`Limits.min_weight`), so that engines compare plainly, and is 0 without such a limit.
-    extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0 without any.
+    min_leaf, min_weight : rows and weight in every branch that receives any; the weight allows for
+        rounding (:meth:`Limits.min_weight`), so that engines compare plainly, and is 0 without such
+        a limit.
+    extra : float64[n, k], the criterion's own columns of the objects of the node at hand; k = 0
+        without any.
     coverage_state : the run's coverages, None without any.
-    extra_rows : int32[m], those of the node's objects that have a value other than 0 in some column.
+    extra_rows : int32[m], those of the node's objects that have a value other than 0 in some
+        column.
     draw : of the columns that compete at a node; None: all do.
     """
 
@@ -80,17 +89,37 @@ class Workspace:
         return Least(self.min_leaf, self.min_weight)
 
     @staticmethod
-    def of(objects: Encoded, prices: Prices, statistics: Statistics, limits: Limits, allow_constant: bool, made: bool) -> Workspace:
+    def of(
+        objects: Encoded,
+        prices: Prices,
+        statistics: Statistics,
+        limits: Limits,
+        allow_constant: bool,
+        made: bool,
+    ) -> Workspace:
         """Prepare them.   made : tests are made at the nodes, with any number of outcomes."""
         n = objects.n_objects
         least = max(1, limits.min_leaf), limits.min_weight(float(statistics.weight.sum()), n)
         rows, spare = np.arange(n, dtype=np.int32), np.empty(n + 1, np.int32)
         small = max((feature.n_bins for feature in objects.features), default=2) <= 256 and not made
         goes = np.empty(n, np.uint8 if small else np.uint32)
-        return Workspace(objects, prices, statistics, limits, *least, allow_constant, rows, spare, goes, np.zeros((n, 0)))
+        return Workspace(
+            objects,
+            prices,
+            statistics,
+            limits,
+            *least,
+            allow_constant,
+            rows,
+            spare,
+            goes,
+            np.zeros((n, 0)),
+        )
 
     def payable(self, prices: np.ndarray, cell: Cell) -> np.ndarray:
-        """float64[k]: prices at a node, +∞ where its path cannot pay them any more: no engine lets such a test compete."""
+        """float64[k]: prices at a node, +∞ where its path cannot pay them any more: no engine
+        lets such a test compete.
+        """
         most = self.limits.most_paid(cell.depth + 1)
         return prices if most == np.inf else np.where(cell.paid + prices <= most, prices, np.inf)
 

@@ -10,16 +10,22 @@ import numpy as np
 from arboretum.errors import OutOfTime
 
 FRESH_BYTES = 4e8
-"""Bytes that are written for the first time in a second, page faults included: 2.5 to 3.8 seconds per GB were measured, filled or copied."""
+"""Bytes that are written for the first time in a second, page faults included: 2.5 to 3.8
+seconds per GB were measured, filled or copied.
+"""
 
 
 class Arrays:
-    """Arrays that are doubled where they are too short; hash tables of :mod:`.fingerprints` are entered anew.
+    """Arrays that are doubled where they are too short; hash tables of :mod:`.fingerprints` are
+    entered anew.
 
-    tables : which are hash tables.   peak : most bytes held at once, both copies of an array that moved among them.
+    tables : which are hash tables.
+    peak : most bytes held at once, both copies of an array that moved among them.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], tables: tuple[str, ...] = ("slots",)) -> None:
+    def __init__(
+        self, arrays: Mapping[str, np.ndarray], tables: tuple[str, ...] = ("slots",)
+    ) -> None:
         self._arrays, self._tables, self._until = dict(arrays), tables, math.inf
         self.peak = self.bytes_used()
 
@@ -35,7 +41,9 @@ class Arrays:
 
     @contextmanager
     def moved_by(self, until: float | None) -> Iterator[None]:
-        """Inside, no array is moved that would still be moving at this ``time.monotonic()`` value: OutOfTime is raised instead."""
+        """Inside, no array is moved that would still be moving at this ``time.monotonic()``
+        value: OutOfTime is raised instead.
+        """
         self._until = math.inf if until is None else until
         try:
             yield
@@ -43,9 +51,11 @@ class Arrays:
             self._until = math.inf
 
     def make_room(self, wanted: Mapping[str, int], budget: int | None) -> bool:
-        """Make every array at least so long; False, with all that is there kept, when that exceeds the budget in bytes.
+        """Make every array at least so long; False, with all that is there kept, when that exceeds
+        the budget in bytes.
 
-        Raises OutOfTime, with all kept, inside :meth:`moved_by`, since no clock is looked at while an array moves.
+        Raises OutOfTime, with all kept, inside :meth:`moved_by`, since no clock is looked at while
+        an array moves.
         """
         for name, length in wanted.items():
             old = self._arrays[name]
@@ -57,9 +67,13 @@ class Arrays:
                 return False
             written = (longer if name in self._tables else len(old)) * (old.nbytes // len(old))
             if time.monotonic() + written / FRESH_BYTES > self._until:
-                raise OutOfTime(f"the budget of seconds ends before {written / 1e6:,.0f} MB are moved; raise budget.seconds")
+                raise OutOfTime(
+                    f"the budget of seconds ends before {written / 1e6:,.0f} MB are moved; "
+                    "raise budget.seconds"
+                )
             self.peak = max(self.peak, then)
-            new = np.empty((longer, *old.shape[1:]), old.dtype)  # without zeros NumPy asks for huge pages
+            # without zeros NumPy asks for huge pages
+            new = np.empty((longer, *old.shape[1:]), old.dtype)
             if name in self._tables:
                 from arboretum.kernels.solving.fingerprints import rehash
 

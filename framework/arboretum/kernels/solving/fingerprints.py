@@ -1,9 +1,11 @@
-"""Sets of objects known by the sum of two random 64-bit words per object (mod 2⁶⁴), in a table of open addressing.
+"""Sets of objects known by the sum of two random 64-bit words per object (mod 2⁶⁴), in a table of
+open addressing.
 
-A slot keeps all of the first sum and the upper half of the second; its lower half is the set's number + 1, 0 for a free slot.
-Two different sets agree in these 96 bits with probability 2⁻⁹⁶, as one object that only one of them has makes both differences
-uniform; so among N sets some two are confused with probability at most N² · 2⁻⁹⁷ (6 · 10⁻¹⁴ for a hundred million).  What is
-known of a set (bounds, a test) lies in arrays by its number.
+A slot keeps all of the first sum and the upper half of the second; its lower half is the set's
+number + 1, 0 for a free slot. Two different sets agree in these 96 bits with probability 2⁻⁹⁶, as
+one object that only one of them has makes both differences uniform; so among N sets some two are
+confused with probability at most N² · 2⁻⁹⁷ (6 · 10⁻¹⁴ for a hundred million).  What is known of a
+set (bounds, a test) lies in arrays by its number.
 """
 
 import numpy as np
@@ -17,7 +19,9 @@ FREE = np.uint64(0)
 
 
 def random_words(n: int) -> np.ndarray:
-    """uint64[n, 2], for n objects: the splitmix64 generator (Steele, Lea & Flood 2014), all of its numbers at once."""
+    """uint64[n, 2], for n objects: the splitmix64 generator (Steele, Lea & Flood 2014), all of
+    its numbers at once.
+    """
     words = np.arange(SEED, SEED + 2 * n, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words = (words ^ words >> np.uint64(shift)) * np.uint64(factor)

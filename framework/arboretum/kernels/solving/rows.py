@@ -1,6 +1,7 @@
 """Outcomes of tests on coded columns, and stacks of the rows that have them.
 
-A feature is multiway (the code is the outcome), or two-way: thresholds (code ≤ index, or not) or equals (code = index, or not).
+A feature is multiway (the code is the outcome), or two-way: thresholds (code ≤ index, or not) or
+equals (code = index, or not).
 """
 
 import numpy as np
@@ -9,7 +10,9 @@ from arboretum.kernels.jit import jit
 
 MULTIWAY, THRESHOLDS, EQUALS = 0, 1, 2
 INSIDE, OUTSIDE = np.int64(0), np.int64(1)
-"""Outcomes of a two-way test.  A plain 0 has a type of its own, for which numba would compile a kernel anew."""
+"""Outcomes of a two-way test.  A plain 0 has a type of its own, for which numba would compile a
+kernel anew.
+"""
 NOBODY, MIXED = -1, -2  # class of no rows, and of rows of several classes
 
 

@@ -1,4 +1,6 @@
-"""Kernels that can be left and entered again: they work for some tens of milliseconds, then the clock is looked at."""
+"""Kernels that can be left and entered again: they work for some tens of milliseconds, then the
+clock is looked at.
+"""
 
 import math
 import time
@@ -7,13 +9,24 @@ from collections.abc import Callable
 from arboretum.errors import OutOfTime
 
 FINISHED, NEED_ROOM, PAUSED = 0, 1, 2
-"""What a slice returns: nothing is left to do; an array is too short for the next step; it has worked long enough."""
+"""What a slice returns: nothing is left to do; an array is too short for the next step; it has
+worked long enough.
+"""
 
 
-def run_slices(work: Callable[[], int], make_room: Callable[[], bool], until: float | None, tell: Callable[[], None], most: float = math.inf) -> str:
-    """Work slice by slice; returns "" when finished, else what ran out, "seconds", "bytes" or "slices".  To go on, call it again.
+def run_slices(
+    work: Callable[[], int],
+    make_room: Callable[[], bool],
+    until: float | None,
+    tell: Callable[[], None],
+    most: float = math.inf,
+) -> str:
+    """Work slice by slice; returns "" when finished, else what ran out, "seconds", "bytes" or
+    "slices".  To go on, call it again.
 
-    until : ``time.monotonic()`` value, or None.   tell : called after every slice.   most : slices.
+    until : ``time.monotonic()`` value, or None.
+    tell : called after every slice.
+    most : slices.
     """
     done = 0
     while until is None or time.monotonic() < until:

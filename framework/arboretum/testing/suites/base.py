@@ -1,4 +1,6 @@
-"""What every suite checks: the component is a frozen attrs class that says who it is; and how a small tree is grown and verified."""
+"""What every suite checks: the component is a frozen attrs class that says who it is; and how a
+small tree is grown and verified.
+"""
 
 import copy
 import inspect
@@ -27,7 +29,8 @@ from arboretum.testing.tables import TreeParts, problem_of
 class ComponentSuite:
     """Base of all suites; subclasses state ``kind`` and authors override ``component``.
 
-    ``component`` may be a fixture that returns an instance, or the instance itself as an attribute of the class.
+    ``component`` may be a fixture that returns an instance, or the instance itself as an attribute
+    of the class.
     """
 
     kind: str = ""
@@ -38,23 +41,35 @@ class ComponentSuite:
         if given is None or hasattr(given, "_fixture_function_marker"):  # pytest made it
             return
         if isinstance(given, type | property) or inspect.isroutine(given):
-            said = "an instance (component = MyComponent()) or a function under @pytest.fixture that returns one"
+            said = (
+                "an instance (component = MyComponent()) or a function under @pytest.fixture "
+                "that returns one"
+            )
             raise ContractError(f"{cls.__name__}.component must be {said}; got {given!r}")
         cls.component = pytest.fixture(lambda self: given)
 
     @pytest.fixture
     def component(self) -> Any:
-        """The component under test.  Override: a fixture that returns an instance, or the instance."""
-        pytest.fail(f"{type(self).__name__} must override the fixture 'component' and return an instance")
+        """The component under test.  Override: a fixture that returns an instance, or the
+        instance.
+        """
+        pytest.fail(
+            f"{type(self).__name__} must override the fixture 'component' and return an instance"
+        )
 
     def test_it_states_what_it_is_and_what_every_field_means(self, component):
         assert component.kind == self.kind, f"this suite is for {self.kind}"
-        check_component(type(component), Owner("its author"))  # as when it is registered: fields and methods, too
+        # as when it is registered: fields and methods, too
+        check_component(type(component), Owner("its author"))
         assert isinstance(component.paper, str)
         summary = summary_of(type(component).__doc__)
-        assert len(summary) > 10 and not summary.startswith(f"{type(component).__name__}("), "attrs wrote this docstring"
+        assert len(summary) > 10 and not summary.startswith(f"{type(component).__name__}("), (
+            "attrs wrote this docstring"
+        )
         fields = attrs.fields(type(component))
-        assert [f.name for f in fields if f.default is attrs.NOTHING or not f.metadata.get("doc")] == [], "declare fields with arboretum.api.param"
+        assert [
+            f.name for f in fields if f.default is attrs.NOTHING or not f.metadata.get("doc")
+        ] == [], "declare fields with arboretum.api.param"
 
     def test_it_is_frozen_and_equal_to_its_copies_also_in_another_process(self, component):
         for field in attrs.fields(type(component)):
@@ -62,18 +77,24 @@ class ComponentSuite:
                 setattr(component, field.name, getattr(component, field.name))
         assert copy.deepcopy(component) == attrs.evolve(component) == component
         # workers receive it pickled; a class that lives in a test function cannot be sent
-        assert "<locals>" in type(component).__qualname__ or pickle.loads(pickle.dumps(component)) == component
+        assert (
+            "<locals>" in type(component).__qualname__
+            or pickle.loads(pickle.dumps(component)) == component
+        )
 
 
 class SeededSuite(ComponentSuite):
-    """Of a kind that may draw: the same for the same seed, another draw exactly where that is declared, NumPy's own state left alone."""
+    """Of a kind that may draw: the same for the same seed, another draw exactly where that is
+    declared, NumPy's own state left alone.
+    """
 
     def answers(self, component: Any, seed: int) -> Any:
         """What the component answers with a seed, in a form that ``==`` and ``repr`` tell apart."""
         raise NotImplementedError
 
     def test_the_same_seed_gives_the_same_whatever_the_global_random_state(self, component):
-        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)  # the state that must not move
+        # the state that must not move
+        state, before = np.random.get_state()[1].copy(), self.answers(component, 3)
         assert (np.random.get_state()[1] == state).all()
         np.random.seed(1)  # nor matter
         assert self.answers(component, 3) == before
@@ -93,12 +114,20 @@ def skip_if(condition: Any, reason: str) -> None:
 
 
 def claims(component: Any, capability: Capability) -> bool:
-    """Whether a component says it can; one that says nothing handles any number of classes, weights and multiway tests."""
-    return capability in (capabilities_of(component) or (Capability.multiclass, Capability.weights, Capability.multiway))
+    """Whether a component says it can; one that says nothing handles any number of classes,
+    weights and multiway tests.
+    """
+    return capability in (
+        capabilities_of(component)
+        or (Capability.multiclass, Capability.weights, Capability.multiway)
+    )
 
 
 def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
-    """The hardest small table that a component claims to handle.   task : default the first it handles."""
+    """The hardest small table that a component claims to handle.
+
+    task : default the first it handles.
+    """
     return TreeParts(
         multiclass=claims(component, Capability.multiclass),
         weighted=claims(component, Capability.weights),
@@ -108,36 +137,55 @@ def kind_of_table(component: Any, task: Task | None = None) -> TreeParts:
 
 
 def assert_kept(component: Any, impurity: Any = None, task: Task | None = None) -> None:
-    """No promise of the component is broken on small tables of two, three and five classes, of weights and prices that are 1 or are not."""
+    """No promise of the component is broken on small tables of two, three and five classes, of
+    weights and prices that are 1 or are not.
+    """
     task = task or tasks_of(component)[0]
-    for n_classes in (2, 3, 5) if claims(component, Capability.multiclass) and task is Task.classification else (2,):
+    for n_classes in (
+        (2, 3, 5)
+        if claims(component, Capability.multiclass) and task is Task.classification
+        else (2,)
+    ):
         for weights in ((1.0,), (0.25, 3.0))[: 1 + claims(component, Capability.weights)]:
-            assert broken_promise(component, Ground(task, n_classes, weights, (1.0, 6.0)), impurity) == ""
+            assert (
+                broken_promise(component, Ground(task, n_classes, weights, (1.0, 6.0)), impurity)
+                == ""
+            )
 
 
 def copies_of(table: Table) -> tuple[Table, Table]:
-    """The table with rows of weight 1 and 2, and with one or two rows of weight 1 in their place."""
+    """The table with rows of weight 1 and 2, and with one or two rows of weight 1 in their
+    place.
+    """
     times = 1 + np.arange(table.n_rows) % 2
     once = attrs.evolve(table, weights=times.astype(np.float64))
     return once, attrs.evolve(once.take(np.repeat(np.arange(table.n_rows), times)), weights=None)
 
 
-LOOKS = 100  # at the clock, at most, once the time is over: a search that looks at all and stops needs a dozen on tables this small
+# at the clock, at most, once the time is over: a search that looks at all and stops needs a dozen
+# on tables this small
+LOOKS = 100
 
 
 @contextmanager
 def late() -> Iterator[Context]:
-    """A context whose deadline is over; on the clock inside, each look takes a second, and there are at most ``LOOKS`` of them."""
+    """A context whose deadline is over; on the clock inside, each look takes a second, and there
+    are at most ``LOOKS`` of them.
+    """
     clock = mock.Mock(side_effect=map(float, range(1, 10 * LOOKS)))
     try:
         with mock.patch("time.monotonic", clock):
             yield Context(deadline=0.0)
     finally:
-        assert clock.call_count <= LOOKS, f"looked at the clock {clock.call_count} times after its time was over"
+        assert clock.call_count <= LOOKS, (
+            f"looked at the clock {clock.call_count} times after its time was over"
+        )
 
 
 def grow_and_verify(table: Table, parts: Parts, *, multiway: bool = True, **options: Any) -> Tree:
-    """The tree that the search loop grows, after verification replayed the training rows through it."""
+    """The tree that the search loop grows, after verification replayed the training rows through
+    it.
+    """
     problem = problem_of(table, parts, multiway=multiway)
     return verified(lambda given, context: grow(given, context, **options), problem, Context()).tree
 
@@ -153,5 +201,7 @@ def verified(fit: Callable[[Any, Any], Solution], problem: Any, context: Any) ->
 
 
 def verify_solution(solution: Solution, problem: Any) -> None:
-    """Raise VerificationError unless the tree's weights, counts, labels and prices are those of its training rows."""
+    """Raise VerificationError unless the tree's weights, counts, labels and prices are those of
+    its training rows.
+    """
     verify(solution.tree, problem, problem.objects.table, {}, solution)

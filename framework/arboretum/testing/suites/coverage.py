@@ -9,7 +9,9 @@ from arboretum.testing.tables import SEEDS, toy_objects, toy_table
 
 
 class CoverageSuite(ComponentSuite):
-    """It satisfies the axioms of its contract (``arboretum lint``), in each of the forms in which it is asked."""
+    """It satisfies the axioms of its contract (``arboretum lint``), in each of the forms in
+    which it is asked.
+    """
 
     kind = "coverage"
 
@@ -29,7 +31,9 @@ class CoverageSuite(ComponentSuite):
         assert lint(component).false == []
         assert_kept(component)
 
-    def test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same(self, component):
+    def test_it_answers_with_a_number_per_object_and_bound_to_its_root_with_the_same(
+        self, component
+    ):
         for objects, *sets in self.cases(component):
             bound = component.prepare(objects) if hasattr(component, "prepare") else component
             for rows in sets:
@@ -46,6 +50,8 @@ class CoverageSuite(ComponentSuite):
             sets = [some, everyone, others[:1], others, some[::-1]]
             each = np.concatenate([component.covered(objects, rows) for rows in sets])
             for form in forms:
-                found = form.covered_many(objects, np.concatenate(sets), np.cumsum([0, *map(len, sets)]))
+                found = form.covered_many(
+                    objects, np.concatenate(sets), np.cumsum([0, *map(len, sets)])
+                )
                 assert found.dtype == np.float64 and found.shape == each.shape
                 assert np.abs(found - each).max() <= NEAR

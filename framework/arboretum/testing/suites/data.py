@@ -1,4 +1,6 @@
-"""Conformance of data sets and splits: where does the table come from, which rows teach, which judge?"""
+"""Conformance of data sets and splits: where does the table come from, which rows teach, which
+judge?
+"""
 
 import socket
 
@@ -12,7 +14,9 @@ from arboretum.testing.tables import SEEDS, TreeParts, toy_table
 
 
 class DatasetSuite(SeededSuite):
-    """A table of equal-length columns with known kinds, a target worth learning, and the same content every time."""
+    """A table of equal-length columns with known kinds, a target worth learning, and the same
+    content every time.
+    """
 
     kind = "dataset"
 
@@ -26,9 +30,13 @@ class DatasetSuite(SeededSuite):
         assert table.n_rows > 1 and table.name and all(names) and len(set(names)) == len(names)
         assert table.columns, "a table without an attribute cannot be learnt from"
         assert [c.name for c in table.columns if len(c.values) != table.n_rows] == []
-        assert table.weights is None or (table.weights.shape == (table.n_rows,) and (table.weights > 0).all())
+        assert table.weights is None or (
+            table.weights.shape == (table.n_rows,) and (table.weights > 0).all()
+        )
 
-    def test_numbers_are_finite_or_missing_codes_point_at_their_categories_and_targets_differ(self, table):
+    def test_numbers_are_finite_or_missing_codes_point_at_their_categories_and_targets_differ(
+        self, table
+    ):
         for column in table.columns:
             if column.kind is ColumnKind.continuous:
                 assert column.values.dtype in (np.float32, np.float64)
@@ -36,7 +44,9 @@ class DatasetSuite(SeededSuite):
                 assert column.categories == ()
             else:
                 assert column.values.dtype == np.int32
-                assert column.values.min() >= -1 and column.values.max() < len(column.categories), column.name
+                assert column.values.min() >= -1 and column.values.max() < len(column.categories), (
+                    column.name
+                )
                 assert len(set(column.categories)) == len(column.categories)
                 assert all(isinstance(category, str) for category in column.categories)
         target = table.target
@@ -48,7 +58,9 @@ class DatasetSuite(SeededSuite):
         else:
             assert np.isfinite(target.values).all() and len(np.unique(target.values)) > 1
 
-    def test_it_asks_nobody_where_it_says_that_it_is_offline(self, component, tmp_path, monkeypatch):
+    def test_it_asks_nobody_where_it_says_that_it_is_offline(
+        self, component, tmp_path, monkeypatch
+    ):
         skip_if(not getattr(component, "offline", False), "does not say so")
 
         def refused(*_, **__):
@@ -81,22 +93,33 @@ class SplitSuite(SeededSuite):
                     groups = np.random.default_rng(seed).integers(0, n_rows // 3, n_rows)
                     yield attrs.evolve(table, groups=groups.astype(np.int64))
 
-    def test_it_divides_every_table_into_parts_that_hold_every_row_once_and_groups_on_one_side(self, component):
+    def test_it_divides_every_table_into_parts_that_hold_every_row_once_and_groups_on_one_side(
+        self, component
+    ):
         """A table with groups may be refused."""
         for table in self.tables():
             division = divide(component, table)
             assert division is not None or table.groups is not None
             parts = [] if division is None else attrs.astuple(division)
-            assert all(part.dtype == np.int64 and part.ndim == 1 and (np.diff(part) > 0).all() for part in parts), "parts ascend"
+            assert all(
+                part.dtype == np.int64 and part.ndim == 1 and (np.diff(part) > 0).all()
+                for part in parts
+            ), "parts ascend"
             if parts:
-                assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(division.train), "some rows teach"
+                assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(
+                    division.train
+                ), "some rows teach"
             if parts and table.groups is not None:
                 sides = [np.unique(table.groups[part]) for part in parts]
                 assert len(np.unique(np.concatenate(sides))) == sum(map(len, sides))
 
     def answers(self, component, seed):
         divisions = [divide(component, table, seed) for table in self.tables()]
-        return [[part.tolist() for part in attrs.astuple(division)] for division in divisions if division is not None]
+        return [
+            [part.tolist() for part in attrs.astuple(division)]
+            for division in divisions
+            if division is not None
+        ]
 
     def test_the_folds_test_every_row_once(self, component):
         names = {field.name for field in attrs.fields(type(component))}
@@ -113,7 +136,9 @@ class SplitSuite(SeededSuite):
 
 
 def divide(component, table: Table, seed: int = 3) -> Division | None:
-    """The division, or None where the component says in one line that there are too few rows, or large groups leave a fold empty."""
+    """The division, or None where the component says in one line that there are too few rows, or
+    large groups leave a fold empty.
+    """
     try:
         return component.divide(table, seed)
     except DataError as error:

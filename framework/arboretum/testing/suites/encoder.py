@@ -1,6 +1,7 @@
 """Conformance of encoders: how do raw columns become tests?
 
-The central promise: a test read on the raw columns sends every training row where its object's code sends it.
+The central promise: a test read on the raw columns sends every training row where its object's code
+sends it.
 """
 
 import itertools
@@ -16,7 +17,9 @@ from arboretum.testing.suites.base import ComponentSuite
 from arboretum.testing.tables import SEEDS, TreeParts, outcomes, row_of, toy_table
 
 DRAWS = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-"""The component is frozen, so that one instance may serve every draw; and a suite is there to be inherited by several classes."""
+"""The component is frozen, so that one instance may serve every draw; and a suite is there to be
+inherited by several classes.
+"""
 
 
 def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Encoded | None:
@@ -29,14 +32,18 @@ def encoded(component: Component, table: Table, *, raw_thresholds: bool) -> Enco
 
 
 def assert_rules_agree(objects: Encoded) -> None:
-    """Every fixed test: outcome by code = outcome of the rule on the raw row, by NumPy and by plain Python."""
+    """Every fixed test: outcome by code = outcome of the rule on the raw row, by NumPy and by
+    plain Python.
+    """
     table = objects.table
     rows = np.arange(table.n_rows)
     for test in range(int(objects.test_offset[-1])):
         rule = objects.rule(test)
         expected = outcomes(objects, test, objects.object_of_row).tolist()
         assert rule.outcomes(table, rows).tolist() == expected, rule.describe()
-        assert [rule.outcome_of(row_of(table, int(row))) for row in rows] == expected, rule.describe()
+        assert [rule.outcome_of(row_of(table, int(row))) for row in rows] == expected, (
+            rule.describe()
+        )
 
 
 class EncoderSuite(ComponentSuite):
@@ -46,7 +53,9 @@ class EncoderSuite(ComponentSuite):
 
     def cases(self, component):
         """Encoded small tables of both tasks, with and without missing values and raw columns."""
-        for seed, task, missing, raw in itertools.product(SEEDS, Task, (False, True), (False, True)):
+        for seed, task, missing, raw in itertools.product(
+            SEEDS, Task, (False, True), (False, True)
+        ):
             table = toy_table(seed, n_rows=30, kind=TreeParts(missing=missing, task=task))
             found = encoded(component, table, raw_thresholds=raw)
             if found is not None:
@@ -74,9 +83,14 @@ class EncoderSuite(ComponentSuite):
             assert np.array_equal(values.astype(np.float64), expected, equal_nan=True)
             for threshold in np.unique(values[~np.isnan(values)])[:3].astype(np.float64):
                 wanted = np.where(np.isnan(values), -1, values.astype(np.float64) > threshold)
-                assert feature.rule(float(threshold)).outcomes(objects.table, rows).tolist() == wanted.tolist()
+                assert (
+                    feature.rule(float(threshold)).outcomes(objects.table, rows).tolist()
+                    == wanted.tolist()
+                )
 
-    def test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows(self, component):
+    def test_codes_stay_below_their_bins_tests_read_aloud_and_objects_stand_for_rows(
+        self, component
+    ):
         for objects in self.cases(component):
             assert objects.codes.dtype in (np.uint8, np.uint16, np.uint32)
             assert objects.codes.shape == (objects.n_objects, len(objects.features))
@@ -93,20 +107,32 @@ class EncoderSuite(ComponentSuite):
             table, member = objects.table, objects.object_of_row
             weight = table.row_weights()
             assert member.shape == (table.n_rows,) and (objects.weight > 0).all()
-            assert np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
-            total, as_one = np.bincount(member, weight, objects.n_objects), hasattr(component, "coalesce") and (objects.weight == 1).all()
-            assert as_one or np.allclose(objects.weight, total, rtol=1e-12), "an object weighs what its rows weigh"
+            assert (
+                np.bincount(member, minlength=objects.n_objects).tolist() == objects.count.tolist()
+            )
+            total, as_one = (
+                np.bincount(member, weight, objects.n_objects),
+                hasattr(component, "coalesce") and (objects.weight == 1).all(),
+            )
+            assert as_one or np.allclose(objects.weight, total, rtol=1e-12), (
+                "an object weighs what its rows weigh"
+            )
             for index in range(objects.n_objects):
                 rows = np.flatnonzero(member == index)
                 if table.task is Task.classification:
-                    assert objects.label[index] == np.bincount(table.target.codes[rows], weight[rows]).argmax()
+                    assert (
+                        objects.label[index]
+                        == np.bincount(table.target.codes[rows], weight[rows]).argmax()
+                    )
                 else:
                     mean = np.average(table.target.values[rows], weights=weight[rows])
                     assert objects.y[index] == pytest.approx(mean, rel=1e-12, abs=1e-12)
 
     def test_an_ordinary_table_is_encoded_and_the_same_way_twice(self, component):
         table = toy_table(0, n_rows=30, kind=TreeParts(missing=False))
-        first, second = (component.encode(table, table, raw_thresholds=False, seed=0) for _ in range(2))
+        first, second = (
+            component.encode(table, table, raw_thresholds=False, seed=0) for _ in range(2)
+        )
         assert first.features == second.features
         assert np.array_equal(first.codes, second.codes)
         assert np.array_equal(first.raw, second.raw, equal_nan=True)

@@ -13,7 +13,9 @@ from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, s
 
 
 def close(a, b, scale: float = 1.0) -> bool:
-    return bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) <= TOLERANCE * np.maximum(scale, np.abs(b))))
+    return bool(
+        np.all(np.abs(np.asarray(a) - np.asarray(b)) <= TOLERANCE * np.maximum(scale, np.abs(b)))
+    )
 
 
 def both_forms(kernel: Callable) -> list[tuple[str, Callable]]:
@@ -24,7 +26,9 @@ def both_forms(kernel: Callable) -> list[tuple[str, Callable]]:
 
 
 class ImpuritySuite(ComponentSuite):
-    """It satisfies the axioms of its contract and those that it declares (``arboretum lint``); its kernel equals its value."""
+    """It satisfies the axioms of its contract and those that it declares (``arboretum lint``);
+    its kernel equals its value.
+    """
 
     kind = "impurity"
     symmetric = True
@@ -34,17 +38,32 @@ class ImpuritySuite(ComponentSuite):
     def vectors(self, component) -> np.ndarray:
         """float64[n, classes] (or moments [n, 3]) of small sets, empty and pure ones included."""
         skip_if(hasattr(component, "of_values"), "no function of additive moments")
-        generator, n_classes = np.random.default_rng(0), 3 if claims(component, Capability.multiclass) else 2
+        generator, n_classes = (
+            np.random.default_rng(0),
+            3 if claims(component, Capability.multiclass) else 2,
+        )
         if tasks_of(component)[0] is Task.regression:
-            y, w = generator.integers(-3, 4, (6, 5)) * 0.5, generator.choice([0.5, 1.0, 2.0], (6, 5))
+            y, w = (
+                generator.integers(-3, 4, (6, 5)) * 0.5,
+                generator.choice([0.5, 1.0, 2.0], (6, 5)),
+            )
             return np.stack([w.sum(axis=1), (w * y).sum(axis=1), (w * y * y).sum(axis=1)], axis=1)
         return np.concatenate([vectors(n_classes, 6), generator.gamma(1.0, 3.0, (6, n_classes))])
 
-    def test_its_value_is_that_of_each_vector_in_the_shape_of_the_batch_which_it_leaves_alone(self, component, vectors):
+    def test_its_value_is_that_of_each_vector_in_the_shape_of_the_batch_which_it_leaves_alone(
+        self, component, vectors
+    ):
         before = vectors.copy()
-        value, stacked = component.value(vectors), np.asarray(component.value(np.stack([vectors, vectors[::-1]])))
+        value, stacked = (
+            component.value(vectors),
+            np.asarray(component.value(np.stack([vectors, vectors[::-1]]))),
+        )
         assert (vectors == before).all()
-        assert value.shape == vectors.shape[:-1] and value.dtype == np.float64 and np.isfinite(value).all()
+        assert (
+            value.shape == vectors.shape[:-1]
+            and value.dtype == np.float64
+            and np.isfinite(value).all()
+        )
         assert (stacked[0] == value).all() and (stacked[1] == value[::-1]).all()
         assert close([float(component.value(vector)) for vector in vectors], value)
 
@@ -56,22 +75,35 @@ class ImpuritySuite(ComponentSuite):
         for task in tasks_of(component):
             found = lint(component, task)
             assert found.false == []
-            assert found.found[SYMMETRIC].holds is not False or not self.symmetric, found.found[SYMMETRIC].note
+            assert found.found[SYMMETRIC].holds is not False or not self.symmetric, found.found[
+                SYMMETRIC
+            ].note
 
     def test_what_a_run_tries_of_it_is_true_of_two_three_and_five_classes(self, component):
         for task in tasks_of(component):
-            one = component.for_objects(SimpleNamespace(task=task)) if len(tasks_of(component)) > 1 and hasattr(component, "for_objects") else component
+            one = (
+                component.for_objects(SimpleNamespace(task=task))
+                if len(tasks_of(component)) > 1 and hasattr(component, "for_objects")
+                else component
+            )
             assert_kept(one, task=task)
 
     def test_a_part_of_a_weight_counts(self, component, vectors):
         skip_if(not claims(component, Capability.weights), "knows objects of weight 1 alone")
         mixed = vectors[component.value(vectors) > 0]
-        more = [component.value(mixed + np.eye(mixed.shape[1])[k] / 1024) for k in range(mixed.shape[1])]
-        changed = (np.abs(np.array(more) - component.value(mixed)) > 1e-9).any(axis=0)  # of a mass less its largest part not where two are largest
+        more = [
+            component.value(mixed + np.eye(mixed.shape[1])[k] / 1024) for k in range(mixed.shape[1])
+        ]
+        # of a mass less its largest part not where two are largest
+        changed = (np.abs(np.array(more) - component.value(mixed)) > 1e-9).any(axis=0)
         assert changed.mean() > 0.5, "weights are rounded, or not read"
 
     def test_a_class_without_objects_changes_nothing(self, component, vectors):
-        skip_if(tasks_of(component)[0] is Task.regression or not claims(component, Capability.multiclass), "needs one class more")
+        skip_if(
+            tasks_of(component)[0] is Task.regression
+            or not claims(component, Capability.multiclass),
+            "needs one class more",
+        )
         wider = np.concatenate([vectors, np.zeros((len(vectors), 1))], axis=1)
         assert close(component.value(wider), component.value(vectors))
 
@@ -79,7 +111,9 @@ class ImpuritySuite(ComponentSuite):
         kernel = getattr(component, "kernel", None)
         skip_if(kernel is None, "has no kernel form")
         for form, call in both_forms(kernel):
-            assert close([call(vector) for vector in vectors], component.value(vectors)), f"the kernel {form}"
+            assert close([call(vector) for vector in vectors], component.value(vectors)), (
+                f"the kernel {form}"
+            )
 
     @pytest.fixture
     def samples(self, component) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -87,9 +121,14 @@ class ImpuritySuite(ComponentSuite):
         skip_if(not hasattr(component, "of_values"), "is a function of additive tables")
         generator = np.random.default_rng(0)
         sizes = [1, 1, 2, 2, 3, 5, 8, 13]
-        return [(generator.integers(-4, 5, n) * 0.5, generator.choice([0.5, 1.0, 2.5], n)) for n in sizes]
+        return [
+            (generator.integers(-4, 5, n) * 0.5, generator.choice([0.5, 1.0, 2.5], n))
+            for n in sizes
+        ]
 
-    def test_of_values_is_positive_where_they_differ_and_a_leafs_lies_among_them(self, component, samples):
+    def test_of_values_is_positive_where_they_differ_and_a_leafs_lies_among_them(
+        self, component, samples
+    ):
         for y, weight in samples:
             found = component.of_values(y, weight)
             assert isinstance(found, float) and (found > 0 or len(set(y)) == 1)
@@ -102,5 +141,8 @@ class ImpuritySuite(ComponentSuite):
         for (form, call), (y, weight) in itertools.product(both_forms(prefix), samples):
             out = np.full(len(y), np.nan)
             call(y, weight, out)
-            expected = [component.of_values(y[:n], weight[:n]) * weight[:n].sum() for n in range(1, len(y) + 1)]
+            expected = [
+                component.of_values(y[:n], weight[:n]) * weight[:n].sum()
+                for n in range(1, len(y) + 1)
+            ]
             assert close(out, expected, scale=float(np.abs(y) @ weight)), f"the kernel {form}"

@@ -14,14 +14,47 @@ from arboretum.testing.suites.base import ComponentSuite, skip_if
 
 def sample_record(seed: int = 0, **changes: Any) -> Record:
     """A small record as a run makes it (without a tree: trackers get the tree as text)."""
-    choices = {"dataset": "iris", "method": "cart", "criterion": "reduction", "stopping": ["standard"]}
+    choices = {
+        "dataset": "iris",
+        "method": "cart",
+        "criterion": "reduction",
+        "stopping": ["standard"],
+    }
     fields = {"criterion": {"lam": 10.0}, "stopping": {"standard": {"max_depth": 3, "min_leaf": 1}}}
-    versions = {"python": "3.12.0", "arboretum": "0.1.0", "plugin arboretum_classic": "arboretum 0.1.0", "git": "a" * 40}
+    versions = {
+        "python": "3.12.0",
+        "arboretum": "0.1.0",
+        "plugin arboretum_classic": "arboretum 0.1.0",
+        "git": "a" * 40,
+    }
     timings = {"load": 0.01, "fit": 0.003, "verify": 0.004}
-    data = {"name": "iris", "sha256": "c0ffee" * 10 + "abcd", "n_rows": 150, "n_objects": 105, "n_tests": 4, "n_classes": 3}
-    metrics = {"train_error": 0.01, "valid_error": 0.02 + 0.01 * seed, "depth": 3.0, "n_leaves": 5.0}
+    data = {
+        "name": "iris",
+        "sha256": "c0ffee" * 10 + "abcd",
+        "n_rows": 150,
+        "n_objects": 105,
+        "n_tests": 4,
+        "n_classes": 3,
+    }
+    metrics = {
+        "train_error": 0.01,
+        "valid_error": 0.02 + 0.01 * seed,
+        "depth": 3.0,
+        "n_leaves": 5.0,
+    }
     config = {"choices": choices, **fields, "seed": seed}
-    record = Record(config, seed, versions, data, timings, metrics, None, verified=True, tree=None, fingerprint=f"fingerprint-{seed}")
+    record = Record(
+        config,
+        seed,
+        versions,
+        data,
+        timings,
+        metrics,
+        None,
+        verified=True,
+        tree=None,
+        fingerprint=f"fingerprint-{seed}",
+    )
     return attrs.evolve(record, **changes)
 
 
@@ -42,12 +75,14 @@ def sample_files(record: Record) -> dict[str, str]:
 
 
 class TrackerSuite(ComponentSuite):
-    """Keeps what it is given, once, whole, whatever the numbers; says in one line when it has nothing.
+    """Keeps what it is given, once, whole, whatever the numbers; says in one line when it has
+    nothing.
 
-    What is kept is read back by ``fetch``; of a tracker that only writes, and has none, everything else is held to.
+    What is kept is read back by ``fetch``; of a tracker that only writes, and has none, everything
+    else is held to.
 
-    Override ``component`` with a fixture that returns a tracker of a store of the tests' own; one store may serve them
-    all (``scope="class"``).
+    Override ``component`` with a fixture that returns a tracker of a store of the tests' own; one
+    store may serve them all (``scope="class"``).
     """
 
     kind = "tracker"
@@ -58,7 +93,9 @@ class TrackerSuite(ComponentSuite):
         return component
 
     @staticmethod
-    def kept(tracker: Any, folder: Path, seed: int = 0, sweep_id: str = "") -> tuple[str, dict[str, str]]:
+    def kept(
+        tracker: Any, folder: Path, seed: int = 0, sweep_id: str = ""
+    ) -> tuple[str, dict[str, str]]:
         """Store a run; its number and its files."""
         record = sample_record(seed)
         files = sample_files(record)
@@ -67,51 +104,94 @@ class TrackerSuite(ComponentSuite):
     @staticmethod
     def holds(tracker: Any, run_id: str, files: dict[str, str]) -> bool:
         """Whether these files come back; of a tracker that only writes nobody knows."""
-        return not hasattr(tracker, "fetch") or {name: tracker.fetch(run_id).get(name) for name in files} == files
+        return (
+            not hasattr(tracker, "fetch")
+            or {name: tracker.fetch(run_id).get(name) for name in files} == files
+        )
 
-    def test_what_is_stored_comes_back_whole_also_where_a_prepared_store_is_prepared_again(self, tracker, tmp_path):
+    def test_what_is_stored_comes_back_whole_also_where_a_prepared_store_is_prepared_again(
+        self, tracker, tmp_path
+    ):
         run_id, files = self.kept(tracker, tmp_path)
         assert isinstance(run_id, str) and run_id
         tracker.prepare()
         if hasattr(tracker, "fetch"):
             assert dict(tracker.fetch(run_id)) == files
-            assert Record.from_json(tracker.fetch(run_id)["record.json"]).metrics == sample_record().metrics
+            assert (
+                Record.from_json(tracker.fetch(run_id)["record.json"]).metrics
+                == sample_record().metrics
+            )
 
-    def test_the_same_run_is_stored_once_and_one_that_nothing_identifies_each_time(self, tracker, tmp_path):
+    def test_the_same_run_is_stored_once_and_one_that_nothing_identifies_each_time(
+        self, tracker, tmp_path
+    ):
         first, again, elsewhere = (self.kept(tracker, tmp_path / name)[0] for name in "aab")
         assert first == again != elsewhere
         run, record = RunInfo("anonymous", {}), sample_record(fingerprint="")
         assert tracker.store(run, record, {}) != tracker.store(run, record, {})
 
-    def test_numbers_that_are_not_finite_odd_names_and_long_values_do_not_lose_the_run(self, tracker, tmp_path):
-        config = {"dataset": {"kinds": {"prix (€) / m²": "continuous", "../x": "text", "a" * 400: "b"}, "path": "p" * 9000}}
+    def test_numbers_that_are_not_finite_odd_names_and_long_values_do_not_lose_the_run(
+        self, tracker, tmp_path
+    ):
+        config = {
+            "dataset": {
+                "kinds": {"prix (€) / m²": "continuous", "../x": "text", "a" * 400: "b"},
+                "path": "p" * 9000,
+            }
+        }
         config["many"] = {f"field{i}": i for i in range(350)}
-        odd = {"config": config, "metrics": {f"error_of class {i}%": 0.1 for i in range(1200)}, "notes": ("n" * 9000,)}
-        numbers = {"test_roc_auc": math.nan, "gain": math.inf, "loss": -math.inf, "huge": 1e308, "train_error": 0.0}
+        odd = {
+            "config": config,
+            "metrics": {f"error_of class {i}%": 0.1 for i in range(1200)},
+            "notes": ("n" * 9000,),
+        }
+        numbers = {
+            "test_roc_auc": math.nan,
+            "gain": math.inf,
+            "loss": -math.inf,
+            "huge": 1e308,
+            "train_error": 0.0,
+        }
         solution = Solution(None, 0.5, -math.inf, Status.feasible)
-        for place, record in enumerate((sample_record(metrics=numbers, solution=solution), sample_record(**odd))):
-            run_id = tracker.store(sample_run(tmp_path / str(place)), record, {"record.json": record.to_json()})
+        for place, record in enumerate(
+            (sample_record(metrics=numbers, solution=solution), sample_record(**odd))
+        ):
+            run_id = tracker.store(
+                sample_run(tmp_path / str(place)), record, {"record.json": record.to_json()}
+            )
             assert run_id and self.holds(tracker, run_id, {"record.json": record.to_json()})
 
-    def test_a_run_that_failed_is_kept_with_its_error_also_when_it_finishes_later(self, tracker, tmp_path):
+    def test_a_run_that_failed_is_kept_with_its_error_also_when_it_finishes_later(
+        self, tracker, tmp_path
+    ):
         run, error = sample_run(tmp_path), "DataError: column 'x' holds infinite values; …"
         failure = tracker.store_failure(run, error)
         assert failure != self.kept(tracker, tmp_path)[0]
         assert tracker.store_failure(run, error) == failure
-        assert not hasattr(tracker, "fetch") or any("infinite values" in text for text in tracker.fetch(failure).values())
+        assert not hasattr(tracker, "fetch") or any(
+            "infinite values" in text for text in tracker.fetch(failure).values()
+        )
 
-    def test_a_sweep_can_end_in_each_way_without_a_run_too_and_keeps_its_runs(self, tracker, tmp_path):
+    def test_a_sweep_can_end_in_each_way_without_a_run_too_and_keeps_its_runs(
+        self, tracker, tmp_path
+    ):
         for status in ("FINISHED", "FAILED", "KILLED"):
             tracker.close_sweep(tracker.open_sweep("nothing", {}), {}, status)
             sweep = tracker.open_sweep("cart on iris", {"sweep": ["seed=0,1"], "seed": 0})
             assert isinstance(sweep, str) and sweep
-            found = [self.kept(tracker, tmp_path / status / str(seed), seed, sweep)[0] for seed in (0, 1)]
+            found = [
+                self.kept(tracker, tmp_path / status / str(seed), seed, sweep)[0] for seed in (0, 1)
+            ]
             tracker.close_sweep(sweep, {"valid_error": 0.02, "undefined": math.nan}, status)
             assert len({*found, sweep}) == 3
-            assert not hasattr(tracker, "fetch") or all("record.json" in tracker.fetch(run_id) for run_id in found)
+            assert not hasattr(tracker, "fetch") or all(
+                "record.json" in tracker.fetch(run_id) for run_id in found
+            )
 
     def test_what_is_put_on_a_sweep_is_found_there_again(self, tracker):
-        skip_if(not hasattr(tracker, "annotate"), "this tracker takes no words and files for a sweep")
+        skip_if(
+            not hasattr(tracker, "annotate"), "this tracker takes no words and files for a sweep"
+        )
         sweep = tracker.open_sweep("a study", {})
         tracker.annotate(sweep, "**verdict: PASS**", {"cells.csv": "a,b\n1,2\n"})
         tracker.close_sweep(sweep, {}, "FINISHED")

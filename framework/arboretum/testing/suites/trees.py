@@ -7,7 +7,16 @@ import attrs
 import numpy as np
 import pytest
 
-from arboretum.api import Capability, Selection, Solution, Status, Table, Task, Tree, ValidationScore
+from arboretum.api import (
+    Capability,
+    Selection,
+    Solution,
+    Status,
+    Table,
+    Task,
+    Tree,
+    ValidationScore,
+)
 from arboretum.engine.verify import check_prices, check_tree
 from arboretum.errors import CapabilityError
 from arboretum.model.walk import summed
@@ -29,20 +38,30 @@ class PrunerSuite(ComponentSuite):
             train, valid = table.take(np.arange(0, 28)), table.take(np.arange(28, 40))
             yield slow_tree(toy_objects(train)), train, valid
 
-    def test_the_pruned_tree_is_no_larger_and_holds_at_every_node_the_rows_that_come_to_it(self, component):
+    def test_the_pruned_tree_is_no_larger_and_holds_at_every_node_the_rows_that_come_to_it(
+        self, component
+    ):
         for tree, train, valid in self.grown(component):
             pruned = component.prune(tree, train, valid)
             assert pruned.n_nodes <= tree.n_nodes and pruned.n_leaves <= tree.n_leaves
             assert pruned.depth_of.max() <= tree.depth_of.max()
-            assert pruned.counts[0] == train.n_rows and np.allclose(pruned.weights[0], tree.weights[0], rtol=1e-12)
+            assert pruned.counts[0] == train.n_rows and np.allclose(
+                pruned.weights[0], tree.weights[0], rtol=1e-12
+            )
             counts = summed(np.bincount(pruned.apply(train), minlength=pruned.n_nodes), pruned)
             assert counts.tolist() == pruned.counts.tolist()
 
-    def test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes(self, component):
-        """Weights, labels (or numbers) and prices at every node are those of the rows that come to it."""
+    def test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes(
+        self, component
+    ):
+        """Weights, labels (or numbers) and prices at every node are those of the rows that come
+        to it.
+        """
         for tree, train, valid in self.grown(component):
             pruned, objects = component.prune(tree, train, valid), toy_objects(train)
-            assert set(pruned.rules) <= set(tree.rules), "it asks a test that the given tree does not"
+            assert set(pruned.rules) <= set(tree.rules), (
+                "it asks a test that the given tree does not"
+            )
             check_tree(pruned, objects, train)
             check_prices(pruned, objects, prices_of(objects))
             if train.task is Task.regression:
@@ -57,8 +76,12 @@ class PrunerSuite(ComponentSuite):
             for table, n in zip(tables, (28, 42), strict=True):
                 train, valid = table.take(np.arange(n)), table.take(np.arange(n, table.n_rows))
                 pruned.append(component.prune(slow_tree(toy_objects(train)), train, valid))
-            assert [one.describe() for one in pruned[0].rules] == [one.describe() for one in pruned[1].rules]
-            assert pruned[0].test.tolist() == pruned[1].test.tolist(), "a row of weight 2 is not two rows of weight 1"
+            assert [one.describe() for one in pruned[0].rules] == [
+                one.describe() for one in pruned[1].rules
+            ]
+            assert pruned[0].test.tolist() == pruned[1].test.tolist(), (
+                "a row of weight 2 is not two rows of weight 1"
+            )
 
     def test_it_leaves_the_given_tree_alone_and_answers_the_same_twice(self, component):
         for tree, *rows in self.grown(component):
@@ -68,7 +91,9 @@ class PrunerSuite(ComponentSuite):
             assert once.to_json() == twice.to_json()
             assert component.prune(tree.cut([0]), *rows).n_nodes == 1, "a leaf stays a leaf"
 
-    def test_it_says_whether_it_needs_validation_rows_and_its_choice_prunes_as_it_does(self, component):
+    def test_it_says_whether_it_needs_validation_rows_and_its_choice_prunes_as_it_does(
+        self, component
+    ):
         assert isinstance(component.needs_validation, bool)
         for tree, train, valid in self.grown(component):
             if not component.needs_validation:
@@ -76,19 +101,32 @@ class PrunerSuite(ComponentSuite):
             elif hasattr(component, "choose"):
                 chosen = component.choose(tree, valid)
                 assert all(key.startswith("pruner.") for key in chosen.kept)
-                told = attrs.evolve(component, **{key.removeprefix("pruner."): value for key, value in chosen.kept.items()})
-                assert not told.needs_validation, "with the chosen values it needs no validation rows"
+                told = attrs.evolve(
+                    component,
+                    **{key.removeprefix("pruner."): value for key, value in chosen.kept.items()},
+                )
+                assert not told.needs_validation, (
+                    "with the chosen values it needs no validation rows"
+                )
                 assert told.prune(tree, train, None) == component.prune(tree, train, valid)
 
     def test_it_says_whether_it_reads_the_trees_impurity(self, component):
-        skip_if(getattr(component, "reads_impurity", False), "it reads it; a run without impurity is refused")
+        skip_if(
+            getattr(component, "reads_impurity", False),
+            "it reads it; a run without impurity is refused",
+        )
         for tree, *rows in self.grown(component):
             without = attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan))
-            assert component.prune(without, *rows).test.tolist() == component.prune(tree, *rows).test.tolist()
+            assert (
+                component.prune(without, *rows).test.tolist()
+                == component.prune(tree, *rows).test.tolist()
+            )
 
 
 class Workshop:
-    """Stands in for the engine: a number among the values asked for decides how deep the tree grows."""
+    """Stands in for the engine: a number among the values asked for decides how deep the tree
+    grows.
+    """
 
     def __init__(self, seed: int) -> None:
         table = toy_table(seed, n_rows=40)
@@ -108,7 +146,9 @@ class Workshop:
 
 
 class TunerSuite(ComponentSuite):
-    """It keeps a value it has tried, with the tree that came of it, tells what it tried if anything, and tries the same again."""
+    """It keeps a value it has tried, with the tree that came of it, tells what it tried if
+    anything, and tries the same again.
+    """
 
     kind = "tuner"
 
@@ -121,17 +161,27 @@ class TunerSuite(ComponentSuite):
     def test_it_keeps_one_of_the_values_it_tried_and_tries_the_same_again(self, component):
         for seed in SEEDS:
             workshop, selection, solution = self.tuned(component, seed)
-            assert any(selection.kept == asked and solution.tree is given.tree for asked, given in workshop.asked)
+            assert any(
+                selection.kept == asked and solution.tree is given.tree
+                for asked, given in workshop.asked
+            )
             again, repeated, _ = self.tuned(component, seed)
             assert repeated.kept == selection.kept
             assert [values for values, _ in again.asked] == [values for values, _ in workshop.asked]
 
-    def test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states(self, component):
-        """By the measure it states, by default the one that fits the rows; the slack is that of scores of at most 1."""
+    def test_it_keeps_the_best_tree_on_the_validation_rows_up_to_the_slack_it_states(
+        self, component
+    ):
+        """By the measure it states, by default the one that fits the rows; the slack is that of
+        scores of at most 1.
+        """
         for seed in SEEDS:
             workshop, _, kept = self.tuned(component, seed)
             score = workshop.score(getattr(component, "measure", ""))
-            best, found = max(score.of(solution.tree) for _, solution in workshop.asked), score.of(kept.tree)
+            best, found = (
+                max(score.of(solution.tree) for _, solution in workshop.asked),
+                score.of(kept.tree),
+            )
             rounding = 4 * np.finfo(float).eps * max(1.0, abs(best))
             assert found >= best - getattr(component, "slack", 0.0) - rounding
 
@@ -139,20 +189,31 @@ class TunerSuite(ComponentSuite):
         for seed in SEEDS:
             workshop, selection, _ = self.tuned(component, seed)
             skip_if(not selection.tried, "it returns the kept values alone, and tells no trials")
-            assert [dict(values) for values, _ in selection.tried] == [values for values, _ in workshop.asked]
+            assert [dict(values) for values, _ in selection.tried] == [
+                values for values, _ in workshop.asked
+            ]
             score = workshop.score(selection.measure)
             for (_, told), (_, solution) in zip(selection.tried, workshop.asked, strict=True):
                 assert told == pytest.approx(score.of(solution.tree))
 
-    def test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one(self, component):
+    def test_a_value_that_the_budget_left_without_a_tree_is_kept_only_where_no_other_has_one(
+        self, component
+    ):
         workshop = Workshop(0)
 
         def fit(values: dict[str, Any]) -> Solution:
             solution = workshop.fit(values)
-            return solution if len(workshop.asked) == 1 else attrs.evolve(solution, tree=None, finished=False)
+            return (
+                solution
+                if len(workshop.asked) == 1
+                else attrs.evolve(solution, tree=None, finished=False)
+            )
 
         kept, solution = component.tune(fit, workshop.valid)
-        assert solution.tree is workshop.asked[0][1].tree and Selection.of(kept).kept == workshop.asked[0][0]
+        assert (
+            solution.tree is workshop.asked[0][1].tree
+            and Selection.of(kept).kept == workshop.asked[0][0]
+        )
 
 
 class ExportSuite(ComponentSuite):
@@ -161,7 +222,9 @@ class ExportSuite(ComponentSuite):
     kind = "export"
 
     def test_a_tree_and_a_leaf_alone_leave_as_text_or_bytes_twice_the_same(self, component):
-        assert component.suffix.startswith(".") and len(component.suffix) > 1, "its files have an ending"
+        assert component.suffix.startswith(".") and len(component.suffix) > 1, (
+            "its files have an ending"
+        )
         refused = []
         for seed in SEEDS:
             whole = slow_tree(toy_objects(toy_table(seed, kind=kind_of_table(component))))
