@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make clean
+# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make lint (layout and rules), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-thorough test-next explore setup lock docs clean
+.PHONY: demo test test-all test-thorough test-next explore setup lint lock docs clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -56,6 +56,10 @@ explore: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=explore $(PYTEST_ARGS)
 
 setup: $(STAMP)
+
+lint: $(STAMP)
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
 
 # The stamp is renewed when the pins or the packaging change.  antlr4-python3-runtime comes as source only, so that its
 # build backend, setuptools, is installed from the same pins before it.

@@ -208,7 +208,7 @@ def measure(solver: str, table: str, memory: bool) -> Line:
                 spent = tracemalloc.get_traced_memory()[1] / 1e6
                 tracemalloc.stop()
             taken = spent if compilation.kernels else min(taken, spent)
-            if taken <= asked + 0.1 * SECONDS or turn and not compilation.kernels:
+            if taken <= asked + 0.1 * SECONDS or (turn and not compilation.kernels):
                 break
         kept = "" if solution.tree is None else f", {solution.tree.n_leaves} leaves"
         return Line(solver, table, asked, round(taken, 2), f"{solution.status.value}{kept}")

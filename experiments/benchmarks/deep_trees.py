@@ -59,12 +59,12 @@ def main() -> None:
         warm_up(problem)
         peer = DecisionTreeClassifier(random_state=0)
         runs = {  # called at once
-            "peer": lambda: peer.fit(x, y),  # noqa: B023
-            "grow": lambda: grow(problem, Context()),  # noqa: B023
+            "peer": lambda: peer.fit(x, y),
+            "grow": lambda: grow(problem, Context()),
         }
         if "--loop" in sys.argv:
             # called at once
-            runs["loop"] = lambda: grow(problem, Context(), compiled=False)  # noqa: B023
+            runs["loop"] = lambda: grow(problem, Context(), compiled=False)
         median = interleaved(runs, REPEATS)
         tree = grow(problem, Context()).tree
         slow = f", loop {median['loop']:.4f} s" if "loop" in median else ""

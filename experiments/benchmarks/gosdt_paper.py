@@ -34,10 +34,9 @@ from typing import Any
 import numpy as np
 
 REPEATS, LIMIT = 3, 100.0
-ONE_THREAD = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-}
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 SETS = ("monk2@onehot", "car-gosdt@binary", "bar-7@binary")
 PRINTED = (
     ("monk1@onehot", 0.01),

@@ -73,9 +73,9 @@ def main() -> None:
                     while len(mine) < asked.turns and (
                         len(mine) < LEAST_TURNS or sum(mine + theirs) < asked.enough
                     ):
-                        mine.append(seconds(lambda: ours.fit(x, y)))  # noqa: B023 - called at once
+                        mine.append(seconds(lambda: ours.fit(x, y)))
                         # called at once
-                        theirs.append(seconds(lambda: peer.fit(x, y)))  # noqa: B023
+                        theirs.append(seconds(lambda: peer.fit(x, y)))
                     apart = same_impurities(ours.tree_.impurity, peer.tree_.impurity)
                     told = f"{apart:.0e}" if apart < 1e-6 else "ties"
                     print(

@@ -63,9 +63,8 @@ def real(name: str, home: Path) -> None:
     from arboretum.api import Context, Parts, Prices, Problem
     from arboretum_data.encoding.encoder import Missing, MultiwayEncoder
     from arboretum_data.home import load_from_home
-    from arboretum_decision_tables.complexities import AverageDepth
+    from arboretum_decision_tables.complexities import AverageDepth, ZeroError
     from arboretum_decision_tables.graph import build
-    from arboretum_decision_tables.complexities import ZeroError
     from arboretum_decision_tables.solver import SubtableDP
     from arboretum_decision_tables.space import space_of
 

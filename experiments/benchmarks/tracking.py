@@ -21,10 +21,10 @@ from pathlib import Path
 
 import attrs
 import numpy as np
-from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import Record
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
+from arboretum_mlflow.tracker import MLflowTracker
 
 LIMIT = 0.1
 """Seconds per run, on average."""

@@ -83,7 +83,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folders = [Path(place, str(k)) for k in range(2)]
         try:
-            for folder, commit in zip(folders, (asked.old, asked.new)):
+            for folder, commit in zip(folders, (asked.old, asked.new), strict=True):
                 subprocess.run(
                     [
                         "git",

@@ -152,7 +152,7 @@ def prices(draw: np.random.Generator, table: Table) -> dict[str, dict[str, Any]]
     outcome = {c.name: {str(c.categories[0]) if c.categories else "above": 3.0} for c in named}
     groups = {name: "g" for name in names if draw.random() < 0.7}
     return {
-        **dict.fromkeys(("table", "per_column"), {"prices": by_name}),
+        **{key: {"prices": by_name} for key in ("table", "per_column")},
         "by_outcome": {"prices": outcome},
         "set_up": {"prices": by_name, "groups": groups, "set_up": {"g": 2.0}},
         "discount": {"prices": by_name, "groups": groups},

@@ -40,10 +40,10 @@ from arboretum.api import (
 )
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.published import ALGORITHMS
 from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 REPORT_EVERY = 1000

@@ -26,11 +26,11 @@ from arboretum.api import ArboretumError
 from arboretum.engine import verify
 from arboretum.engine.certificate import certified
 from arboretum.engine.run import Budget, fit, measure
-from arboretum_decision_tables.heat_map import Grid
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.heat_map import Grid
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES
 from arboretum_decision_tables.solver import SubtableDP
 

@@ -25,11 +25,11 @@ import numpy as np
 
 from arboretum.api import Problem, Status, bulk
 from arboretum.engine.run import Budget
-from arboretum_decision_tables.heat_map import Grid
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.heat_map import Grid
 from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS
 from arboretum_decision_tables.solver import SubtableDP
 from arboretum_decision_tables.study import Study

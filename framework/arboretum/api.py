@@ -21,20 +21,21 @@ from arboretum.errors import (
     closest,
     unknown,
 )
+from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.component import Capability, param
-from arboretum.interfaces.split import Division
 from arboretum.interfaces.hooks import hookimpl
 from arboretum.interfaces.method import Context, Parts, Problem
-from arboretum.interfaces.predicate import CodedTests
 from arboretum.interfaces.monotony import Monotony, counterexample_to_monotony, monotone_losses
-from arboretum.interfaces.reproduction import House, Piece
-from arboretum.interfaces.tracker import RunInfo
-from arboretum.interfaces.complexity import Form, form_of, value_of
 from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.predicate import CodedTests
+from arboretum.interfaces.reproduction import House, Piece
+from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
+from arboretum.interfaces.tracker import RunInfo
 from arboretum.lab import current as current_lab
 from arboretum.model.charts import Axis, BarChart, Line, LineChart, Panels
 from arboretum.model.dates import fitting_unit, in_unit, moment, refuse_close
+from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.files import file_for, put_text
 from arboretum.model.frame import table_like
@@ -68,8 +69,10 @@ from arboretum.model.rules import (
     TestRule,
     Threshold,
     Values,
+    category_codes,
+    midpoints,
+    numbers,
 )
-from arboretum.model.rules import category_codes, midpoints, numbers
 from arboretum.model.shown import masked, visible
 from arboretum.model.spelling import (
     EXACT,
@@ -80,7 +83,6 @@ from arboretum.model.spelling import (
     speller,
     spelling,
 )
-from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies

@@ -30,9 +30,8 @@ from sklearn.utils.validation import (
 )
 
 from arboretum.engine import check
-from arboretum.engine.run import measure
+from arboretum.engine.run import fit as grow_tree, measure
 from arboretum.engine.scale import Scale, check_range
-from arboretum.engine.run import fit as grow_tree
 from arboretum.engine.select import fields_in
 from arboretum.errors import ArboretumError, BudgetError, ConfigError, DataError, unknown
 from arboretum.interfaces.component import KINDS, Capability
@@ -43,7 +42,6 @@ from arboretum.model.spelling import EXACT, canonical, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import Tree, single_leaf
 from arboretum.plugin.assemble import UNUSED, as_mapping, assembled
-
 
 _LIMITS = {
     "max_depth": "max_depth",

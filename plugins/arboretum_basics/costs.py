@@ -9,7 +9,6 @@ import numpy as np
 
 from arboretum.api import ColumnKind, DataError, Encoded, Prices, TestRule, param, unknown
 
-
 SIGNS = {"≤": "at_most", ">": "above", "≠": "other"}
 """First letter of an outcome's label → its name in a price list, where no sign can be written."""
 

@@ -163,9 +163,7 @@ def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
         or missing.counted
         or not missing.discounted
         or hasattr(missing, "surrogates")
-    ):
-        yield "another rule for missing values"
-    elif tuple(missing.placements(np.ones(2))) != (MISSING_SPLITS,):
+    ) or tuple(missing.placements(np.ones(2))) != (MISSING_SPLITS,):
         yield "another rule for missing values"
     if parts.predicate or parts.coverage:
         yield "predicate or coverage"

@@ -101,7 +101,8 @@ class GainRatio:
     kind: ClassVar[str] = "criterion"
     name: ClassVar[str] = "gain_ratio"
     paper: ClassVar[str] = "Quinlan 1993, section 2.2"
-    capabilities: ClassVar[tuple] = tuple(c for c in _ANY if c is not Capability.regression) + (
+    capabilities: ClassVar[tuple] = (
+        *(c for c in _ANY if c is not Capability.regression),
         Capability.additive,
     )
 

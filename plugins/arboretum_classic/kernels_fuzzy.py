@@ -4,8 +4,6 @@ target.
 
 import math
 
-import numpy as np
-
 from arboretum.kernels.jit import jit
 
 STEEP, CUT = 4.0, 2.0

@@ -12,7 +12,7 @@ numbers of rows, which may be shares, where these differ.
 
 import math
 from collections import namedtuple
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -86,7 +86,7 @@ weights, counts, extra : the table of one test at one node.
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def search_of(kernel, classes, *constants):
     """The compiled :func:`search` of a criterion kernel; compiled at its first call, or read from
     the cache.
@@ -104,7 +104,7 @@ def search_of(kernel, classes, *constants):
     return _compiled(kernel, search, known, **parts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def coded_of(kernel, moments):
     """The compiled :func:`score_coded` of a criterion kernel."""
     known = _constants(0, moments, True, True, NO_BOUND)

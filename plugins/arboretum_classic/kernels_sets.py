@@ -2,8 +2,6 @@
 order of its levels.
 """
 
-import numpy as np
-
 from arboretum.kernels.jit import jit
 
 DEPTH, DONE, SETS, SIZE = range(4)

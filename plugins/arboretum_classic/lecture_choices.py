@@ -194,7 +194,7 @@ def _levels(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     """Of an oblivious tree: attributes per level, the decrease of impurity by level, and the
     importances of the columns.
     """
-    train, test = divided(house, key["dataset"], seed)
+    train, _test = divided(house, key["dataset"], seed)
     tree = run(house, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
     inner = np.flatnonzero(~tree.is_leaf)
     levels: dict[int, set[str]] = {}

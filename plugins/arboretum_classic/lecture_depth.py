@@ -126,7 +126,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     ]
     charts = [
         LineChart(name, _lines(one), Axis("depth, at most"), Axis(unit))
-        for (name, one), unit in zip(errors.items(), units)
+        for (name, one), unit in zip(errors.items(), units, strict=True)
     ]
     told = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
     picture = Panels(

@@ -120,7 +120,7 @@ def _judged(found: Mapping[str, Any]) -> Judgement:
         ("play-tennis", f"the least p is {min(p.values()):.4f}"),
         ("exclusive-or", "either attribute alone has p = 1"),
     ):
-        none, before, after = found["trees"][name].values()
+        _none, before, after = found["trees"][name].values()
         words = (
             f"{way}: {leaves} leaves, {errors} errors"
             for way, (leaves, errors) in found["trees"][name].items()

@@ -9,10 +9,10 @@ import numpy as np
 
 from arboretum.api import (
     CapabilityError,
-    GrowthCell,
     ContractError,
     Family,
     Growth,
+    GrowthCell,
     Node,
     Problem,
     gap_of,
@@ -20,8 +20,7 @@ from arboretum.api import (
 )
 from arboretum.kernels.scoring import score_tables
 from arboretum.kernels.tables import bar_of, equal_from
-from arboretum_classic import kernels_levels as kernels
-from arboretum_classic import reference_levels as reference
+from arboretum_classic import kernels_levels as kernels, reference_levels as reference
 from arboretum_classic.kernels import reduction_variance
 
 MOST_CLASSES = 6
@@ -223,7 +222,7 @@ class Search:
             if not scores.size or scores.max() == -np.inf:
                 continue
             test, side = divmod(
-                int(np.argmax(scores.T >= equal_from(scores.max(), scorer.ties(node)))), 2
+                int(np.argmax(equal_from(scores.max(), scorer.ties(node)) <= scores.T)), 2
             )
             side = (
                 -1

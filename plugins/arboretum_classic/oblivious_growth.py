@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arboretum.api import Candidate, GrowthCell, Growth, TestRule, midpoints
+from arboretum.api import Candidate, Growth, GrowthCell, TestRule, midpoints
 from arboretum_classic.kernels_levels import Level, Objects
 from arboretum_classic.levels import Found, Search, judged, refuse
 

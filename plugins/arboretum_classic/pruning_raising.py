@@ -15,7 +15,6 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Equals,
-    Surrogate,
     Table,
     TestRule,
     Threshold,

@@ -8,7 +8,7 @@ the last bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -16,7 +16,6 @@ import numpy as np
 
 from arboretum.api import (
     NO_OUTCOME,
-    ColumnKind,
     DataError,
     Table,
     TestRule,

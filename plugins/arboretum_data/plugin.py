@@ -17,7 +17,6 @@ def arboretum_components() -> list[type]:
     from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
     from arboretum_data.home import data_home
     from arboretum_data.named import named_components
-
     from arboretum_data.openml import OpenMLDataset
     from arboretum_data.splits import Contiguous, Holdout, KFold
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.jit import jit
 from arboretum.kernels.function_pointers import call_impurity
+from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
 from arboretum_decision_tables.kernels_parts import Table, few
@@ -276,7 +276,7 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
                         c, index = rest, base.part_code[f, beyond]
             stream[at], begin = first + index, at
             at += 3
-            for outcome in range(2):
+            for _outcome in range(2):
                 node = subset(c, low, table, ruled, track, graph, base, at)
                 if node != -1:
                     stream[at] = node

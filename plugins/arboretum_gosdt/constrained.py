@@ -316,8 +316,10 @@ class Attempt:
                 memory_bytes=self.context.memory_bytes,
             )
             tell = lambda low, up: self.context.progress(
-                0, None, f"{search.subproblems:,} sets of objects"
-            )  # noqa: B023
+                0,
+                None,
+                f"{search.subproblems:,} sets of objects",  # noqa: B023 - of this turn
+            )
             search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
             nodes = search.tree()[:, [0, 2, 3]]
             self._plant(nodes, features=True)
@@ -433,7 +435,7 @@ class Attempt:
             itertools.repeat(int(cost) - found.own, count)
             for cost, count in zip(found.costs, found.counts, strict=True)
         )
-        for number, (cost, preorder) in enumerate(zip(costs, found.preorders())):
+        for number, (cost, preorder) in enumerate(zip(costs, found.preorders(), strict=False)):
             if cost >= self.upper:
                 return ""
             if (

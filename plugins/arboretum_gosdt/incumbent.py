@@ -96,7 +96,7 @@ class Asked:
             sides = mine, ~mine
             one, other = (
                 self.hang(nodes, rows & side, left - 1, child)
-                for side, child in zip(sides, nodes[at, 2:])
+                for side, child in zip(sides, nodes[at, 2:], strict=True)
             )
             node.children = one, other
         return node
@@ -175,7 +175,7 @@ class Node:
         starts = np.cumsum([1, *(len(nodes) for nodes in below)])
         moved = [
             nodes + [0, 0, start, start] * (nodes[:, :1] >= 0)
-            for nodes, start in zip(below, starts)
+            for nodes, start in zip(below, starts[:-1], strict=True)
         ]
         return np.concatenate([[[self.feature, 0, *(starts[:-1] if below else (-1, -1))]], *moved])
 

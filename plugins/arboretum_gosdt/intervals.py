@@ -42,7 +42,7 @@ class IntervalSearch:
         self.ranks = np.ascontiguousarray(ranks, np.int32)
         self.weights = np.ascontiguousarray(weights, np.int64)
         self.depth = depth
-        rows, columns = self.ranks.shape
+        rows, _columns = self.ranks.shape
         highest = self.ranks.max(0, initial=0)
         used = (
             np.flatnonzero(highest > self.ranks.min(0, initial=0))
@@ -173,8 +173,7 @@ class IntervalSearch:
         """Make the arrays, the ranks of as many columns as there is room for; False where there
         is none.
         """
-        from arboretum_gosdt import intervals_parts as parts
-        from arboretum_gosdt import intervals_tables as layouts
+        from arboretum_gosdt import intervals_parts as parts, intervals_tables as layouts
 
         ranks = np.ascontiguousarray(self.ranks[:, self.used])
         columns, classes = len(self.used), self.weights.shape[1]

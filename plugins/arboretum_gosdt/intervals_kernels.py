@@ -9,9 +9,7 @@ from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.intervals_cuts import add_node, choose_cut, put_interval, start_column
 from arboretum_gosdt.intervals_lists import list_column, start_list
 from arboretum_gosdt.intervals_parts import (
-    A,
     AFTER,
-    B,
     BUDGET,
     COLUMN,
     CUT,
@@ -27,9 +25,9 @@ from arboretum_gosdt.intervals_parts import (
     LEFT_SUB,
     LEFT_SUPER,
     LIST,
-    LOWER,
     LOW_LEFT,
     LOW_RIGHT,
+    LOWER,
     MASS,
     MASSED,
     NEXT,
@@ -56,6 +54,8 @@ from arboretum_gosdt.intervals_parts import (
     WHOLE,
     WHOLE_DONE,
     WORK,
+    A,
+    B,
     all_of,
     descend,
     losses,
@@ -126,7 +126,7 @@ def leave(state, top):
     state.numbers[TOP] = top - 1
     state.numbers[GIVEN] = -1
     if top > 0 and frame[LIST] >= 0:
-        lists, parent = state.lists[top - 1], state.frames[top - 1]
+        _lists, parent = state.lists[top - 1], state.frames[top - 1]
         if frame[COLUMN] < 0:  # nothing to tell
             parent[FILL] = frame[LIST]
         else:

@@ -54,7 +54,7 @@ class Known:
     lines : bounds by leaves, of the fast searches.
     """
 
-    __slots__ = ("leaf", "trees", "lows", "lines")
+    __slots__ = ("leaf", "lines", "lows", "trees")
 
     def __init__(self, leaf: Grown) -> None:
         self.leaf, self.trees, self.lows = leaf, [leaf], []

@@ -138,8 +138,7 @@ class LimitedSearch:
 
     def _slice(self) -> int:
         from arboretum.kernels.solving.slices import FINISHED, PAUSED
-        from arboretum_gosdt import limited_arrays as arrays
-        from arboretum_gosdt import limited_kernels as kernels
+        from arboretum_gosdt import limited_arrays as arrays, limited_kernels as kernels
 
         task = self._task
         found = int(kernels.search_limited(task, SLICE))
@@ -196,7 +195,7 @@ class LimitedSearch:
         memory = arrays.Memory(*self._arrays.values(), self._cells)
         state = np.zeros(5, np.int64)
         self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
-        n = len(table.group)
+        len(table.group)
         levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
         enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
@@ -276,8 +275,7 @@ class LimitedSearch:
         """Four times the memory of losses of depth 2 when it is half full, while that takes a
         part of the budget only.
         """
-        from arboretum_gosdt import limited_arrays as arrays
-        from arboretum_gosdt import limited_kernels as kernels
+        from arboretum_gosdt import limited_arrays as arrays, limited_kernels as kernels
 
         task = self._task
         if 2 * task.state[arrays.CELLS] < len(self._cells):
@@ -338,8 +336,7 @@ class LimitedSearch:
         what is below it.
         """
         from arboretum.kernels.solving.fingerprints import find
-        from arboretum_gosdt import limited_arrays as arrays
-        from arboretum_gosdt import limited_kernels as kernels
+        from arboretum_gosdt import limited_arrays as arrays, limited_kernels as kernels
 
         task = self._task
         if task is None:

@@ -8,7 +8,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from arboretum_gosdt.lanes import lanes_kernel
-from arboretum_gosdt.limited_lanes import ones, widened, doubled
+from arboretum_gosdt.limited_lanes import doubled, ones, widened
 
 
 @lanes_kernel()

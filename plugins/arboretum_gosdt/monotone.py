@@ -197,10 +197,8 @@ class MonotoneLoss:
         room = stairs.room(self._lines)
         steps = np.flatnonzero(room.ravel() >= 0)
         self._widest.append(float(room.max(initial=-1.0)))
-        if (
-            self._widest[-1] < ENOUGH
-            or len(self._widest) > PATIENT
-            and self._widest[-1] > BETTER * self._widest[-PATIENT]
+        if self._widest[-1] < ENOUGH or (
+            len(self._widest) > PATIENT and self._widest[-1] > BETTER * self._widest[-PATIENT]
         ):
             return None
         if not self._lines:  # in the middle of those of as many leaves as the best tree

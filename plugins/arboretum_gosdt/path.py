@@ -5,6 +5,7 @@ lies between.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -195,10 +196,7 @@ class _Search:
 
     def lambdas(self) -> list[Fraction]:
         """From which λ on each step is best, in losses; the first: the smallest asked for."""
-        turns = [
-            Fraction(b.loss - a.loss, a.leaves - b.leaves)
-            for a, b in zip(self.steps, self.steps[1:])
-        ]
+        turns = [Fraction(b.loss - a.loss, a.leaves - b.leaves) for a, b in pairwise(self.steps)]
         return [(self.units.p + self.units.above) / Fraction(self.units.q), *turns]
 
     def _walk(self) -> str:
@@ -316,7 +314,7 @@ class _Search:
         """
         table = Rows.of(self.merged)
         own = self.own
-        for a, b in zip(self.steps, self.steps[1:]):
+        for a, b in pairwise(self.steps):
             if a.leaves - b.leaves < 2:
                 continue
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
@@ -330,9 +328,8 @@ class _Search:
                 1,
                 self.context.memory_bytes,
             )
-            tell = lambda: self.context.progress(
-                0, None, f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
-            )  # noqa: B023
+            between = f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
+            tell = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn
             ended = within.run(self.context.deadline, tell)
             fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
             ended = ended or fronts.run(self.context.deadline, tell)

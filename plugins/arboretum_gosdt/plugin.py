@@ -7,8 +7,8 @@ from arboretum_gosdt.constrained import Constrained
 from arboretum_gosdt.fronts import NonDominated
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
 from arboretum_gosdt.path import Path
-from arboretum_gosdt.rashomon import Rashomon
 from arboretum_gosdt.ranked import Auc, FScore, PartialAuc
+from arboretum_gosdt.rashomon import Rashomon
 from arboretum_gosdt.regression import AbsoluteDeviation, Regression, SquaredError
 from arboretum_gosdt.solver import Gosdt
 from arboretum_gosdt.thresholds import GosdtThresholds

@@ -421,7 +421,7 @@ class TreeSet:
             for name, (_, inverse) in patterns.items()
         }
         unit, found, trees = float(self.units.loss_value), {}, 0
-        for trees, preorder in enumerate(self.first(compared), 1):
+        for trees, preorder in enumerate(self.first(compared), 1):  # noqa: B007 - their number, afterwards
             tests, labels = preorder.tolist(), {}
             asked = {
                 name

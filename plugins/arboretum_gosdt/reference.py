@@ -64,7 +64,7 @@ def minimum(
             return frozenset(found)
         for f in tests:
             one = frozenset(u for u in objects if outcome[u][f])
-            parts = [part for part in (one, objects - one)]
+            parts = [one, objects - one]
             if any(not part or sum(count[u] for u in part) < asked.least for part in parts):
                 continue
             paid = (

@@ -189,8 +189,7 @@ class Search:
         memory_bytes: int | None = None,
     ) -> None:
         from arboretum.kernels.solving.fingerprints import random_words
-        from arboretum_gosdt import regression_kernels as kernels
-        from arboretum_gosdt import regression_pairs as pairs
+        from arboretum_gosdt import regression_kernels as kernels, regression_pairs as pairs
 
         self._kernels, (n, tests), kind = kernels, outcome.shape, np.int64
         order = np.argsort(total / weight, kind="stable")

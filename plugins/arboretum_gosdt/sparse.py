@@ -36,6 +36,7 @@ from arboretum_gosdt.sparse_lanes import feature_of_lane
 from arboretum_gosdt.sparse_node import (
     BEST,
     BEST_FEATURE,
+    BOUNDS as USED,
     BUDGET,
     CHILD,
     DEPTH,
@@ -65,10 +66,8 @@ from arboretum_gosdt.sparse_node import (
     Levels,
     Scratch,
 )
-from arboretum_gosdt.sparse_node import BOUNDS as USED
 from arboretum_gosdt.sparse_rows import BITS, count_groups, lay_rows
 from arboretum_gosdt.sparse_tree import best_tree, enter_records, inherit
-
 
 SUPPORT_BOUND = 1 << 8
 SLICE, SLICE_SECONDS = 500_000, 0.03

@@ -23,8 +23,8 @@ from arboretum_gosdt.sparse_node import (
     LANES,
     LEAF,
     LOSS,
-    NEVER,
     N_FEATURES,
+    NEVER,
     PATH,
     PLANES,
     SIDE,
@@ -39,7 +39,6 @@ from arboretum_gosdt.sparse_node import (
     paid_for,
     words_of,
 )
-
 
 LONGEST = 5_000_000
 """Work on trees of three leaves below one child: some tenths of a second."""

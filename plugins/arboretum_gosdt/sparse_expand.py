@@ -24,8 +24,8 @@ from arboretum_gosdt.sparse_node import (
     LEAF,
     LOSS,
     MASS,
-    NEVER,
     N_FEATURES,
+    NEVER,
     OPEN,
     OWN,
     PARENT,
@@ -76,7 +76,7 @@ def begin_node(data, levels, scratch, d):
         node[N_FEATURES] = 0
         return
     pack_node(data, levels, d)
-    upper, low, many, pair, alive, weight = (
+    upper, low, many, _pair, alive, weight = (
         levels.upper[d],
         levels.low[d],
         levels.many[d],

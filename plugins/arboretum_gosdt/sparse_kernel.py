@@ -316,7 +316,7 @@ def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
     PAUSED.
     """
-    groups, use = data.factors.shape[0], data.numbers[BOUNDS]
+    _groups, use = data.factors.shape[0], data.numbers[BOUNDS]
     if state[BEGUN] == 0:
         state[BEGUN] = 1
         begin(data, levels, scratch)

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from arboretum_gosdt.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
 from llvmlite import ir
 from numba.core import cgutils, types
+
+from arboretum_gosdt.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
 
 
 class Words(NamedTuple):
@@ -132,11 +133,11 @@ def sums_of(
     b = v.builder
     with v.loop(v.index(0), classes, [v.all(0)] * 4) as one:
         pair = cells(one.i)
-        one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair)] + [
-            v.call("umax", m, n) for m, n in zip(one.now[2:], pair)
+        one.next = [b.add(s, n) for s, n in zip(one.now[:2], pair, strict=True)] + [
+            v.call("umax", m, n) for m, n in zip(one.now[2:], pair, strict=True)
         ]
     with v.loop(classes, summed, one.after[:2]) as lost:
-        lost.next = [b.sub(s, n) for s, n in zip(lost.now, cells(lost.i))]
+        lost.next = [b.sub(s, n) for s, n in zip(lost.now, cells(lost.i), strict=True)]
     return lost.after, one.after[2:]
 
 
@@ -380,13 +381,18 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
         with v.loop(v.index(0), classes, [v.all(0)] * 8) as one:
             cells = cells_in(one.i)
             one.next = [
-                *(b.add(s, n) for s, n in zip(one.now[:4], cells)),
-                *(v.call("umax", m, n) for m, n in zip(one.now[4:], cells)),
+                *(b.add(s, n) for s, n in zip(one.now[:4], cells, strict=True)),
+                *(v.call("umax", m, n) for m, n in zip(one.now[4:], cells, strict=True)),
             ]
         with v.loop(classes, node.planes, one.after) as more:
             cells, lost = cells_in(more.i), b.icmp_signed("<", more.i, node.summed)
-            sums = [b.select(lost, b.sub(s, n), s) for s, n in zip(more.now[:4], cells)]
-            more.next = [*sums, *(b.or_(some, found) for some, found in zip(more.now[4:], cells))]
+            sums = [
+                b.select(lost, b.sub(s, n), s) for s, n in zip(more.now[:4], cells, strict=True)
+            ]
+            more.next = [
+                *sums,
+                *(b.or_(some, found) for some, found in zip(more.now[4:], cells, strict=True)),
+            ]
         in_11, in_10, in_01, in_00 = more.after[4:]
         same, opposite = (
             b.icmp_unsigned("==", b.or_(*apart), v.all(0))
@@ -394,7 +400,7 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
         )
         v.store(b.select(b.or_(same, opposite), v.all(0), v.load(alive, part.i)), alive, part.i)
         leaves, divisible = [], []
-        for weight, most in zip(more.after[:4], one.after[4:]):
+        for weight, most in zip(more.after[:4], one.after[4:], strict=True):
             loss = b.sub(weight, most)
             leaves.append(b.select(b.icmp_unsigned(">=", most, saving), loss, never))
             divisible.append(b.icmp_unsigned(">=", loss, worth))
@@ -412,10 +418,15 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
         part.next = [*lower(*part.now[:2], 0, 1), *lower(*part.now[2:], 2, 3)]
         for base, c, d in ((stride, 0, 2), (v.index(0), 1, 3)):
             at = b.add(base, part.i)
-            for out, found in zip((two, three), lower(v.load(two, at), v.load(three, at), c, d)):
+            for out, found in zip(
+                (two, three), lower(v.load(two, at), v.load(three, at), c, d), strict=True
+            ):
                 v.store(found, out, at)
     for found, out, base in zip(
-        part.after, (two, three) * 2, (stride, stride, v.index(0), v.index(0))
+        part.after,
+        (two, three) * 2,
+        (stride, stride, v.index(0), v.index(0)),
+        strict=True,
     ):
         place = b.add(base, i)
         smallest, old = v.reduce("umin", found), v.element(out, place)
@@ -449,7 +460,7 @@ def cells_of(v, cells, stride, classes, summed, both, counts, totals, i, absent,
             return with_f, b.sub(size, with_f)
 
         sums, saved = sums_of(v, classes, summed, pair)
-        losses = [b.sub(total, most) for total, most in zip(sums, saved)]
+        losses = [b.sub(total, most) for total, most in zip(sums, saved, strict=True)]
         valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
         with_leaf, without_leaf = (
             b.and_(valid, b.icmp_unsigned(">=", loss, worth)) for loss in reversed(losses)
@@ -553,7 +564,7 @@ def best_of_two(v, node, mask, totals, least_saving):
             return with_f, b.sub(v.spread(v.element(totals, k)), with_f)
 
         losses = []
-        for weight, most in zip(*sums_of(v, node.classes, node.summed, pair)):
+        for weight, most in zip(*sums_of(v, node.classes, node.summed, pair), strict=True):
             losses.append(b.select(b.icmp_unsigned(">=", most, saving), b.sub(weight, most), never))
         part.next = [v.call("umin", part.now[0], v.call("uadd.sat", *losses))]
     return b.zext(v.reduce("umin", part.after[0]), INDEX)

@@ -12,7 +12,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
 from arboretum_gosdt.incumbent import Asked
-from arboretum_gosdt.sparse_kernel import DEPTH_KEY, NO_TREE, below, keyed
+from arboretum_gosdt.sparse_kernel import NO_TREE, below, keyed
 from arboretum_gosdt.sparse_node import NEVER, UNLIMITED
 
 ALL = 1 << 62
@@ -45,7 +45,7 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
     counts : int64[classes, features + 1].
     question : int64, p, q, depth, test and cost of the root, levels.   Returns (nodes, cost).
     """
-    (bits, weights), (mass, price), (slots, upper, test) = table, prices, memo
+    (bits, weights), (mass, price), (slots, _upper, test) = table, prices, memo
     n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
     p, q = question[0], question[1]
     for r in range(n):

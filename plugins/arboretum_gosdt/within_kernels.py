@@ -449,12 +449,10 @@ def next_open(levels, d, limit):
         if (
             levels.bound[d, i] <= limit
             and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most
+        ) and (
+            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
         ):
-            if (
-                levels.low[d, 0, i] < levels.high[d, 0, i]
-                or levels.low[d, 1, i] < levels.high[d, 1, i]
-            ):
-                found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
+            found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
     return found
 
 

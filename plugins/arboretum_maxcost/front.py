@@ -25,8 +25,10 @@ from arboretum.api import (
     Solution,
     Status,
     Tree,
+    assemble,
+    param,
+    pareto_front,
 )
-from arboretum.api import assemble, param, pareto_front
 from arboretum_maxcost.front_curves import greedy_curves
 from arboretum_maxcost.front_trees import Trees
 from arboretum_maxcost.space import WHOLE, Space, space_of, whole

@@ -34,9 +34,9 @@ from arboretum.api import (
     CapabilityError,
     LeafRule,
     Limits,
-    not_admissible,
     Problem,
     Task,
+    not_admissible,
 )
 from arboretum_maxcost.impurities import class_weights
 
@@ -96,7 +96,7 @@ def guarantee_of(problem: Problem, shift: float) -> Guarantee:
         )
     last, apart = 1.0, 1.0
     each = [prices.of(test) for test in range(len(prices.tests) + len(prices.raw))]
-    for test, paid in enumerate(each):
+    for _test, paid in enumerate(each):
         if len(paid) > 2:
             apart = max(apart, max(paid) / min(paid) if min(paid) > 0.0 else math.inf)
     if shift < delta:

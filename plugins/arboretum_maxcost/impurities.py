@@ -70,9 +70,7 @@ class Powers(Admissible):
     name: ClassVar[str] = "powers"
     whole: ClassVar[bool] = True
 
-    l: int = param(  # noqa: E741 - the paper's name
-        2, "exponent; larger values look at the large nodes first", ge=2, le=64
-    )
+    l: int = param(2, "exponent; larger values look at the large nodes first", ge=2, le=64)
 
     @property
     def kernel(self) -> Callable:

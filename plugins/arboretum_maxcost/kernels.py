@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 from arboretum.kernels import baked, criterion_kernel, impurity_kernel, kernel_part
 from arboretum.kernels.impurity_sums import entropy_after
@@ -83,21 +83,21 @@ def polynomial(weights):
     return total
 
 
-@lru_cache(maxsize=None)
-def powers_of(l: int) -> Callable:  # noqa: E741 - the paper's name
+@cache
+def powers_of(l: int) -> Callable:
     """The kernel for an exponent."""
     coefficients = tuple(float(math.comb(l, j)) for j in range(1, l))
     return baked(powers, f"powers_{l}", TOP=l - 2, COEFFICIENTS=coefficients)
 
 
-@lru_cache(maxsize=None)
+@cache
 def hinged_pairs_of(alpha: float, subtract_square: bool) -> Callable:
     """The kernel for a hinge."""
     name = f"hinged_pairs_{_tag(alpha)}_{int(subtract_square)}"
     return baked(hinged_pairs, name, ALPHA=alpha, LEVEL=alpha * alpha if subtract_square else 0.0)
 
 
-@lru_cache(maxsize=None)
+@cache
 def polynomial_of(gamma: tuple[float, ...], exponents: tuple[tuple[int, ...], ...]) -> Callable:
     """The kernel for coefficients and exponents."""
     return baked(

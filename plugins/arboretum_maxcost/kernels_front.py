@@ -23,7 +23,6 @@ from arboretum_maxcost.kernels_lists import (
     unite,
 )
 
-
 FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST, EFFORT = range(11)
 """Places of ``state``: lengths in use, how many subtables were opened, the longest list that was
 kept, and sums made in this slice.

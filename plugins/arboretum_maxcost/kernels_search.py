@@ -37,7 +37,6 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import (
-    INSIDE,
     MULTIWAY,
     NOBODY,
     THRESHOLDS,
@@ -49,10 +48,8 @@ from arboretum.kernels.solving.rows import (
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.kernels_parts import (
     AHEAD,
-    BUDGET,
     EVER,
     LEMMA,
-    LOSS,
     LOWER,
     MOST,
     NEXT,
@@ -126,7 +123,7 @@ def list_test(task, frame, number, m, whole, alpha, stacks):
         top = max(top, potential(task, slot, alpha))
         mixed += unevenness(parts, slot)
     needed = min(frame[LIMIT] + 1, frame[BEST])
-    lower, reach, upper, cost, unsolved, _ = weigh_parts(task, m, frame[LEFT] - price, needed)
+    lower, reach, upper, cost, _unsolved, _ = weigh_parts(task, m, frame[LEFT] - price, needed)
     at = state[TESTS]
     stacks.test[at], stacks.floor[at], stacks.reach[at], stacks.top[at] = (
         number,

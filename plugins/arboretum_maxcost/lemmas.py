@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,7 @@ def least_depth(bits: np.ndarray, label: np.ndarray, errors: int) -> int:
     bits : [objects, tests].
     """
 
-    @lru_cache(maxsize=None)
+    @cache
     def least(rows: frozenset[int], depth: int) -> int:
         own = label[list(rows)]
         found = len(own) - np.bincount(own).max() if len(own) else 0

@@ -71,7 +71,7 @@ class BestOf:
             own,
             *(Powers(l=l) for l in self.powers),
             *(HingedPairs(epsilon=share) for share in self.epsilons),
-        ]  # noqa: E741
+        ]
 
     def problems(self, problem: Problem) -> Iterator[tuple[str, Problem]]:
         """A name and the run's problem, with each impurity."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 
-def powers(weights: Sequence[float], l: int) -> float:  # noqa: E741 - the paper's name
+def powers(weights: Sequence[float], l: int) -> float:
     return math.fsum(weights) ** l - math.fsum(w**l for w in weights)
 
 

@@ -317,7 +317,7 @@ class Search:
                     level.of(k), words[k], int(left[k]), int(losses[k])
                 )
             found.append((level, node, test, losses, lost, spent))
-            above, level = level, level.below(test)
+            _above, level = level, level.below(test)
             left = (left - np.append(self.space.price, 0)[test])[level.parent]
         return found
 

@@ -22,9 +22,9 @@ from arboretum.api import (
     Shape,
     Solution,
     Status,
+    Tree,
     form_of,
     param,
-    Tree,
     refuse_unfit,
     shape_of,
     unknown,
@@ -34,7 +34,7 @@ from arboretum_maxcost.budgeted import error_of, least_budget
 from arboretum_maxcost.guarantee import refutation
 from arboretum_maxcost.objectives import MaxCost, TrainingError
 from arboretum_maxcost.search import BOUNDS, EVER, Search
-from arboretum_maxcost.space import Space, compiled, space_of
+from arboretum_maxcost.space import Space, space_of
 
 DEFAULT_BYTES = 2_000_000_000
 FEW = 8

@@ -23,10 +23,9 @@ INTERPRETER = "ARBORETUM_PEERS"
 WORKER = Path(__file__).parent / "worker.py"
 LOADING = 300.0
 """Seconds for which a peer may load; one of them compiles when it is first used."""
-ONE_THREAD = {
-    name: "1"
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-}
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
 
 
 class PeerProcess:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def tsallis(weights):
     return max(found, 0.0)
 
 
-@lru_cache(maxsize=None)
+@cache
 def tsallis_of(order: float) -> Callable:
     return baked(
         tsallis,
@@ -206,7 +206,7 @@ def score(weights, counts, price, extra, node):
     return found / price
 
 
-@lru_cache(maxsize=None)
+@cache
 def kernel_of(family: str, impurity: str = "", coverages: frozenset[str] = frozenset()) -> Callable:
     """The kernel of a family: "regularized" (Z), "submodular" (Z without impurity) or
     "cost_benefit" (D / c).

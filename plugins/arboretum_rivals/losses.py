@@ -100,7 +100,9 @@ class Loss:
             fronts.append(np.minimum(fronts[-1] + p, yes))
         able = np.flatnonzero(fronts[-1] < self.table.shape[1])
         x, answers = int(able[self.table[able, fronts[-1][able]].argmin()]), []
-        for (n, p), before, after in zip(leaves[::-1].tolist(), fronts[-2::-1], fronts[:0:-1]):
+        for (n, p), before, after in zip(
+            leaves[::-1].tolist(), fronts[-2::-1], fronts[:0:-1], strict=False
+        ):
             answers.append(bool(before[x] + p != after[x]))
             x -= n if answers[-1] else 0
         return np.array(answers[::-1])

@@ -332,7 +332,7 @@ class Search:
         if self._phase == self._branch:
             return False
         self._pace = Pace()  # what was quick in one part may be slow in the next
-        used, floor = self._asked[self.kernels.USED], self.floor
+        used, _floor = self._asked[self.kernels.USED], self.floor
         if self._phase == self._look:
             before = self.value
             self._plant()

@@ -4,6 +4,7 @@ sets, λ = 0.005.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -172,7 +173,7 @@ def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     for name, own in found.items():
         if "pygosdt" in own and own["pygosdt"]["finished"]:
             curve = own["pygosdt"]["curve"]
-            drops = [(a[2] - b[2], b[0]) for a, b in zip(curve, curve[1:])]
+            drops = [(a[2] - b[2], b[0]) for a, b in itertools.pairwise(curve)]
             whole, (largest, at) = curve[0][2] - curve[-1][2], max(drops)
             if whole > 0:
                 share, late = largest / whole, at / max(own["pygosdt"]["seconds"], 1e-9)
@@ -204,7 +205,9 @@ def _excess(one: Mapping[str, Any], until: float) -> float:
         return 0.0
     times = [min(point[0], until) for point in curve] + [until]
     return (
-        sum((b - a) * (point[2] - end) for a, b, point in zip(times, times[1:], curve))
+        sum(
+            (b - a) * (point[2] - end) for a, b, point in zip(times, times[1:], curve, strict=False)
+        )
         / until
         / (start - end)
     )

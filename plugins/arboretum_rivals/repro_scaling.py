@@ -22,7 +22,6 @@ from arboretum.api import (
     LineChart,
     Panels,
     Piece,
-    Table,
     csv_text,
 )
 from arboretum_rivals.repro_study import (
@@ -186,7 +185,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
         + _advantage(curves)
         + _still_holds(curves)
     )
-    for key, one in results:
+    for _, one in results:
         if "itemsets" in one:
             told = (
                 f"{one['itemsets']:,} itemsets are {one['row_sets']:,} sets of rows (bar-7, "
@@ -482,7 +481,9 @@ def _ratios(
 ) -> list[float]:
     """Seconds of DL8.5 over those of a method, at every size that both finished."""
     own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
-    return [max(theirs[1], LEAST) / max(ours[1], LEAST) for ours, theirs in zip(own, other)]
+    return [
+        max(theirs[1], LEAST) / max(ours[1], LEAST) for ours, theirs in zip(own, other, strict=True)
+    ]
 
 
 def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:

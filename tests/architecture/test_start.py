@@ -69,7 +69,7 @@ def test_discovering_every_plugin_loads_nothing_heavy_and_compiles_nothing():
 
 def test_the_verbs_that_only_tell_load_nothing_heavy():
     for arguments in (["plugins"], ["explain", "criterion.reduction"], ["--version"]):
-        code = f"import contextlib, io\nfrom arboretum.cli.main import main\n"
+        code = "import contextlib, io\nfrom arboretum.cli.main import main\n"
         code += (
             f"with contextlib.redirect_stdout(io.StringIO()):\n    assert main({arguments!r}) == 0"
         )

@@ -266,13 +266,14 @@ def test_no_exception_is_swallowed_in_silence(house):
     for module in house.modules:
         lines = module.path.read_text(encoding="utf-8").splitlines()
         for node in ast.walk(module.tree):
-            if isinstance(node, ast.ExceptHandler) and all(
-                isinstance(s, ast.Pass | ast.Continue) for s in node.body
-            ):
-                if not any(
+            if (
+                isinstance(node, ast.ExceptHandler)
+                and all(isinstance(s, ast.Pass | ast.Continue) for s in node.body)
+                and not any(
                     "#" in lines[i] for i in range(node.lineno - 1, node.body[-1].end_lineno)
-                ):
-                    wrong.append(f"{module.where}:{node.lineno}")
+                )
+            ):
+                wrong.append(f"{module.where}:{node.lineno}")
     assert not wrong, "\n".join(wrong)
 
 

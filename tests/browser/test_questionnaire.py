@@ -17,14 +17,13 @@ import numpy as np
 import pytest
 from browser.chromium import NEEDED, started
 from drawn_trees import Ramp, row_of, rows_like, tables, trees
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import arboretum
 from arboretum.errors import CapabilityError, ConfigError
 from arboretum.measure.complexity import complexities
 from arboretum.model.rules import NO_OUTCOME, Bins, TestRule, Threshold, Values
-from arboretum.model.table import Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
 from arboretum.model.walk import policies
 from arboretum_basics.questionnaire import Questionnaire

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from arboretum.config.entry import load
 from arboretum.errors import StoreError
 from arboretum.runs.folder import read_run

@@ -6,6 +6,7 @@ import csv
 import io
 
 import pytest
+
 from arboretum import load
 
 

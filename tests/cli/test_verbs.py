@@ -36,11 +36,11 @@ def run(toy, here):
 def test_every_verb_is_there_and_has_a_help(call):
     assert all(f"  {name} " in call().out for name in VERBS)
     for name in VERBS:
-        with pytest.raises(SystemExit) if name != "run" else _nothing():
+        with pytest.raises(SystemExit) if name != "run" else _Nothing():
             call(name, "--help")
 
 
-class _nothing:
+class _Nothing:
     def __enter__(self):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import attrs
@@ -288,7 +289,7 @@ class ManyForgetWeights:
         return (1 - still / others)[objects.label[rows]]
 
     def covered_many(self, objects, rows, start):
-        sets = [rows[a:b] for a, b in zip(start, start[1:], strict=False)]
+        sets = [rows[a:b] for a, b in itertools.pairwise(start)]
         return np.concatenate(
             [self.covered(objects, one, np.ones(objects.n_objects)) for one in sets]
         )

@@ -34,15 +34,14 @@ from arboretum.testing.tables import (
     TreeParts,
     bare_objects,
     problem_of,
-    prices_of,
     toy_objects,
     toy_table,
 )
 from arboretum_basics.methods import Exact, Greedy
 
 sys.path.insert(0, str(Path(__file__).parent))
-import faults  # noqa: E402
-from test_suites import failures  # noqa: E402
+import faults
+from test_suites import failures
 
 CORNERS = "test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_corners"
 COPIES = "test_weight_two_is_two_copies_and_a_part_of_a_weight_counts"

@@ -22,8 +22,8 @@ from arboretum.testing.oracles import best_tree, build_tree
 from arboretum.testing.tables import ToyGini, ToyReduction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property" / "search"))
-from toy_coverage import ToyExcluded  # noqa: E402
-from cover import ToyCover  # noqa: E402
+from cover import ToyCover
+from toy_coverage import ToyExcluded
 
 
 def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) -> list[str]:
@@ -52,7 +52,7 @@ def failures(kind: str, component: Any, only: str = "test_", **fixtures: Any) ->
 
 def _arguments(suite: Any, test: Any, given: dict[str, Any]) -> list[dict[str, Any]]:
     """One set of arguments per parameter of the fixtures that the test asks for."""
-    wanted = [name for name in inspect.signature(test).parameters]
+    wanted = list(inspect.signature(test).parameters)
     marked = {
         mark.args[0]: mark.args[1]
         for mark in getattr(test, "pytestmark", ())

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from arboretum.errors import TrackerError
 from arboretum.runs.tracking import load_run
 from arboretum.testing import TrackerSuite

@@ -8,8 +8,9 @@ import ast
 import re
 from pathlib import Path
 
-import arboretum
 import pytest
+
+import arboretum
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.plugin.build import fields_of
 from arboretum.plugin.discovery import load_registry

@@ -120,7 +120,7 @@ class Comparison:
         for names, record in zip(rows := shown_names(records), records, strict=True):
             groups.setdefault(tuple(names.values()), []).append(record)
         settings = [
-            Setting(dict(zip(rows[0], key)), tuple(group), _goal(goal, group))
+            Setting(dict(zip(rows[0], key, strict=True)), tuple(group), _goal(goal, group))
             for key, group in sorted(groups.items())
         ]
         return Comparison(

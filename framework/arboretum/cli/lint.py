@@ -90,7 +90,9 @@ def told(lint: Any) -> str:
     ]
     names, tries = (
         max(map(len, column))
-        for column in zip(*((each.axiom, each.tried) for each in found), ("axiom", "cases tried"))
+        for column in zip(
+            *((each.axiom, each.tried) for each in found), ("axiom", "cases tried"), strict=True
+        )
     )
     lines += [
         f"{'axiom':{names}}  found   {'cases tried':{tries}}  note",

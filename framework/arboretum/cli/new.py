@@ -28,7 +28,16 @@ EXACT = "dataset=monk1-full encoder=multiway split=none method=exact"
 EXAMPLES = {
     **{
         kind: f"run dataset=iris {kind}=$option"
-        for kind in "criterion impurity missing cost split encoder predicate pruner".split()
+        for kind in [
+            "criterion",
+            "impurity",
+            "missing",
+            "cost",
+            "split",
+            "encoder",
+            "predicate",
+            "pruner",
+        ]
     },
     "stopping": "run dataset=iris 'stopping=[$option]'",
     "dataset": "run dataset=$option",

@@ -100,7 +100,7 @@ def judgement_note(facts: VerdictFacts) -> str:
 def cell_table(table: str, cells: Sequence[Cell]) -> str:
     """One table of the paper; a row's name stands once."""
     rows = []
-    for cell, before in zip(cells, (None, *cells)):
+    for cell, before in zip(cells, (None, *cells), strict=False):
         name = "" if before is not None and cell.row == before.row else cell.row
         numbers = (
             *(f"{x:.6f}" for x in (cell.published, cell.ours, cell.error)),

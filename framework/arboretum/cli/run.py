@@ -12,7 +12,7 @@ from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.show import find_run, numbers_of, require_plugins, tree_of
 from arboretum.cli.sweep import explain_failure, refuse_vain, sweep, unforeseen
 from arboretum.cli.terminal import TRACKER_FAILED, Parser, columns, error_text, paragraph, status_of
-from arboretum.config.bridge import PRIMARY, Start, start_from, start_in, stored
+from arboretum.config.bridge import Start, start_from, start_in, stored
 from arboretum.config.compose import Loader, search_path
 from arboretum.config.execute import Outcome, Session
 from arboretum.config.guard import concealed, readable

@@ -419,9 +419,9 @@ def again(record: Record, registry: Registry) -> tuple[Any, Any, list[str]]:
     Data are loaded, divided and encoded again; refuses other data than the recorded, and missing
     one-file plugins.
     """
+    from arboretum.config.bridge import start_from
     from arboretum.config.compose import compose_and_resolve
     from arboretum.config.execute import Session
-    from arboretum.config.bridge import start_from
     from arboretum.engine import run as engine
 
     require_plugins(record, registry.owners)
@@ -455,7 +455,9 @@ def _standing(tree: Tree, found: Any) -> str:
     if tree.task is Task.classification:
         words.append(
             " ".join(
-                f"{name}:{spell_cell(w)}" for name, w in zip(tree.classes, node.weights) if w > 0
+                f"{name}:{spell_cell(w)}"
+                for name, w in zip(tree.classes, node.weights, strict=True)
+                if w > 0
             )
         )
     if math.isfinite(node.impurity):
@@ -472,7 +474,9 @@ def _standing(tree: Tree, found: Any) -> str:
 
 
 def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
-    outcomes = [weights for weights, counts in zip(one.weights, one.counts) if counts.sum() > 0]
+    outcomes = [
+        weights for weights, counts in zip(one.weights, one.counts, strict=True) if counts.sum() > 0
+    ]
     brackets = " ".join(
         "[" + " ".join(spell_cell(w) for w in weights) + "]" for weights in outcomes
     )

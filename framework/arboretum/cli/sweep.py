@@ -76,8 +76,12 @@ from arboretum.runs.sweeps import (
     Note,
     Notes,
     Sweep,
+    owner,
+    read_sweep,
+    records_of,
+    runs_of,
+    write_sweep,
 )
-from arboretum.runs.sweeps import owner, read_sweep, records_of, runs_of, write_sweep
 
 
 @attrs.define(eq=False, slots=False)

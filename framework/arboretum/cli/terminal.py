@@ -125,11 +125,11 @@ def columns(
 ) -> str:
     """Rows as aligned columns.   right : numbers of the columns to align right."""
     table = [[str(cell) for cell in row] for row in ([header] if header else []) + list(rows)]
-    sizes = [max(map(len, column)) for column in zip(*table)]
+    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
     padded = [
         [
             cell.rjust(size) if i in right else cell.ljust(size)
-            for i, (cell, size) in enumerate(zip(row, sizes))
+            for i, (cell, size) in enumerate(zip(row, sizes, strict=True))
         ]
         for row in table
     ]

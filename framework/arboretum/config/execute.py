@@ -35,8 +35,11 @@ from arboretum.runs.folder import (
     is_tracked,
     make_ready,
     names_of,
+    read_run,
+    remove_empty,
+    write_files,
+    write_run,
 )
-from arboretum.runs.folder import read_run, remove_empty, write_files, write_run
 from arboretum.runs.sweeps import run_name
 from arboretum.runs.tracking import guarded, track, track_folder
 

@@ -474,7 +474,8 @@ def counterexample(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> s
             (f"{times}F({', '.join(f'{n:.6g}' for n in v[0])})", f"{times}{float(f(v)[0]):.6g}")
         )
     left, right = (
-        [" + ".join(words) for words in zip(*side)] or ["0", "0"] for side in sides.values()
+        [" + ".join(words) for words in zip(*side, strict=True)] or ["0", "0"]
+        for side in sides.values()
     )
     sign = "≠" if axiom.two_sided else ">"
     return f"{left[0]} {sign} {right[0]}: {left[1]} {sign} {right[1]}"

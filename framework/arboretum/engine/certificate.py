@@ -26,9 +26,9 @@ from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.promises import check_complexity
 from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
+from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
-from arboretum.interfaces.complexity import form_of, value_of
 from arboretum.interfaces.objective import certified_by_value
 from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
@@ -280,7 +280,7 @@ def _defined(
                 )
             if form is not None:
                 of_form = SimpleNamespace(
-                    leaf=lambda: form.leaf,
+                    leaf=lambda: form.leaf,  # noqa: B023 - asked at once
                     node=form.node,
                     per_object=getattr(each, "per_object", False),
                 )

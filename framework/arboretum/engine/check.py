@@ -4,7 +4,7 @@ class without the methods its kind asks for, in the form the framework calls the
 
 import inspect
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import attrs
@@ -329,7 +329,7 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
         )
 
 
-@lru_cache(maxsize=None)
+@cache
 def broken_contract(kind: str, cls: type) -> str | None:
     """What is wrong with the methods of a class, as the end of a sentence that names it; None if
     nothing is.

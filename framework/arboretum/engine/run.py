@@ -23,8 +23,8 @@ from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
 from arboretum.errors import ArboretumError, BudgetError, DataError, VerificationError, blaming
 from arboretum.interfaces.component import Capability
-from arboretum.interfaces.split import Division
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
+from arboretum.interfaces.split import Division
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status

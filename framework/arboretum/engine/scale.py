@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 import numpy as np
@@ -118,8 +117,8 @@ class Scale:
 
     def metrics(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Reported numbers in the units of what was given; one that no float64 holds is ∞."""
-        by_name = {name: self.price for name in _PRICED} | {name: self.weight for name in _WEIGHED}
-        by_name |= {name: 2 * self.target for name in _SQUARED} | {"mae": self.target}
+        by_name = dict.fromkeys(_PRICED, self.price) | dict.fromkeys(_WEIGHED, self.weight)
+        by_name |= dict.fromkeys(_SQUARED, 2 * self.target) | {"mae": self.target}
         with np.errstate(over="ignore"):
             return {
                 name: float(

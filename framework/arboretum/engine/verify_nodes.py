@@ -108,8 +108,8 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
     untold = tree.is_leaf | ((parts.pruner is not None) & np.isnan(tree.score))
     at_every_node("score is a finite number", np.isfinite(tree.score) | untold, tree.score)
     inner = inner[~untold[inner]]
-    from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
+    from arboretum.engine.search.coverage_state import CoverageState
     from arboretum.engine.search.statistics import Statistics
 
     statistics = Statistics.of(

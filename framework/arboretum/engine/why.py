@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.shares import without_gaps
+from arboretum.errors import CapabilityError, ContractError, DataError, blaming
 from arboretum.interfaces.method import Context, Problem
+from arboretum.model.digits import legible
 from arboretum.model.encoded import Node
 from arboretum.model.rules import TestRule
-from arboretum.model.digits import legible
 from arboretum.model.tree import Tree
 
 

@@ -10,7 +10,7 @@ arguments would miss that cache.
 import hashlib
 import inspect
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -118,7 +118,7 @@ def raise_from_python(value: Callable) -> None:
         raise first
 
 
-@lru_cache(maxsize=None)
+@cache
 def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
     failures: list[BaseException] = []
 
@@ -144,7 +144,7 @@ def undefined_impurity(weights):
     return weights[0] * 0.0 + float("nan")
 
 
-@lru_cache(maxsize=None)
+@cache
 def compiled(
     kernel: Callable,
     template: str = _BATCH,
@@ -188,7 +188,7 @@ def _inlined(python: Callable) -> Any:
     return numba.njit(nogil=True, error_model="numpy", forceinline=True)(python)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _with_parts(python: Callable, decorate: Callable[[Callable], Any]) -> Any:
     """The decorated function, with functions under the mark ``part`` that it calls decorated,
     too.

@@ -6,7 +6,7 @@ a part, a view or a node as an argument each cost some percent of such a kernel'
 """
 
 import math
-from functools import lru_cache
+from functools import cache
 
 from arboretum.kernels.kernel_decorators import baked, kernel_part, scores_sums
 
@@ -58,7 +58,7 @@ def form_of(kernel):
     return 1 + SUMS.index(*called) if len(called) == 1 else 0
 
 
-@lru_cache(maxsize=None)
+@cache
 def of_sum(kernel):
     """The same kernel as a function of its sum, which ``weights[0, 0]`` holds."""
     own = getattr(kernel, "py_func", kernel)

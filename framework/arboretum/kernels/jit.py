@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ import numba
 from numba import types
 from numba.core import event
 from numba.core.compiler import Compiler
-
 
 IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 """An import statement, also one that goes on in parentheses."""
@@ -43,7 +42,7 @@ def sources(file: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=None)
+@cache
 def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
     return tuple(
         (p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(sources(Path(file)))

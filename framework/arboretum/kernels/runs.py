@@ -57,11 +57,10 @@ def rank_columns(values, bits, label, gap, order, distinct, reach, found):
         for j in range(n):
             i = rows[j]
             v = column[i]
-            if rank < 0 or v > own[rank]:
-                if v == v:
-                    rank += 1
-                    own[rank] = v
-                    close |= rank > 0 and not v > own[rank - 1] + gap
+            if (rank < 0 or v > own[rank]) and v == v:
+                rank += 1
+                own[rank] = v
+                close |= rank > 0 and not v > own[rank - 1] + gap
             entry = np.uint64(i) | (np.uint64(rank) if v == v else MISSING) << TO_RANK
             if len(label) > 0:
                 entry |= np.uint64(label[i]) << TO_CLASS
@@ -392,9 +391,8 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
             and left + 1 < known
             and left > min_leaf
             and total - left > min_leaf
-        ):
-            if run[at + np.uintp(1)] >> TO_RANK != then:
-                continue
+        ) and run[at + np.uintp(1)] >> TO_RANK != then:
+            continue
         if left < min_leaf or total - left < min_leaf:
             continue
         if block.state[USED] == BLOCK:

@@ -9,13 +9,13 @@ those of ``presort``; a *cut* at position j divides a run into its first j + 1 r
 
 from collections import namedtuple
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from arboretum.kernels.class_sums import Keys, Moved, best_cut
-from arboretum.kernels.function_pointers import compiled, call_prefix
+from arboretum.kernels.function_pointers import call_prefix, compiled
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import baked
 from arboretum.kernels.stack_arrays import float_table, int_table
@@ -102,7 +102,7 @@ def _none(weights, counts, price, extra, node):
     return 0.0
 
 
-@lru_cache(maxsize=None)
+@cache
 def _scan(kernel: Callable, *constants: Any) -> Any:
     names = dict(
         zip(

@@ -1,7 +1,7 @@
 """Score finished tables, and fill a criterion's own column, through function pointers."""
 
-from arboretum.kernels.jit import jit
 from arboretum.kernels.function_pointers import call_batch, call_column, call_impurity, make_node
+from arboretum.kernels.jit import jit
 
 
 @jit

@@ -440,17 +440,16 @@ def grow_subtree(
         if n_runs > 0 and wanted > 0:
             for at in range(first, stop):
                 if family[lists[at]] == SORTED:
-                    if shares is not None:
-                        if start[groups] > high - low:
-                            split_shared(
-                                features.order[features.column[lists[at]], low:],
-                                high - low,
-                                OBJECT,
-                                goes,
-                                start,
-                                runs.spare,
-                            )
-                            continue
+                    if shares is not None and start[groups] > high - low:
+                        split_shared(
+                            features.order[features.column[lists[at]], low:],
+                            high - low,
+                            OBJECT,
+                            goes,
+                            start,
+                            runs.spare,
+                        )
+                        continue
                     divide_run(
                         features.order[features.column[lists[at]], low:high],
                         goes,
@@ -676,15 +675,14 @@ def divide(rows, low, high, outcomes, goes, shares, scratch):
             start[np.int64(goes[rows[j]]) + 1] += 1
         for o in range(groups):
             start[o + 1] += start[o]
-        if shares is not None:
-            if groups > outcomes and shares.how == SPLITS:
-                lost, first = start[groups] - start[outcomes], np.int64(0)
-                for o in range(outcomes):
-                    size, first = start[o + 1] - first, start[o + 1]
-                    start[o + 1] = start[o] + (size + lost if size > 0 else 0)
-                if low + start[outcomes] > len(rows):
-                    return np.int64(0)
-                split_shared(rows[low:], high - low, every, goes, start[: outcomes + 1], spare)
-                return outcomes
+        if shares is not None and groups > outcomes and shares.how == SPLITS:
+            lost, first = start[groups] - start[outcomes], np.int64(0)
+            for o in range(outcomes):
+                size, first = start[o + 1] - first, start[o + 1]
+                start[o + 1] = start[o] + (size + lost if size > 0 else 0)
+            if low + start[outcomes] > len(rows):
+                return np.int64(0)
+            split_shared(rows[low:], high - low, every, goes, start[: outcomes + 1], spare)
+            return outcomes
         split_many(some, every, goes, start[: groups + 1], spare)
     return groups

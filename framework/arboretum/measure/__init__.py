@@ -1,6 +1,6 @@
 """How good is a tree, and what does it cost?"""
 
-from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost  # noqa: F401
+from arboretum.measure.complexity import complexities, costs_of_rows, covering_cost
 from arboretum.measure.evaluate import (
     DIRECTIONS,
     ValidationScore,
@@ -8,4 +8,4 @@ from arboretum.measure.evaluate import (
     direction,
     evaluate,
     pareto_front,
-)  # noqa: F401
+)

@@ -65,6 +65,7 @@ def costs_of_rows(tree: Tree, table: Table, places: Places | None = None) -> dic
                 cost / weights.sum(),
                 float(paid.max()),
             ),
+            strict=True,
         )
     )
 

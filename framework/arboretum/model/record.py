@@ -14,7 +14,6 @@ from typing import Any
 
 import attrs
 
-import arboretum
 from arboretum.errors import ArboretumError, StoreError
 from arboretum.model.front import Front
 from arboretum.model.reading import document, plain, refuse_misfits
@@ -380,7 +379,7 @@ class Certificate:
             data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]}
         )
         refuse_misfits(data["leaf_rule"], rule)
-        data["certifier"]["name"]  # noqa: B018 - every reader names it
+        data["certifier"]["name"]  # every reader names it
         found = {name: Certified.from_json(one) for name, one in data["complexities"].items()}
         return Certificate(dict(data["certifier"]), dict(data["leaf_rule"]), found)
 

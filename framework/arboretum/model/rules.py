@@ -11,6 +11,7 @@ verification replays.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -171,7 +172,9 @@ _position = _demand(
     "be a position in categories", lambda test, value: 0 <= value < len(test.categories)
 )
 _distinct = _demand("be distinct", lambda _, value: len(set(value)) == len(value))
-_rising = _demand("rise", lambda _, value: all(high > low for low, high in zip(value, value[1:])))
+_rising = _demand(
+    "rise", lambda _, value: all(high > low for low, high in itertools.pairwise(value))
+)
 
 
 def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
-from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -20,10 +20,10 @@ import numpy as np
 import arboretum
 from arboretum.errors import ContractError, DataError
 from arboretum.model import steps, walk
+from arboretum.model.digits import digits_of, with_digits
 from arboretum.model.invariants import check_numbers, check_tree
 from arboretum.model.reading import built, document, plain, plain_array, read_array, refuse_misfits
 from arboretum.model.rules import TestRule, rules_from_json
-from arboretum.model.digits import digits_of, with_digits
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
 

@@ -97,7 +97,7 @@ def assemble(
         names = [getattr(each, "name", each) for each in option]
         parts[group] = tuple(
             _built(registry, group, each, wanted.get(name, {}), shared)
-            for each, name in zip(option, names)
+            for each, name in zip(option, names, strict=False)
         )
         if lost := [key for key in wanted if key not in names]:
             own = ", ".join(

@@ -175,10 +175,8 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
     if isinstance(value, bool) is (wanted is bool) and isinstance(value, str | int | float):
         with suppress(TypeError, ValueError, OverflowError):
             number = wanted(value)
-    if (
-        number != number
-        or wanted is int
-        and number != (float(value) if isinstance(value, str) else value)
+    if number != number or (
+        wanted is int and number != (float(value) if isinstance(value, str) else value)
     ):
         raise _mismatch(where, names[wanted], value)
     if wanted is int and not -(2**63) <= number < 2**63:

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +37,7 @@ from arboretum.plugin.registry import (
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def read_preset(path: Path, owner: Owner) -> Preset:
     """Read one preset file, ``presets/<kind>/*.yaml``, once, as modules are.  Raises PluginError
     naming the file and the rule.

@@ -173,9 +173,8 @@ def known_of(ground, log, mask, mark, depth, leaves, room):
                 bound > best
                 and serves(log.words[at + 1], depth)
                 and serves(log.words[at + 2], leaves)
-            ):
-                if trusted or is_about(ground, log, record, mask, room):
-                    best, found = bound, record
+            ) and (trusted or is_about(ground, log, record, mask, room)):
+                best, found = bound, record
             record = log.before[record]
         if not trusted or found < 0 or is_about(ground, log, found, mask, room):
             return best

@@ -162,7 +162,7 @@ def choose(ground, node, goal):
             )
             for turn in range(2):
                 side = small if turn == 0 else 1 - small
-                here, there, said, beside = (
+                here, there, said, _beside = (
                     (one, zero, said_1, said_0) if side == 1 else (zero, one, said_0, said_1)
                 )
                 if said > low[here] and said_0 + said_1 >= wanted_c and tried[here] & TOLD == 0:

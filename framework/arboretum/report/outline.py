@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arboretum.model.rules import NO_OUTCOME, TestRule
 from arboretum.model.digits import spell
+from arboretum.model.rules import NO_OUTCOME, TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Tree
 

@@ -8,8 +8,17 @@ import numpy as np
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-CLASS_COLOURS = tuple(
-    "#3b7dd8 #e08a1e #2a9d6f #c8553d #8e6bbf #d9b514 #56b4c9 #c77ba6 #7d8f2e #8c5b3e".split()
+CLASS_COLOURS = (
+    "#3b7dd8",
+    "#e08a1e",
+    "#2a9d6f",
+    "#c8553d",
+    "#8e6bbf",
+    "#d9b514",
+    "#56b4c9",
+    "#c77ba6",
+    "#7d8f2e",
+    "#8c5b3e",
 )
 OTHER = "#9aa0a6"
 # of the 256-colour palette of terminals

@@ -211,7 +211,7 @@ def _branches(
     """Curves first, then their marks, so that no curve crosses a word."""
     curves, marks = [], []
     rows = max(float(tree.mass[0]), 1e-300)
-    for item, child in ((item, child) for item in root.walk() for child in item.children):
+    for item, child in ((above, child) for above in root.walk() for child in above.children):
         parent, place = places[item], places[child]
         ends = (
             parent.x + parent.width / 2,

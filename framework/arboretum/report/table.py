@@ -47,7 +47,7 @@ def text_table(
     lines = [
         "  ".join(
             padded(cut(cell, size), size, to_right)
-            for cell, size, to_right in zip(row, sizes, right)
+            for cell, size, to_right in zip(row, sizes, right, strict=True)
         )
         for row in (titles, *cells)
     ]

@@ -167,7 +167,7 @@ def is_dead(named: str) -> bool:
     """Whether the process that :func:`owner` named is known to have ended: on this machine, and
     gone, or another by now.
     """
-    host, pid, started = (named.split(" ", 2) + ["", ""])[:3]
+    host, pid, started = ([*named.split(" ", 2), "", ""])[:3]
     if host != socket.gethostname() or not pid.isdecimal():
         return False
     try:

@@ -169,7 +169,7 @@ class VerdictFacts:
         ]
         cells = [
             (c.table, c.row, c.column, *digits, *rest)
-            for c, digits, rest in zip(judged.cells, numbers, words)
+            for c, digits, rest in zip(judged.cells, numbers, words, strict=True)
         ]
         claims = [(c.sentence, c.verdict.value, c.evidence, c.reason) for c in judged.claims]
         counts = {verdict.value: judged.count(verdict) for verdict in Verdict}

@@ -318,7 +318,7 @@ def test_runs_pay_by_outcome_and_report_what_their_rows_paid(encoder, given, pri
         ]
         paid[leaf] = sum(1.0 if price is None else price for price in each)
     assert record.verified and record.metrics["max_cost"] == max(paid.values())
-    assert len({price for price in tree.edge_price.tolist()}) > 1
+    assert len(set(tree.edge_price.tolist())) > 1
     expected = sum(float(tree.mass[leaf]) * price for leaf, price in paid.items()) / 625
     assert record.metrics[
         "train_expected_cost" if "train_expected_cost" in record.metrics else "expected_cost"

@@ -9,6 +9,10 @@ from unittest import mock
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import row_of, rows_like, tables, trees
+from hypothesis import given, settings, strategies as st
+from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
+
 from arboretum.api import table_like
 from arboretum.errors import CapabilityError, DataError
 from arboretum.model.rules import Interval, Threshold, Values
@@ -16,10 +20,6 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
 from arboretum_basics import sql
 from arboretum_basics.to_sklearn import sklearn_features, sklearn_matrix, tree_sklearn
-from drawn_trees import row_of, rows_like, tables, trees
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier, export_text, plot_tree
 
 
 @pytest.mark.parametrize("nested", [sql.NESTED, 0])

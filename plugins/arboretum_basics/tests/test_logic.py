@@ -7,6 +7,9 @@ import itertools
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import row_of, rows_like, tables, trees
+from hypothesis import assume, given, settings, strategies as st
+
 from arboretum.api import CapabilityError, TestRule, Threshold
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.statistics import Statistics
@@ -15,9 +18,6 @@ from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_basics.exports import Rules
 from arboretum_basics.logic import Dimension, _boxes, minimised
-from drawn_trees import row_of, rows_like, tables, trees
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 
 def terms_of(tree):

@@ -7,8 +7,9 @@ import hashlib
 import json
 import re
 
-import arboretum
 import pytest
+
+import arboretum
 from arboretum.errors import DataError
 from arboretum.model.tree import Tree
 from arboretum_basics.questionnaire import Questionnaire

@@ -4,8 +4,7 @@ column that float32 cannot hold.
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from arboretum import TreeClassifier
 from arboretum.api import Column, ColumnKind, ColumnSpec, Table, Target, Task, Threshold, Tree
@@ -32,7 +31,7 @@ def chain(cuts: list[float]) -> Tree:
     for k in range(n):
         test += [k, -1]
         child += [2 * k + 1, 2 * k + 2]
-        rows += [np.sum(weights[k:], axis=0) + [0.5 * (k % 2), 0.5 * (1 - k % 2)], weights[k]]
+        rows += [[*np.sum(weights[k:], axis=0), 0.5 * (k % 2), 0.5 * (1 - k % 2)], weights[k]]
     nodes, offset = 2 * n + 1, np.repeat(np.arange(0, 2 * n + 1, 2), 2)[1:]
     weights = np.array([*rows, weights[n]])
     return Tree(

@@ -79,7 +79,7 @@ class Raising:
             parts, _ = self.divided(node)
             node.below = [
                 None if child < 0 else self.grown(child, *part)
-                for child, part in zip(self.tree.children(v).tolist(), parts)
+                for child, part in zip(self.tree.children(v).tolist(), parts, strict=False)
             ]
         return node
 

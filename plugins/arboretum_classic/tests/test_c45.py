@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -11,10 +10,9 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Context,
-    Limits,
     Parts,
-    Problem,
     Prices,
+    Problem,
     Table,
     Target,
     Task,
@@ -24,7 +22,7 @@ from arboretum_classic.c45 import C45, C45Release8, C45Textbook
 from arboretum_classic.c45_growth import Cut, Quinlan, _grown, _no_kernel
 from arboretum_classic.impurities import Entropy
 from arboretum_classic.missing import Fractional
-from arboretum_data.encoding.encoder import DeclaredEncoder, Categorical
+from arboretum_data.encoding.encoder import Categorical, DeclaredEncoder
 from arboretum_data.generated import play_tennis
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import warnings
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from hypothesis import assume, example, given, settings, strategies as st
+from scipy.special import chdtrc, gammaln
+from scipy.stats import chi2_contingency, fisher_exact
+
+import arboretum
 from arboretum.api import CapabilityError, Context, Limits, Parts, Problem, RawFeature
 from arboretum.engine.search.bulk import Judges, Objects, grow_many
 from arboretum.engine.search.grow import grow
@@ -30,10 +34,6 @@ from arboretum_classic.chi2 import ChiSquared
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
 from arboretum_classic.kernels_chi2 import CLOSE, FEW, MOST, ROUNDING, WORTH
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
-from scipy.special import chdtrc, gammaln
-from scipy.stats import chi2_contingency, fisher_exact
 
 TENNIS = {
     "outlook": [[2, 3], [4, 0], [3, 2]],

@@ -7,10 +7,15 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, settings, strategies as st
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import arboretum
 from arboretum.api import (
     CapabilityError,
     Column,
@@ -25,14 +30,9 @@ from arboretum.api import (
 from arboretum.measure import evaluate
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.oracles import build_tree, slow_greedy
-from drawn_trees import tables, trees
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.complexity_path import Subtrees, impurities
 from arboretum_classic.cost_complexity import CostComplexity, PathTable
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 ALPHAS = (0.0, 1 / 64, 1 / 32, 3 / 64, 1 / 8, 1.0)
 
@@ -461,7 +461,7 @@ def test_cross_validation_keeps_a_weakest_link_by_the_rule_of_standard_errors():
 
 
 def test_validation_rows_choose_a_weakest_link_too():
-    tree, table = grown(0, n_rows=80, depth=6)
+    tree, _table = grown(0, n_rows=80, depth=6)
     valid = toy_table(50, n_rows=60, kind=TreeParts(weighted=True))
     chosen, links = (
         CostComplexity(path=True, risk="error").choose(tree, valid),

@@ -4,9 +4,10 @@ fit.
 
 from __future__ import annotations
 
-import arboretum
 import numpy as np
 import pytest
+
+import arboretum
 from arboretum.api import CapabilityError, DataError
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.complexity_path import Subtrees

@@ -7,8 +7,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import (

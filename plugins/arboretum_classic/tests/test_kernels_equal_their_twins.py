@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from arboretum.kernels import KernelNode, mark_of
 from arboretum_classic import kernels, reference

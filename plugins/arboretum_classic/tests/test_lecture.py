@@ -111,7 +111,7 @@ def test_sentences_are_judged_and_can_fail(results):
 def test_choices_are_judged_by_hand():
     """Three data sets, two divisions each: what decides each sentence, and its contrary."""
     names, key = ("iris", "wine", "wdbc"), {"chapter": "choices", "seeds": 2}
-    gaps = {rule: 0.2 for rule in lecture_choices.STRATEGIES} | {"complete": 0.1, "guess": 0.5}
+    gaps = dict.fromkeys(lecture_choices.STRATEGIES, 0.2) | {"complete": 0.1, "guess": 0.5}
     tree = {"whole": [20, 0.2], "chosen": [5, 0.1], "readings": [[[5, 0.1], [5, 0.1]]]}
     level = {
         "attributes": [1, 1],

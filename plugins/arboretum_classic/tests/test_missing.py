@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import arboretum
 import attrs
 import numpy as np
 import pandas
 import pytest
 
+import arboretum
 from arboretum.api import (
     MISSING_SPLITS,
     MISSING_STOPS,
@@ -417,7 +417,9 @@ def test_no_threshold_agrees_with_more_weight_than_the_surrogate(seed):
     for f, column in enumerate(values):
         some, best, at = (goes >= 0) & ~np.isnan(column), -1.0, None
         assert both[f].tolist() == np.bincount(goes[some], weight[some], outcomes).tolist()
-        for low, high in zip(*(np.unique(column[~np.isnan(column)])[k:] for k in (0, 1))):
+        for low, high in zip(
+            *(np.unique(column[~np.isnan(column)])[k:] for k in (0, 1)), strict=False
+        ):
             left, right = some & (column <= low), some & (column >= high)
             if min(left.sum(), right.sum()) >= least:
                 found = sum(

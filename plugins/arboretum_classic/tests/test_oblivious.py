@@ -7,8 +7,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Parts, Problem, RawFeature, Task, Threshold
@@ -124,9 +123,7 @@ def best_by_brute_force(problem, nodes, kind, ratio, min_leaf):
         outcome = rule.outcomes(table, every)
         known = outcome >= 0
         heaviest = int(np.bincount(outcome[known], weight[known], rule.arity).argmax())
-        for side in (
-            (0, 1) if rule.arity == 2 and not type(rule).__name__ == "Values" else (heaviest,)
-        ):
+        for side in (0, 1) if rule.arity == 2 and type(rule).__name__ != "Values" else (heaviest,):
             best = max(
                 best,
                 level_score(problem, nodes, np.where(known, outcome, side), kind, ratio, min_leaf),

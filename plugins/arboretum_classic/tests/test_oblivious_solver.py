@@ -9,8 +9,7 @@ import time
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Limits, Parts, Problem, Status, Task

@@ -10,8 +10,7 @@ import sqlite3
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import (
     NO_OUTCOME,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, settings, strategies as st
+
+import arboretum
 from arboretum.api import CapabilityError, Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
 from arboretum_classic.complexity_path import own_weights
 from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
-from drawn_trees import tables, trees
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 BY_CLASSES = [
     ErrorBased(raising=False),

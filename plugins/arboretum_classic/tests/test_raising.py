@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, settings, strategies as st
+from slow_raising import Raising, extra_errors as extra_of, preorder
+
+import arboretum
 from arboretum.api import (
     Bins,
     CapabilityError,
@@ -24,10 +28,6 @@ from arboretum.testing.tables import TreeParts, bare_objects, toy_objects, toy_t
 from arboretum_classic import pruning_raising
 from arboretum_classic.kernels_pruning import extra_errors
 from arboretum_classic.pruning import ErrorBased
-from slow_raising import Raising, extra_errors as extra_of, preorder
-from drawn_trees import tables, trees
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 ESTIMATES = ("normal", "table", "exact")
 

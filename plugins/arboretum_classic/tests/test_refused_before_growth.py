@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 
-import arboretum
 import attrs
 import pytest
+
+import arboretum
 from arboretum.api import CapabilityError, ConfigError
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table

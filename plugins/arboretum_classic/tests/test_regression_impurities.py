@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeRegressor
+
 from arboretum.api import DataError
 from arboretum.sklearn import TreeRegressor
 from arboretum_classic import kernels, reference
 from arboretum_classic.complexity_path import Subtrees
 from arboretum_classic.impurities import Poisson, Variance
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.datasets import load_diabetes
-from sklearn.tree import DecisionTreeRegressor
 
 THEIRS = {"variance": "squared_error", "absolute_error": "absolute_error", "poisson": "poisson"}
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 import itertools
 import sqlite3
 
-import arboretum
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, strategies as st
+
+import arboretum
 from arboretum.api import (
     ArboretumError,
     Column,
@@ -21,15 +23,13 @@ from arboretum.api import (
     Task,
     TestRule,
 )
+from arboretum.engine.run import fit
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum.engine.run import fit
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.tables import toy_objects
 from arboretum_classic.impurities import Gini, Variance
 from arboretum_classic.subsets import Among, Subset, parts_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from arboretum_data.encoding.columns import (
     RawOrdinal,
 )
 
-
 IDENTIFIER = 21
 """Known rows, at least, of a categorical column that is left out because each has another value."""
 

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
-import numpy as np
 
 from arboretum.api import DataError, unknown
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers

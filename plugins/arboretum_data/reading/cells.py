@@ -149,9 +149,9 @@ def text_cells(
     """
     position: dict[str, int] = {}
     lookup = np.full(len(spellings) + 1, -1, np.int32)
-    for index, spelling in enumerate(spellings):
-        quoted = exact is not None and spelling.startswith(exact)
-        value = spelling.removeprefix(exact) if quoted else spelling.strip()
+    for index, word in enumerate(spellings):
+        quoted = exact is not None and word.startswith(exact)
+        value = word.removeprefix(exact) if quoted else word.strip()
         if quoted or value not in missing:
             lookup[index] = position.setdefault(value, len(position))
     return Cells(name, tuple(position), lookup[codes], declared=declared)

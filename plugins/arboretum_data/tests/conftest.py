@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests change the variable
 
 

@@ -6,11 +6,10 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from arboretum_data.file import FileDataset
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import DataError
+from arboretum_data.file import FileDataset
 
 TEXT = st.text(
     st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6

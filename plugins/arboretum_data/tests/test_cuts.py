@@ -4,16 +4,16 @@ plain reading of it.
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
+
 from arboretum_data.encoding import cuts
-from arboretum_data.encoding.cuts import kmeans
-from arboretum_data.encoding.cuts import mdl
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from arboretum_data.encoding.cuts import kmeans, mdl
 
 DRAWS = settings(max_examples=150, deadline=None, derandomize=True)
 COLUMNS = st.lists(st.integers(-40, 40), min_size=2, max_size=60).filter(
@@ -71,7 +71,7 @@ def test_bucketised_cuts_are_the_midpoints_between_objects_of_different_class(va
     counts = np.array([[np.sum(labels[values == v] == k) for k in range(3)] for v in distinct])
     wanted = [
         (a + b) / 2
-        for a, b in zip(distinct[:-1], distinct[1:], strict=True)
+        for a, b in itertools.pairwise(distinct)
         if len(set(labels[(values == a) | (values == b)])) > 1
     ]
     assert cuts.bucketised(distinct, counts).tolist() == wanted
@@ -172,7 +172,7 @@ def naive_mdl(values, labels) -> list[float]:
     if whole - mixed <= (math.log2(n - 1) + delta) / n:
         return []
     cut = (values[i - 1] + values[i]) / 2
-    return naive_mdl(values[:i], labels[:i]) + [cut] + naive_mdl(values[i:], labels[i:])
+    return [*naive_mdl(values[:i], labels[:i]), cut, *naive_mdl(values[i:], labels[i:])]
 
 
 def plain_entropy(labels) -> float:
@@ -204,8 +204,9 @@ def test_the_mdl_partition_is_that_of_the_plain_reading(seed):
 )
 def test_kmeans_bins_of_skewed_real_columns_are_those_of_scikit_learn(data_home, name, column):
     """Where clusters are emptied, and where values lie half-way between starting centres."""
-    from arboretum_data.named import canonical
     from sklearn.preprocessing import KBinsDiscretizer
+
+    from arboretum_data.named import canonical
 
     values = canonical(name).column(column).values
     distinct, counts = counted(values)

@@ -9,21 +9,7 @@ import sqlite3
 import attrs
 import numpy as np
 import pytest
-from arboretum_data.encoding.encoder import Coalesce
-from arboretum_data.encoding.columns import BinTests, Categorical, Numeric, Ordinal
-from arboretum_data.encoding.encoder import (
-    AutoEncoder,
-    FitOn,
-    MidpointsEncoder,
-    Missing,
-    MultiwayEncoder,
-    OneHotEncoder,
-    OneHotKMeans5Encoder,
-    TestsEncoder,
-)
-from arboretum_data.encoding.columns import Known, OrdinalAtMost
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import (
     CapabilityError,
@@ -38,7 +24,25 @@ from arboretum.api import (
 )
 from arboretum.testing import strategies
 from arboretum.testing.suites.encoder import DRAWS, assert_rules_agree, encoded
-
+from arboretum_data.encoding.columns import (
+    BinTests,
+    Categorical,
+    Known,
+    Numeric,
+    Ordinal,
+    OrdinalAtMost,
+)
+from arboretum_data.encoding.encoder import (
+    AutoEncoder,
+    Coalesce,
+    FitOn,
+    MidpointsEncoder,
+    Missing,
+    MultiwayEncoder,
+    OneHotEncoder,
+    OneHotKMeans5Encoder,
+    TestsEncoder,
+)
 
 SETTINGS = [
     TestsEncoder(

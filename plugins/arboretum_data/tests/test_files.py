@@ -11,14 +11,13 @@ import sys
 import attrs
 import numpy as np
 import pytest
-from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
-from arboretum_data.reading import delimited
-from arboretum_data.reading.build import TaskChoice
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import ArboretumError, ColumnKind, ConfigError, DataError, Task
 from arboretum.testing import DatasetSuite
+from arboretum_data.file import DfepDataset, FileDataset, RandomTableDataset
+from arboretum_data.reading import delimited
+from arboretum_data.reading.build import TaskChoice
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=6)
 PLAIN = "age,job,size,y\n31,cook,small,no\n45,nurse,large,yes\n,cook,?,no\n52,,large,yes\n"

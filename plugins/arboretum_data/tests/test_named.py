@@ -8,16 +8,21 @@ import shutil
 
 import numpy as np
 import pytest
-from arboretum_data import generated
-from arboretum_data.file import DfepDataset, RandomTableDataset
-from arboretum_data.home import data_home as home_in_use
-from arboretum_data.home import ENTRIES, home_names, load_from_home, user_cache
-from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, named_components
-from arboretum_data.plugin import arboretum_components
-from arboretum_data.reading.build import described_anew
 
 from arboretum.api import Column, ColumnKind, DataError, Table, Target, Task
 from arboretum.testing import DatasetSuite
+from arboretum_data import generated
+from arboretum_data.file import DfepDataset, RandomTableDataset
+from arboretum_data.home import (
+    ENTRIES,
+    data_home as home_in_use,
+    home_names,
+    load_from_home,
+    user_cache,
+)
+from arboretum_data.named import LOCAL, ONE_AGAINST_REST, canonical, component_of, named_components
+from arboretum_data.plugin import arboretum_components
+from arboretum_data.reading.build import described_anew
 
 SMALL = ["play-tennis", "iris-setosa", "balance-scale", "diabetes"]
 

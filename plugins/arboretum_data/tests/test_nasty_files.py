@@ -9,10 +9,10 @@ import gzip
 
 import numpy as np
 import pytest
-from arboretum_data.file import Decimal, FileDataset
-from arboretum_data.reading import delimited
 
 from arboretum.api import ArboretumError, ColumnKind, DataError, Task
+from arboretum_data.file import Decimal, FileDataset
+from arboretum_data.reading import delimited
 
 
 @pytest.fixture

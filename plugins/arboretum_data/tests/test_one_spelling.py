@@ -10,11 +10,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from arboretum_data.file import FileDataset
-from arboretum_data.reading import delimited
-from arboretum_data.reading.build import TaskChoice
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum import TreeClassifier, TreeRegressor
@@ -32,6 +28,9 @@ from arboretum.api import (
 )
 from arboretum.model.frame import frame_column, spelled
 from arboretum.model.tree import single_leaf
+from arboretum_data.file import FileDataset
+from arboretum_data.reading import delimited
+from arboretum_data.reading.build import TaskChoice
 
 BIG = 2**53
 TYPES = {

@@ -10,6 +10,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
+from arboretum.api import ColumnKind, ConfigError, DataError, Task
 from arboretum_data.home import ENTRIES
 from arboretum_data.named import canonical, component_of
 from arboretum_data.openml import (
@@ -23,8 +25,6 @@ from arboretum_data.openml import (
     writable,
 )
 from arboretum_data.reading.cells import factorise
-
-from arboretum.api import ColumnKind, ConfigError, DataError, Task
 
 FLOWERS = """@relation flowers
 @attribute 'petal length' numeric

@@ -14,10 +14,10 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from arboretum_data import openml
-from arboretum_data.openml import OpenMLDataset
 
 from arboretum.api import DataError
+from arboretum_data import openml
+from arboretum_data.openml import OpenMLDataset
 
 ARFF = "".join(
     [

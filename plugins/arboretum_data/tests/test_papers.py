@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arboretum_data.encoding.encoder import Coalesce
+
 from arboretum_data.encoding.columns import BinTests, Categorical, Numeric
 from arboretum_data.encoding.encoder import (
     BinsEncoder,
+    Coalesce,
     FitOn,
     Missing,
     MultiwayEncoder,

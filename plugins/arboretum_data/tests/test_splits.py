@@ -5,12 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from arboretum_data.splits import Contiguous, Holdout, KFold
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Column, ColumnKind, ConfigError, DataError, Table, Target, Task
 from arboretum.testing import SplitSuite
+from arboretum_data.splits import Contiguous, Holdout, KFold
 
 COMPONENTS = [
     Holdout(train=0.5, valid=0.0, test=0.5, stratify=False),

@@ -7,6 +7,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+import slow_truth as slow
+from decision_tables import random_problem
 
 from arboretum.api import CapabilityError, Context, Form, Monotony, grow
 from arboretum.engine.certificate import certify
@@ -15,9 +17,6 @@ from arboretum_classic.impurities import Gini
 from arboretum_decision_tables.complexities import AverageDepth, Nodes, ZeroError
 from arboretum_decision_tables.solver import SubtableDP
 from arboretum_decision_tables.space import space_of
-
-import slow_truth as slow
-from decision_tables import random_problem
 
 
 @attrs.frozen

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from decision_tables import random_problem
 
 from arboretum.api import Context, Solution, Status, grow
 from arboretum.engine.certificate import certify
@@ -14,8 +15,6 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, TotalPathLength
 from arboretum_decision_tables.solver import SubtableDP
-
-from decision_tables import random_problem
 
 
 @attrs.frozen

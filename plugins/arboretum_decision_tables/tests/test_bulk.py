@@ -6,17 +6,15 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import slow_truth as slow
+from decision_tables import problem_from
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, DataError, Family
-from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.solver import SubtableDP
 from arboretum_decision_tables.space import space_of
-
-import slow_truth as slow
-from decision_tables import problem_from
+from arboretum_decision_tables.study import MINIMA as COSTS, Minima
 
 BY_NAME = {cls.name: cls() for cls in COMPLEXITIES}
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 import csv
 
 import pytest
+from scripts import script
 
 import arboretum
-
-from scripts import script
 
 
 @pytest.mark.slow

@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import slow_truth as slow
+from decision_tables import GiniInNumpy, problem_from, problems, random_problem
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, Family, LeafRule
 from arboretum.kernels import complexity_kernel
@@ -17,9 +18,6 @@ from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, bundles_of, count_trees, keep_optimal, values
-
-import slow_truth as slow
-from decision_tables import GiniInNumpy, problem_from, problems, random_problem
 
 WHOLE = [c() for c in COMPLEXITIES]
 
@@ -242,8 +240,8 @@ def test_a_graph_that_ran_out_of_seconds_can_be_gone_on_with(monkeypatch):
     monkeypatch.setattr(graphs.time, "monotonic", lambda: float(next(looks)))
     space = space_of(random_problem(3, 90, 6))
     whole, builder = graphs.build(space), graphs.Builder(space)
-    sizes = []
-    while not sizes or not graph.finished:
+    sizes, graph = [], None
+    while graph is None or not graph.finished:
         graph = builder.run(Context(deadline=next(looks) + 5.0))
         assert graph.stopped in ("seconds", "")
         sizes.append(graph.n_nodes)

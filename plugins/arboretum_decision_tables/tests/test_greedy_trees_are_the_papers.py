@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import literal_greedy as literal
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import arboretum
 from arboretum.api import ArboretumError, Context, DataError, Problem, bulk
 from arboretum.interfaces.method import Parts
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
-
-import literal_greedy as literal
 
 PRESETS = [(kind, measure) for kind in literal.KINDS for measure in literal.MEASURES]
 

@@ -82,9 +82,9 @@ def test_labels_stay_within_the_picture_and_fields_do_not_overlap():
     for label in figure.axes[0].texts:
         box = label.get_window_extent()
         assert (
-            0 <= box.x0
+            box.x0 >= 0
             and box.x1 <= figure.bbox.width
-            and 0 <= box.y0
+            and box.y0 >= 0
             and box.y1 <= figure.bbox.height
         )
     for a, b in itertools.combinations(fields(figure), 2):

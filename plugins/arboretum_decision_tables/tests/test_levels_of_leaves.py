@@ -9,6 +9,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from decision_tables import GiniInNumpy, problem_from
 
 from arboretum.api import Context, Family, grow
 from arboretum.engine.certificate import breaks_rule
@@ -21,8 +22,6 @@ from arboretum_decision_tables.graph import build
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, values
-
-from decision_tables import GiniInNumpy, problem_from
 
 MIXED = [(3, 7), (1, 9), (2, 3), (1, 4), (3, 17), (7, 13), (1, 99), (49, 51), (1, 999), (333, 667)]
 """Objects of two classes; for (3, 7) Gini's index is 0.42, and computed 0.42000000000000004."""

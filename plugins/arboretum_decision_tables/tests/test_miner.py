@@ -7,14 +7,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from scripts import script
 
 import arboretum
 from arboretum.api import ConfigError, VerificationError
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum_decision_tables.study import MINIMA as COSTS
-
-from scripts import script
 
 miner = script("miner")
 Search, mine, report, csv_of = miner.Search, miner.mine, miner.report, miner.csv_of

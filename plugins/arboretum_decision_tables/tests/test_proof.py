@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from decision_tables import problem_from, problems, random_problem
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, LeafRule, VerificationError
 from arboretum.proof.check import check
@@ -15,8 +15,6 @@ from arboretum.proof.writing import ProofWriter
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES, Depth, Nodes, ZeroError
 from arboretum_decision_tables.solver import SubtableDP
-
-from decision_tables import problem_from, problems, random_problem
 
 
 class PlainNodes(Nodes):
@@ -74,7 +72,7 @@ def test_a_proof_is_accepted_under_any_leaf_rule_and_no_longer_with_a_higher_bou
 
 def test_a_proof_is_of_one_table_one_rule_and_one_price_list(tmp_path):
     codes, label = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
-    families = [f for f in random_problem(0, 4, 2).objects.features]
+    families = list(random_problem(0, 4, 2).objects.features)
     families = [feature.family for feature in families]
     problem, _, proof = proven(
         problem_from(codes, label, families, impurity=ToyGini()), Depth(), tmp_path / "log"

@@ -10,19 +10,17 @@ import math
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum.api import Judgement, Verdict, VerificationError
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_decision_tables.study import MINIMA
 from arboretum_decision_tables.judging import MEANS, Sample, judge
 from arboretum_decision_tables.published import ALGORITHMS, COSTS, published
 from arboretum_decision_tables.reproduction import CHUNK, SHAPE, DecisionTables, table_seed
-from arboretum_decision_tables.study import Study, study_chunk
+from arboretum_decision_tables.study import MINIMA, Study, study_chunk
 
 N_TABLES = 50
 """Per group, in the small form."""
@@ -181,7 +179,7 @@ def test_sums_of_a_chunk_are_those_of_its_tables(house, study, dataset):
     assert (found["tables"], found["single"]) == (12, 0)
     assert np.allclose(sample.mean, each.mean(axis=0), rtol=1e-12)
     assert np.allclose(sample.deviation, each.std(axis=0, ddof=1), rtol=1e-9)
-    assert (sample.optimal.T == (each == 0.0).sum(axis=0)).all()
+    assert ((each == 0.0).sum(axis=0) == sample.optimal.T).all()
     difference, error = sample.paired(2, 3, 7)
     apart = each[:, 3, 2] - each[:, 7, 2]
     assert math.isclose(difference, apart.mean(), rel_tol=1e-9)

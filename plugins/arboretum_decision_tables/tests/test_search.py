@@ -10,8 +10,9 @@ import time
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import slow_truth as slow
+from decision_tables import problem_from, problems, random_problem
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, Family, Form, LeafRule, OutOfTime, value_of
 from arboretum.testing.tables import ToyGini
@@ -21,9 +22,6 @@ from arboretum_decision_tables.graph import build
 from arboretum_decision_tables.search import search
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import Cost, values
-
-import slow_truth as slow
-from decision_tables import problem_from, problems, random_problem
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 TOLERANCE = 1e-12
@@ -179,8 +177,7 @@ def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
     if (
         slow.is_leaf(space, whole)
         or not slow.bundles_of(space, whole)
-        or complexity.FORM.combine == "sum"
-        and not complexity.FORM.per_mass
+        or (complexity.FORM.combine == "sum" and not complexity.FORM.per_mass)
     ):
         return
     walk = searching.Search(space, complexity.FORM, ease=0.0)

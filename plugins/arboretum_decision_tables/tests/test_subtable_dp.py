@@ -11,8 +11,9 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import slow_truth as slow
+from decision_tables import Rule, problem_from, problems, random_problem, repeated
+from hypothesis import given, settings, strategies as st
 
 from arboretum.api import (
     CapabilityError,
@@ -31,8 +32,7 @@ from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
 from arboretum.testing.oracles import branches
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
-from arboretum_decision_tables import graph as graphs
-from arboretum_decision_tables import search as searching
+from arboretum_decision_tables import graph as graphs, search as searching
 from arboretum_decision_tables.complexities import (
     COMPLEXITIES,
     AverageDepth,
@@ -46,9 +46,6 @@ from arboretum_decision_tables.search import search
 from arboretum_decision_tables.solver import Inconsistent, SubtableDP
 from arboretum_decision_tables.space import space_of
 from arboretum_decision_tables.values import decimal
-
-import slow_truth as slow
-from decision_tables import Rule, problem_from, problems, random_problem, repeated
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import Held, limited, tiny_problem
 
 from arboretum.api import (
     CapabilityError,
@@ -24,7 +25,6 @@ from arboretum.testing.effort import tries
 from arboretum_gosdt.constrained import Constrained
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, decimal
 from arboretum_gosdt.prepared import all_tests
-from tiny_tables import Held, limited, tiny_problem
 
 
 class TestConformance(SolverSuite):

@@ -39,10 +39,8 @@ def test_they_are_all_trees_with_what_lies_in_their_leaves(seed):
                 [leaf[(slice(3), *at)] for leaf in shape.leaves], held @ planes
             )
             pair = held[shape.last : shape.last + 2].any(axis=0)  # what the last test divides
-            assert (
-                (leaves_of(outcome, [order[0], -1, -1]) == pair).all(axis=1).any()
-                or len(held) == 2
-                and pair.all()
+            assert (leaves_of(outcome, [order[0], -1, -1]) == pair).all(axis=1).any() or (
+                len(held) == 2 and pair.all()
             )
             found.add(tuple(order))
     pairs = list(itertools.product(range(tests), repeat=2))

@@ -10,6 +10,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import Held, limited, tiny_problem
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.effort import tries
@@ -18,9 +19,7 @@ from arboretum_gosdt.monotone import MonotoneLoss
 from arboretum_gosdt.objectives import exact_weights
 from arboretum_gosdt.prepared import all_tests
 from arboretum_gosdt.ranked import Auc, Confusion, FScore, PartialAuc
-
 from arboretum_gosdt.within_fronts import Marks, beats
-from tiny_tables import Held, limited, tiny_problem
 
 
 @attrs.frozen

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
-import attrs
 import numpy as np
 import pytest
-from arboretum.testing.effort import tries
+from tiny_tables import least, objectives, tiny_problem
 
+from arboretum.testing.effort import tries
 from arboretum_gosdt.general import GeneralSearch, Rules
 from arboretum_gosdt.known import ANY, Bounds
 from arboretum_gosdt.objectives import Accuracy, Price
 from arboretum_gosdt.prepared import all_tests, merge, units_of
-from arboretum_gosdt.reference import Asked, minimum
 from arboretum_gosdt.relaxed import attained
-
-from tiny_tables import least, objectives, tiny_problem
 
 
 def search_of(problem, depth=None, leaves=None, **rules):
@@ -127,7 +122,7 @@ def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
     problem, found = tiny_problem(3, Accuracy(lam=0.003), n_rows=60, n_columns=7), set()
     for seconds in (1e-5, 0.03, 1.0):
         monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", seconds)
-        merged, search = search_of(problem, leaves=6)
+        _merged, search = search_of(problem, leaves=6)
         assert search.run(None, None, lambda low, up: None) == ""
         found.add((search.subproblems, search.upper))
     assert len(found) == 1

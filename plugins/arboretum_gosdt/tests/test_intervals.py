@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from arboretum.testing.effort import tries
 
+from arboretum.testing.effort import tries
 from arboretum_gosdt import intervals
 from arboretum_gosdt.intervals import IntervalSearch
 from arboretum_gosdt.ranks import ranks_of

@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from arboretum.testing.effort import tries
 
+from arboretum.testing.effort import tries
 from arboretum_gosdt import limited
 from arboretum_gosdt.limited import LimitedSearch
 

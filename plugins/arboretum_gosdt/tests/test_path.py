@@ -7,17 +7,17 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import Held, limited, tiny_problem
 
+import arboretum
 from arboretum.api import CapabilityError, Context, Limits
 from arboretum_gosdt.objectives import Accuracy, Balanced
 from arboretum_gosdt.path import Path
 from arboretum_gosdt.prepared import all_tests
 from arboretum_gosdt.solver import Gosdt
-from tiny_tables import Held, limited, tiny_problem
 
 
 def least_losses(problem, depth):
@@ -183,8 +183,9 @@ def test_larger_paths_are_those_of_one_search_for_each_price(seed):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_no_inherited_bound_is_above_what_a_set_costs(seed):
-    from arboretum_gosdt.sparse import SparseSearch
     from test_sparse import cost_of, drawn
+
+    from arboretum_gosdt.sparse import SparseSearch
 
     has, bits, weights, p, q, depth, _, _ = drawn(seed)
     alone = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)

@@ -8,13 +8,12 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import objectives, tiny_problem
 
 from arboretum.api import BudgetError, CapabilityError, Context, Family, Prices
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price, decimal, exact_weights
-from arboretum_gosdt.prepared import merge, all_tests, units_of
-
-from tiny_tables import objectives, tiny_problem
+from arboretum_gosdt.prepared import all_tests, merge, units_of
 
 
 def prepare(problem):
@@ -86,7 +85,7 @@ def test_the_normal_form(seed):
     problem = tiny_problem(
         seed, objectives(seed)[seed % 4], raw=seed % 7 == 0, n_rows=8, n_columns=5
     )
-    merged, tests, units = prepare(problem)
+    merged, tests, _units = prepare(problem)
     columns = [tuple(bit(merged.bits, f)) for f in range(len(merged.tests))]
     flipped = [tuple(1 - np.array(column)) for column in columns]
     assert len(set(columns + flipped)) == 2 * len(columns), "constant, twice, or a complement"

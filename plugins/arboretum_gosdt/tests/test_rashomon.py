@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tiny_tables import Held, least, limited, tiny_problem
 
 from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.prepared import all_tests, merge, units_of
 from arboretum_gosdt.rashomon import Rashomon
-from tiny_tables import Held, least, limited, tiny_problem
 
 
 def every_value(problem, depth):

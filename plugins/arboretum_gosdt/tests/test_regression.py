@@ -9,6 +9,7 @@ from functools import cache
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import Held, tiny_problem
 
 from arboretum.api import (
     Column,
@@ -29,7 +30,6 @@ from arboretum_gosdt.objectives import CostMatrix, decimal
 from arboretum_gosdt.prepared import all_tests
 from arboretum_gosdt.regression import AbsoluteDeviation, Regression, SquaredError
 from arboretum_gosdt.solver import Gosdt
-from tiny_tables import Held, tiny_problem
 
 
 def numbers(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import least, limited, objectives, tiny_problem
 
+import arboretum
 from arboretum.api import BudgetError, CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
@@ -21,8 +22,6 @@ from arboretum_gosdt.prepared import all_tests
 from arboretum_gosdt.rashomon import Rashomon
 from arboretum_gosdt.searches import Which, bounds_of
 from arboretum_gosdt.solver import Gosdt
-
-from tiny_tables import least, limited, objectives, tiny_problem
 
 
 class TestConformance(SolverSuite):
@@ -328,10 +327,9 @@ def test_what_it_does_not_know_is_refused_with_the_way_out():
 
 
 FAMILY = {
-    **{
-        name: ("monk1-full", "a1", "1")
-        for name in ("gosdt", "rashomon", "constrained", "fronts", "path")
-    },
+    **dict.fromkeys(
+        ("gosdt", "rashomon", "constrained", "fronts", "path"), ("monk1-full", "a1", "1")
+    ),
     "regression": ("diabetes", "bmi", "above"),
 }
 PRICES = {

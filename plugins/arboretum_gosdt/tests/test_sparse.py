@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+
 from arboretum.testing.effort import tries
 from arboretum_gosdt.incumbent import Asked, first_tree
 from arboretum_gosdt.prepared import MOST
@@ -83,7 +84,7 @@ def drawn(seed: int, priced: bool = False) -> tuple:
     wide = draw.random() < 0.3  # features of three vectors of lanes, most of them equal to others
     if wide:
         has = has[:, draw.integers(0, f, 70)] ^ (draw.random(70) < 0.5)
-    has, first = np.unique(has, axis=0, return_index=True)
+    has, _first = np.unique(has, axis=0, return_index=True)
     label = (has[:, 0] ^ has[:, -1] & has[:, has.shape[1] // 2]) + classes * (
         draw.random(len(has)) < 0.2
     )

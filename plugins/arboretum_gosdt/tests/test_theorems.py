@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tiny_tables import Held
 
 import arboretum
 from arboretum.api import (
@@ -33,8 +34,6 @@ from arboretum_gosdt.objectives import Accuracy, Balanced, Weighted
 from arboretum_gosdt.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.reference import Asked, minimum
 from arboretum_gosdt.solver import Gosdt
-
-from tiny_tables import Held
 
 
 def f_loss(fp, fn, positives):

@@ -9,6 +9,7 @@ import os
 import attrs
 import numpy as np
 import pytest
+from tiny_tables import Held, least
 
 import arboretum
 from arboretum.api import (
@@ -32,8 +33,6 @@ from arboretum_data.encoding.encoder import Coalesce, TestsEncoder
 from arboretum_gosdt.objectives import Accuracy, Price
 from arboretum_gosdt.solver import Gosdt
 from arboretum_gosdt.thresholds import GosdtThresholds
-
-from tiny_tables import Held, least
 
 CUT = [
     TestsEncoder(numeric=Numeric.quantile, n_bins=2),

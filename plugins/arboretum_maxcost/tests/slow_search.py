@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def least_loss(space: Space) -> Callable[[int], int]:
     leaves that break the leaf rule.
     """
 
-    @lru_cache(maxsize=None)
+    @cache
     def least(rows: tuple[int, ...], left: int) -> int:
         found = leaf_loss(space, np.array(rows))
         for test in range(len(space.price)):
@@ -34,7 +34,7 @@ def least_loss(space: Space) -> Callable[[int], int]:
 def least_price(space: Space, limit: int) -> int:
     """The least budget at which some tree loses at most ``limit``."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def least(rows: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
         """(price, loss) of the trees that no other undercuts in both."""
         found = {(0, leaf_loss(space, np.array(rows)))}

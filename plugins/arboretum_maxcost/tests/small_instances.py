@@ -114,7 +114,7 @@ class Instance:
                 known[members] = (
                     0.0
                     if is_leaf(self.counts(members))
-                    else min(map(lambda t: asked(members, t), range(self.answers.shape[1])))
+                    else min(asked(members, t) for t in range(self.answers.shape[1]))
                 )
             return known[members]
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum.api import CapabilityError, ConfigError, Context, Parts, Prices, Problem, grow
@@ -17,8 +16,8 @@ from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_classic.criteria import Reduction
 from arboretum_maxcost.combination import Combined, combine
 from arboretum_maxcost.criteria import EG2, WorstCase
-from arboretum_maxcost.impurities import HingedPairs, Powers
 from arboretum_maxcost.exact import values_of
+from arboretum_maxcost.impurities import HingedPairs, Powers
 
 CRITERIA = [WorstCase(), EG2(), EG2(w=4.0), Reduction()]
 SLACK = 1 + 1e-12  # sums of at most a hundred prices

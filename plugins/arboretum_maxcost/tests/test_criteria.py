@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import attrs
 import numpy as np
 import pytest
+from small_instances import Instance, component, drawn, grown
 
 import arboretum
 from arboretum.api import CapabilityError, Encoded, Prices
@@ -20,7 +21,6 @@ from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_maxcost import kernels, reference
 from arboretum_maxcost.criteria import EG2, WorstCase
 from arboretum_maxcost.impurities import HingedPairs, Powers
-from small_instances import Instance, component, drawn, grown
 
 PAIRS = component("impurity", "pairs")
 

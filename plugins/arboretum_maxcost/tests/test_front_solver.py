@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import time
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
 from front_truth import Held, random_problem, true_front
 
+import arboretum
 from arboretum.api import (
     CapabilityError,
     ConfigError,

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from small_instances import component
 
 import arboretum
 from arboretum.api import CapabilityError, ConfigError, not_admissible
@@ -17,7 +18,6 @@ from arboretum.testing import ImpuritySuite
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_maxcost import reference
 from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
-from small_instances import component
 
 SYMMETRIC = Polynomial((1.0, 1.0, 1.0, 2.0), ((1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)))
 FUNCTIONS = [
@@ -131,7 +131,7 @@ def test_the_numbers_of_figure_1():
     )
     assert of(by_equation) == (420, [0, 0], [0, 0])
     expected = {3: (126000, 141750), 4: (9600000, 10631250), 5: (651000000, 706218750)}
-    for l, denominators in expected.items():  # noqa: E741
+    for l, denominators in expected.items():
         assert worst(Powers(l)) == tuple(Fraction(1, d) for d in denominators)
     for alpha in np.arange(0, 15, 0.25):  # t1 is never better by equation 10
         one, other = worst(HingedPairs(alpha))
@@ -139,7 +139,7 @@ def test_the_numbers_of_figure_1():
 
 
 @pytest.mark.parametrize("l", [2, 3, 5, 9, 17, 40])
-def test_powers_are_exact_below_two_to_the_53(l):  # noqa: E741
+def test_powers_are_exact_below_two_to_the_53(l):
     generator, function, seen = np.random.default_rng(l), Powers(l), 0
     for _ in range(300):
         counts = generator.integers(0, int(0.6 * 2 ** (53 / l)) + 2, 3)
@@ -156,7 +156,7 @@ def test_the_slow_twins_say_the_same():
     generator = np.random.default_rng(0)
     for _ in range(200):
         weights = generator.integers(0, 30, 3) * generator.choice([0.25, 1.0])
-        for l in (2, 3, 6):  # noqa: E741
+        for l in (2, 3, 6):
             assert float(Powers(l).value(weights)) == pytest.approx(
                 reference.powers(weights, l), rel=1e-12, abs=1e-9
             )

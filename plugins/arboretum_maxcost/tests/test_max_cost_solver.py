@@ -11,6 +11,8 @@ import time
 import attrs
 import numpy as np
 import pytest
+from front_truth import Held, random_problem, true_front
+from slow_search import least_loss, least_price
 
 from arboretum.api import (
     CapabilityError,
@@ -37,9 +39,6 @@ from arboretum_maxcost.objectives import MaxCost
 from arboretum_maxcost.search import BOUNDS, EVER, Search
 from arboretum_maxcost.solver import MaxCostSolver
 from arboretum_maxcost.space import space_of, whole
-
-from front_truth import Held, random_problem, true_front
-from slow_search import least_loss, least_price
 
 
 class Foreign:
@@ -172,7 +171,7 @@ def test_the_least_price_with_few_errors_is_that_of_all_trees(error):
             without=SWITCHES[seed % len(SWITCHES)],
         )
         space, found = space_of(problem, without_error=False), solved(problem)
-        truth = least_price(space, int(math.floor(error * space.total + 1e-9)))
+        truth = least_price(space, math.floor(error * space.total + 1e-9))
         if truth < 0:
             assert found.status is Status.infeasible and found.tree is None
         else:

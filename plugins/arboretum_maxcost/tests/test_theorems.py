@@ -10,13 +10,13 @@ import math
 import attrs
 import numpy as np
 import pytest
+from small_instances import Instance, component, drawn, grown, worst_bill
 
 from arboretum.api import CapabilityError, Context
 from arboretum_maxcost.criteria import WorstCase
 from arboretum_maxcost.guarantee import guarantee_of, overstated, refutation
 from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
 from arboretum_maxcost.solver import MaxCostSolver
-from small_instances import Instance, component, drawn, grown, worst_bill
 
 PAIRS = component("impurity", "pairs")
 THREE = Polynomial((1.0, 2.0, 1.0), ((1, 1, 0), (1, 0, 2), (0, 1, 1)))
@@ -340,7 +340,7 @@ def small_trees():
 
 def test_lemmas_4_4_and_4_5_hold_for_all_trees():
     seen = tight = 0
-    for x, k, leaves in small_trees():
+    for _x, k, leaves in small_trees():
         n, errors = leaves.sum(), float((leaves.sum(axis=1) - leaves.max(axis=1)).sum())
         for alpha in (0.5, 1.0, 2.0):
             function = HingedPairs(alpha)
@@ -382,7 +382,7 @@ def least_with_errors(x: Instance, members: frozenset[int], errors: int) -> floa
 
     def best(members: frozenset[int]) -> dict[int, float]:
         counts = x.counts(members)
-        found = {e: math.inf for e in range(errors + 1)}
+        found = dict.fromkeys(range(errors + 1), math.inf)
         for e in range(int(counts.sum() - counts.max()), errors + 1):
             found[e] = 0.0
         for test in range(x.answers.shape[1]):

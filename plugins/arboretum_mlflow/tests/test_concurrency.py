@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 import contextlib
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 pytestmark = pytest.mark.slow  # starts processes that meet in one store
 

@@ -6,9 +6,9 @@ import enum
 import posixpath
 import re
 
+from hypothesis import given, strategies as st
+
 from arboretum_mlflow.entry import clean_name, parameters, sanitised, shorten, text_of
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def is_taken_by_mlflow(name: str) -> bool:

@@ -9,11 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
+
+from arboretum.api import TrackerError
 from arboretum_mlflow.location import explain, locate
 from arboretum_mlflow.schema import is_ready
 from arboretum_mlflow.tracker import MLflowTracker
-
-from arboretum.api import TrackerError
 
 HERE = Path("/lab")
 

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
+from arboretum_mlflow.tracker import MLflowTracker
 
 SERVER = "ARBORETUM_TEST_POSTGRESQL"
 START_SECONDS = 60

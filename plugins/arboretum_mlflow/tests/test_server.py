@@ -15,10 +15,10 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
+from arboretum_mlflow.tracker import MLflowTracker
 
 pytestmark = pytest.mark.slow  # starts servers
 

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import attrs
 import pytest
-from arboretum_mlflow import entry
-from arboretum_mlflow.location import locate
-from arboretum_mlflow.tracker import MLflowTracker
 
 from arboretum.api import Certificate, Certified, Checked, RunInfo, Solution, Status, TrackerError
 from arboretum.testing.suites.tracker import sample_files, sample_record, sample_run
+from arboretum_mlflow import entry
+from arboretum_mlflow.location import locate
+from arboretum_mlflow.tracker import MLflowTracker
 
 
 def store(tracker, folder, record=None, sweep=""):
@@ -549,6 +549,7 @@ def test_a_copy_of_a_run_says_of_which_folder(mlflow_tracker, query, tmp_path):
 @pytest.mark.filterwarnings("ignore:The ``noload`` loader")  # MLflow's own
 def test_a_run_is_written_in_one_transaction(fresh_store, tmp_path, monkeypatch):
     import sqlalchemy
+
     from arboretum_mlflow.writer import Writer
 
     writer, commits = Writer(locate(fresh_store, "arboretum", ""), "arboretum"), []

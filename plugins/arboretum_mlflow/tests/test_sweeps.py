@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from arboretum_mlflow import schema
 from arboretum_mlflow.location import locate
 

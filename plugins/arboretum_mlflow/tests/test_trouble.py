@@ -12,13 +12,13 @@ import sqlite3
 import stat
 
 import pytest
+
+from arboretum.api import TrackerError
+from arboretum.testing.suites.tracker import sample_record, sample_run
 from arboretum_mlflow.client import Client
 from arboretum_mlflow.location import locate
 from arboretum_mlflow.tracker import MLflowTracker
 from arboretum_mlflow.worker import Worker, reply
-
-from arboretum.api import TrackerError
-from arboretum.testing.suites.tracker import sample_record, sample_run
 
 pytestmark = pytest.mark.slow  # waits for stores that do not answer
 

@@ -1,3 +1,3 @@
 """The command and its toy data set, as the framework's own tests of it have them."""
 
-from tests.cli.conftest import call, command, here, toy  # noqa: F401
+from tests.cli.conftest import call, command, here, toy

@@ -9,13 +9,12 @@ import time
 
 import attrs
 import pytest
+from test_peers import Rule, StandIn, problem_of
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.tables import TreeParts, toy_table
 from arboretum_peers.process import PeerProcess
 from arboretum_peers.solvers import PEERS
-
-from test_peers import Rule, StandIn, problem_of
 
 pytestmark = pytest.mark.slow  # one of them compiles for a minute
 

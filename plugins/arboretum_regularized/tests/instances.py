@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from definition_oracle import Instance
 from hypothesis import strategies as st
 
 from arboretum.api import (
@@ -23,11 +24,10 @@ from arboretum.api import (
     Target,
     Task,
 )
-from arboretum.kernels import KernelNode, adds_by_class
 from arboretum.engine.search.compiled_criterion import numeric_fields
+from arboretum.kernels import KernelNode, adds_by_class
 from arboretum.testing.tables import ToyFeature
 from arboretum_regularized.criteria import Regularized
-from definition_oracle import Instance
 
 THETAS = (
     Fraction(0),

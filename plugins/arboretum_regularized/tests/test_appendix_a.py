@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import definition_oracle
 import numpy as np
 import pytest
+from definition_oracle import Instance
+from instances import contingency, encoded, problem
 
 from arboretum.api import Context, grow
 from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.impurities import Entropy, Gini
-import definition_oracle
 from arboretum_regularized.coverages import Probability, UnlikePairs
 from arboretum_regularized.criteria import ImpurePairs, Regularized
-from definition_oracle import Instance
-
-from instances import contingency, encoded, problem
 
 TELLING, USELESS = 0, 1
 BOTH = ("probability", "pairs")

@@ -4,8 +4,9 @@ out; and what it only tells.
 
 from __future__ import annotations
 
-import arboretum
 import pytest
+
+import arboretum
 from arboretum.api import ArboretumError
 
 RUN = ["dataset=iris", "method=ec45", "split=none", "tracker=none"]
@@ -39,7 +40,7 @@ def table(tmp_path) -> list[str]:
 def test_what_is_refused_is_named_with_its_value_and_the_way_out(words, table):
     own = table if "dataset." in words else []
     cost = ["cost=table"] if "cost." in words else []
-    choices = [word for word in ([words] if "{" in words else words.split())]
+    choices = list([words] if "{" in words else words.split())
     with pytest.raises(ArboretumError) as told:
         arboretum.run([*RUN, *cost, *own, *choices])
     assert REFUSED[words] in str(told.value)

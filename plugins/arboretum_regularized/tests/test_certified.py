@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
-import arboretum
 import pytest
-from arboretum.plugin.discovery import load_registry
+
+import arboretum
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum_regularized import certified as certified_chapter
 
 PRESETS = ("ec45", "ecart", "asr", "ip", "bal", "cc45")

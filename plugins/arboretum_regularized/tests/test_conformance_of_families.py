@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from arboretum.api import Capability, CapabilityError, ConfigError, DataError, Node, Tables
-from arboretum.testing import CriterionSuite, ImpuritySuite
 from arboretum.engine.search.compiled_criterion import numeric_fields
+from arboretum.testing import CriterionSuite, ImpuritySuite
 from arboretum.testing.tables import ToyGini
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs

@@ -10,6 +10,8 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
+from definition_oracle import Instance
+from instances import problem
 
 from arboretum.api import Context, ContractError, Parts, grow
 from arboretum.engine.search.coverage_state import covering_cost_of
@@ -17,9 +19,6 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini
 from arboretum_regularized.coverages import Covered, OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized
-from definition_oracle import Instance
-
-from instances import problem
 
 N = 8
 

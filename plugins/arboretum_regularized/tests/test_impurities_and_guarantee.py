@@ -10,8 +10,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import DataError, Parts, Problem, Table, Target, Task, lint
 from arboretum.testing import ImpuritySuite

@@ -11,6 +11,8 @@ from functools import cache
 import attrs
 import numpy as np
 import pytest
+from definition_oracle import Instance
+from instances import problem
 
 import arboretum
 from arboretum.api import (
@@ -33,7 +35,6 @@ from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
 from arboretum_classic.cost_complexity import CostComplexity
 from arboretum_classic.impurities import Entropy, Gini
-import definition_oracle
 from arboretum_regularized.coverages import (
     Covered,
     FewObjects,
@@ -42,9 +43,6 @@ from arboretum_regularized.coverages import (
     UnlikePairs,
 )
 from arboretum_regularized.criteria import Regularized, Weighting
-from definition_oracle import Instance
-
-from instances import problem
 
 SHARES = [Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5)]
 FAMILIES = [
@@ -188,7 +186,7 @@ def test_whatever_is_promised_is_kept_and_about_one_problem():
         promised = asked.parts.criterion.promises(asked)
         said = asked.parts.criterion.notes(asked)[-1]
         assert said.startswith("guarantee: " if promised else "no guarantee: ")
-        leaf = lambda part: is_leaf(x, family, rules, part)  # noqa: B023
+        leaf = lambda part: is_leaf(x, family, rules, part)
         same = all(set(covered(x, family, part)) == {leaf(part)} for part in reached(x))
         if not promised:
             refused += not same

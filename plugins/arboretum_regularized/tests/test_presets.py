@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 
 PLAIN = ("asr", "ip", "bal", "ec45", "ecart", "cc45", "ccart", "c45_ig", "cart_gg")
 ROWS = {"dataset": "iris", "split": "none"}

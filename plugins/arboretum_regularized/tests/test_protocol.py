@@ -11,13 +11,12 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import arboretum
 from arboretum.api import Context, Equals, Problem, VerificationError
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum_regularized.protocol import (
     BINS,
     ENCODER,

@@ -7,10 +7,11 @@ from __future__ import annotations
 import math
 from types import SimpleNamespace
 
-import arboretum
 import attrs
 import numpy as np
 import pytest
+
+import arboretum
 from arboretum.api import ConfigError, Selection
 from arboretum.engine.run import fit
 from arboretum.measure import evaluate
@@ -40,7 +41,7 @@ def test_a_run_is_tuned_before_it_is_pruned_and_both_are_recorded():
     )
     assert again.tree == record.tree
     assert record.metrics["valid_roc_auc"] == pytest.approx(
-        dict((v["pruner.alpha"], s) for v, s in pruner.tried)[alpha]
+        {v["pruner.alpha"]: s for v, s in pruner.tried}[alpha]
     )
     assert any(
         note.startswith(

@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from arboretum.api import ArboretumError, DataError, pareto_front
@@ -19,17 +18,19 @@ from arboretum_regularized.comparing import (
     rank_rows,
     verdict_lines,
 )
-from arboretum_regularized.significance import average_ranks, friedman, ranks
+from arboretum_regularized.scores import Pairwise, Scores
 from arboretum_regularized.significance import (
+    average_ranks,
     bonferroni_dunn,
     critical_difference,
+    friedman,
     holm,
     nemenyi,
     q_bonferroni_dunn,
     q_nemenyi,
+    ranks,
     wilcoxon_holm,
 )
-from arboretum_regularized.scores import Pairwise, Scores
 
 METHODS = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 AUC = {
@@ -293,7 +294,7 @@ def test_a_study_without_any_difference_and_one_with_a_perfect_order_have_answer
 
 
 def test_wilcoxon_leaves_out_per_pair_what_is_missing_and_says_so():
-    values = np.random.default_rng(0).normal(size=(9, 2)) + (0.0, 1.0)
+    values = (*np.random.default_rng(0).normal(size=(9, 2)), 0.0, 1.0)
     gap = values.copy()
     gap[0, 1] = math.nan
     found = wilcoxon_holm(study(gap))

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from arboretum.api import ConfigError, DataError, Judgement, Verdict
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge
 from arboretum_regularized.protocol import lesson
+from arboretum_regularized.reproduction import COST, Regularized
 from arboretum_regularized.results import (
     ALGORITHMS,
     AUTHORS,
@@ -28,7 +29,6 @@ from arboretum_regularized.results import (
     called,
     published,
 )
-from arboretum_regularized.reproduction import COST, Regularized
 from arboretum_regularized.study import Piece, recipe, study
 
 SMALL = Regularized(
@@ -78,7 +78,7 @@ def test_the_part_held_against_the_published_means_has_more_splits_on_the_slow_d
 
 def test_pieces_of_a_data_set_stay_together_so_that_it_is_encoded_once():
     names = [piece.key["dataset"] for piece in Regularized(chapters="study").pieces(1.0)]
-    changes = [a for a, b in zip(names, names[1:] + [""], strict=True) if a != b]
+    changes = [a for a, b in zip(names, [*names[1:], ""], strict=True) if a != b]
     assert len(changes) == len(set(changes)) == 20
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import itertools
 import math
 
+import definition_oracle
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
+from instances import contingency, encoded, instances, kernel_node
 
 from arboretum.kernels import KernelNode
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
-import definition_oracle
 from arboretum_regularized import kernels, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized, Weighting
 from arboretum_regularized.impurities import Tsallis
-
-from instances import contingency, encoded, instances, kernel_node
 
 CLOSE = 1e-11
 """Absolute, of numbers up to 1 (λ and the inverse of the price at most 10 and 1).  A term sums at

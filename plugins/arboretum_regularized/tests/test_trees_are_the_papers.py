@@ -8,10 +8,12 @@ import math
 from fractions import Fraction
 
 import attrs
+import definition_oracle
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from definition_oracle import Instance
+from hypothesis import assume, given, settings, strategies as st
+from instances import instances, problem
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Parts, Prices, Problem, Tree, grow
@@ -20,7 +22,6 @@ from arboretum_basics.stopping import MassAtMost
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
-import definition_oracle
 from arboretum_regularized.coverages import (
     Covered,
     FewObjects,
@@ -38,9 +39,6 @@ from arboretum_regularized.criteria import (
 )
 from arboretum_regularized.guarantee import guarantee_of
 from arboretum_regularized.impurities import Tsallis
-from definition_oracle import Instance
-
-from instances import instances, problem
 
 CLOSE = 1e-9
 """Of scores up to 20: a term is right to 1e-11 (test_terms_are_the_papers), and λ is at most 10."""

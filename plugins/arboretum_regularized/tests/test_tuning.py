@@ -7,11 +7,11 @@ import math
 import attrs
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+
 from arboretum.api import Column, ColumnKind, Selection, Solution, Status, Table, Target, Task
 from arboretum_regularized import tuning
 from arboretum_regularized.tuning import LAMBDAS, Descending, Grid
-from hypothesis import given
-from hypothesis import strategies as st
 
 VALID = Table(
     "v",

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from arboretum.api import ConfigError, Verdict, VerificationError
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum_regularized import certified, drawn, growth
 from arboretum_regularized.claims import claims
 from arboretum_regularized.judging import cells, judge_sweep, one_sided
 from arboretum_regularized.means import standard_error
+from arboretum_regularized.reproduction import Regularized
 from arboretum_regularized.results import (
     ALGORITHMS,
     AUTHORS,
@@ -28,7 +29,6 @@ from arboretum_regularized.results import (
     as_published,
     published,
 )
-from arboretum_regularized.reproduction import Regularized
 from arboretum_regularized.study import study
 
 OURS = Part(UNIT, AUTHORS)

@@ -7,13 +7,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from rival_tables import drawn_nodes, rival_problem
 
 from arboretum.api import CapabilityError, Parts
 from arboretum.testing.oracles import outcomes
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
 from arboretum_rivals.binary import read
-
-from rival_tables import drawn_nodes, rival_problem
 
 
 def objectives(seed):
@@ -44,7 +43,6 @@ def test_a_tree_costs_what_the_objective_says_and_a_group_agrees_on_every_test()
 
 def test_sums_of_planes_are_sums_of_weights():
     from arboretum.kernels.jit import jit
-
     from arboretum_rivals.planes import both, planes_of, total
 
     @jit

@@ -8,6 +8,7 @@ import time
 import attrs
 import numpy as np
 import pytest
+from rival_tables import brute_force, rival_problem
 
 import arboretum
 from arboretum.api import (
@@ -31,8 +32,6 @@ from arboretum_basics.stopping import Standard
 from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_rivals.binary import read
 from arboretum_rivals.binoct import BinOct, Program
-
-from rival_tables import brute_force, rival_problem
 
 
 class TestConformance(SolverSuite):

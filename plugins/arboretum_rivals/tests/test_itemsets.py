@@ -9,6 +9,7 @@ import time
 import attrs
 import numpy as np
 import pytest
+from rival_tables import brute_force, rival_problem
 
 from arboretum.api import Context, Parts, Status
 from arboretum.testing import SolverSuite
@@ -19,8 +20,6 @@ from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.solver import Gosdt
 from arboretum_rivals.binary import read
 from arboretum_rivals.itemsets import BottomUp, Dl8, Dl85, Search
-
-from rival_tables import brute_force, rival_problem
 
 BOTH = pytest.mark.parametrize("solver", [Dl8(), Dl85()], ids=["dl8", "dl85"])
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import time
 
-import attrs
 import numpy as np
 import pytest
+from rival_tables import brute_force, rival_problem
 
 from arboretum.api import BudgetError, ConfigError, Context, Parts, Status, StoreError
 from arboretum.testing import SolverSuite
@@ -19,8 +19,6 @@ from arboretum_gosdt.solver import Gosdt
 from arboretum_rivals.binary import read
 from arboretum_rivals.printed import GosdtReference, PrintedSearch, Rule
 from arboretum_rivals.reference import PrintedGosdt
-
-from rival_tables import brute_force, rival_problem
 
 SCHEDULES = [(rule, high) for rule in Rule for high in (True, False)]
 

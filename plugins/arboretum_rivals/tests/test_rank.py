@@ -11,6 +11,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
+from rival_tables import leaf_sets, rival_problem
 
 from arboretum.api import CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
@@ -24,8 +25,6 @@ from arboretum_rivals.binary import read
 from arboretum_rivals.losses import class_weights, loss_of
 from arboretum_rivals.printed import Rule
 from arboretum_rivals.rank import BOUNDS, Osdt, Rank
-
-from rival_tables import leaf_sets, rival_problem
 
 
 class TestConformance(SolverSuite):

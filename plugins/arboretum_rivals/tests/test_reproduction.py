@@ -18,10 +18,12 @@ from arboretum_rivals import (
     repro_released,
     repro_scaling,
     repro_sparsity,
+    repro_table_2,
+    repro_table_a,
+    repro_trees,
 )
-from arboretum_rivals import repro_table_2, repro_table_a, repro_trees
-from arboretum_rivals.reproduction import CHAPTERS, GosdtStudy
 from arboretum_rivals.repro_study import binary, fold_of, loaded, published
+from arboretum_rivals.reproduction import CHAPTERS, GosdtStudy
 
 
 class TestContract(ReproductionSuite):
@@ -243,7 +245,7 @@ def test_table_a_found_by_asking_components(house):
     for name in ("GOSDT", "DL8", "DL8.5", "DTC", "CART"):
         done = repro_table_a.work({"column": name}, 0, house)
         found = verdicts(repro_table_a.judge([({"column": name}, done)]))
-        assert Verdict.FAIL not in found.values(), {row: words for row, words in done.items()}
+        assert Verdict.FAIL not in found.values(), dict(done.items())
 
 
 @pytest.mark.slow

@@ -424,7 +424,7 @@ def test_b_10_two_tests_that_send_few_rows_to_different_sides(name):
             continue
         one, other = table.rng.sample(ways, 2)
         # the same in both trees, but for the node
-        says = {i: table.rng.randrange(2) for i in table.everything - leaf} | {i: 0 for i in leaf}
+        says = {i: table.rng.randrange(2) for i in table.everything - leaf} | dict.fromkeys(leaf, 0)
         answers = [
             says | dict.fromkeys(both[0], first) | dict.fromkeys(both[1], second)
             for both in (one, other)

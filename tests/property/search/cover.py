@@ -7,11 +7,10 @@ from typing import Any
 
 import attrs
 import numpy as np
+from toy_coverage import ToyExcluded
 
 from arboretum.api import Node, Tables, param
 from arboretum.kernels import column_kernel, criterion_kernel
-
-from toy_coverage import ToyExcluded
 
 
 @attrs.frozen

@@ -6,6 +6,7 @@ Nothing here is shared with the search loop but the contracts.  A node is the li
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -75,7 +76,7 @@ def raw_outcomes(
     dtype = objects.raw.dtype.type
     values = sorted({dtype(objects.raw[i, feature]) for i in known})
     gap = dtype(objects.gap)
-    for low, high in zip(values[:-1], values[1:], strict=True):
+    for low, high in itertools.pairwise(values):
         if not high > low + gap:
             continue
         middle = float(low) / 2.0 + float(high) / 2.0

@@ -8,8 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 
 from arboretum.api import (
     Column,

@@ -10,8 +10,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import CapabilityError, Context, ContractError, Family, Limits, Prices, grow
 from arboretum.engine.search import bulk
@@ -24,8 +23,8 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, problem_of  # noqa: E402
-from test_coded_subtrees_equal_the_loop import ByObjects, coded  # noqa: E402
+from problems import encode, problem_of
+from test_coded_subtrees_equal_the_loop import ByObjects, coded
 
 PAIRS = [(Reduction(), Gini()), (Reduction(), Entropy()), (GainRatio(), None)]
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import (
     Context,
@@ -32,7 +31,7 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of
 
 EXAMPLES = examples(150)
 ENTRIES = st.sampled_from([4, 10, 30, 1 << 22])

@@ -10,8 +10,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search import bounded
@@ -20,8 +19,8 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from naive import check_tree  # noqa: E402
-from problems import BRIEF, encode, encodeds, problem_of  # noqa: E402
+from naive import check_tree
+from problems import BRIEF, encode, encodeds, problem_of
 
 ORDERS = ("depth", "breadth", "best")
 EXAMPLES = examples(150)

@@ -12,8 +12,7 @@ from unittest import mock
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
@@ -22,11 +21,11 @@ from arboretum.testing.effort import examples
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
-from toy_coverage import ToyExcluded  # noqa: E402
-from cover import ToyCover  # noqa: E402
-from naive import check_tree  # noqa: E402
-from problems import encode, encodeds, problem_of  # noqa: E402
-from test_own_columns_and_coverage import drawn_prices, with_coverage  # noqa: E402
+from cover import ToyCover
+from naive import check_tree
+from problems import encode, encodeds, problem_of
+from test_own_columns_and_coverage import drawn_prices, with_coverage
+from toy_coverage import ToyExcluded
 
 EXAMPLES = examples(100)
 

@@ -10,20 +10,20 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search.raw import gap_of, midpoints
-from arboretum.engine.verify import check_prices
-from arboretum.engine.verify import check_tree as replay
+from arboretum.engine.verify import check_prices, check_tree as replay
 from arboretum.testing.effort import examples
 from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encodeds, problem_of  # noqa: E402
-from test_engines_equal_their_naive_twins import NumpyOnly  # noqa: E402
+import itertools
+
+from problems import encodeds, problem_of
+from test_engines_equal_their_naive_twins import NumpyOnly
 
 EXAMPLES = examples(250)
 
@@ -41,7 +41,7 @@ class Everything:
         found = [feature.rule(i) for feature in objects.features for i in range(feature.n_tests)]
         for feature, values in zip(objects.raw_features, objects.raw[rows].T, strict=True):
             known = np.unique(values[~np.isnan(values)])
-            pairs = zip(known[:-1], known[1:], strict=True)
+            pairs = itertools.pairwise(known)
             found += [
                 feature.rule(midpoints(np.array([[a, b]]))[0])
                 for a, b in pairs

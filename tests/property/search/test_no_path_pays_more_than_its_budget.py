@@ -11,8 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import (
     CapabilityError,
@@ -32,8 +31,8 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from naive import check_tree  # noqa: E402
-from problems import Rules, encode, encodeds, problem_of  # noqa: E402
+from naive import check_tree
+from problems import Rules, encode, encodeds, problem_of
 
 DECIMALS = [0.0, 0.1, 0.2, 0.3, 0.7, 1.1]
 BUDGETS = st.sampled_from([0.0, 0.1, 0.3, 0.4, 0.6, 0.8, 1.1, 1.2, 3.0])

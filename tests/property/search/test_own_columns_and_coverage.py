@@ -10,8 +10,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import (
     CapabilityError,
@@ -35,17 +34,17 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from toy_coverage import ToyExcluded  # noqa: E402
-from cover import ToyCover  # noqa: E402
-from naive import check_tree  # noqa: E402
-from problems import encode, encodeds, problem_of  # noqa: E402
-from test_coded_subtrees_equal_the_loop import (  # noqa: E402
+from cover import ToyCover
+from naive import check_tree
+from problems import encode, encodeds, problem_of
+from test_coded_subtrees_equal_the_loop import (
     ByObjects,
     assert_same,
     both,
     coded,
     unit,
 )
+from toy_coverage import ToyExcluded
 
 EXAMPLES = examples(100)
 ENTRIES = st.sampled_from([4, 20, 1 << 22])

@@ -8,8 +8,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, ContractError, Prices, Task, grow
 from arboretum.engine.search import raw
@@ -19,8 +18,8 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
-from naive import check_tree  # noqa: E402
-from problems import BRIEF, NUMBERS as DTYPES, encode, problem_of  # noqa: E402
+from naive import check_tree
+from problems import BRIEF, NUMBERS as DTYPES, encode, problem_of
 
 EXAMPLES = examples(120)
 NUMBERS = (-2.0, -0.0, 0.0, 0.1, 0.30000001, 0.30000004, 1.0, 5.0, 1e6, float("nan"))

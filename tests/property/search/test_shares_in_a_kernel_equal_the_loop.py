@@ -9,8 +9,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, Prices, Task, grow
 from arboretum.engine.search import subtree
@@ -23,7 +22,7 @@ from arboretum_classic.impurities import Entropy, Gini, Variance
 from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, encodeds, problem_of  # noqa: E402
+from problems import encode, encodeds, problem_of
 
 EXAMPLES = examples(100)
 RULES = [Fractional(), Ignore(), Majority(), OwnCategory(), Stops()]

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from arboretum.api import Context, Task, grow
 from arboretum.engine.search import subtree
@@ -21,7 +20,7 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import Entropy, Gini, Misclassification
 
 sys.path.insert(0, str(Path(__file__).parent))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, problem_of
 
 MANY_CLASSES = 1_000
 WEIGHTS = {

@@ -9,16 +9,14 @@ import re
 import attrs
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
-from arboretum import TreeClassifier
+from arboretum import TreeClassifier, exported
 from arboretum.api import Column, ColumnKind, Table, Target, Task, Threshold, Tree, legible
 from arboretum.engine.run import fit
 from arboretum.engine.why import reasons
 from arboretum.model.digits import as_shown
 from arboretum.plugin.assemble import assembled
-from arboretum import exported
 from arboretum_classic.fuzzy_rule import FuzzyThreshold
 from arboretum_classic.rules import Ball, MOfN, Oblique
 

@@ -27,8 +27,8 @@ from arboretum.config.entry import load, run
 from arboretum.config.execute import Session
 from arboretum.interfaces.component import KINDS
 from arboretum.model.record import Record
-from arboretum.plugin.build import plain
 from arboretum.plugin.assemble import DEFAULT_CHOICES
+from arboretum.plugin.build import plain
 from arboretum.plugin.discovery import load_registry
 
 

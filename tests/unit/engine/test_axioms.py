@@ -9,13 +9,12 @@ import itertools
 import attrs
 import numpy as np
 import pytest
+from toy_coverage import ToyExcluded
 
 from arboretum.api import ConfigError, Task, lint, not_admissible
 from arboretum.engine.axioms import EXHAUSTIVE, examine, vectors
 from arboretum.engine.axioms_of_coverages import examine_coverage
 from arboretum.testing.tables import ToyGini, ToyVariance
-
-from toy_coverage import ToyExcluded
 
 
 @attrs.frozen
@@ -48,7 +47,7 @@ def entropy(n):
     return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=-1)
 
 
-def powers(n, l=3):  # noqa: E741 - the paper's letter
+def powers(n, l=3):
     return total(n) ** l - (n**l).sum(axis=-1)
 
 

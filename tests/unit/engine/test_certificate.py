@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+
 from arboretum.api import Form, param
 from arboretum.engine.certificate import breaks_rule, certified
 from arboretum.engine.run import CERTIFICATE_MB, Budget, Request, fingerprint, fit, run

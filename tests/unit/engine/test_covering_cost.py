@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from toy_coverage import ToyExcluded
 
 from arboretum.api import Context, Parts, Problem, VerificationError, grow
 from arboretum.engine.search.coverage_state import covering_cost_of
@@ -20,8 +21,6 @@ from arboretum.testing.tables import (
     toy_objects,
     toy_table,
 )
-
-from toy_coverage import ToyExcluded
 
 
 @attrs.frozen

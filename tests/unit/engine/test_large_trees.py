@@ -9,6 +9,7 @@ import math
 import pstats
 
 import numpy as np
+
 from arboretum.engine.verify import verify
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.measure import complexities, evaluate

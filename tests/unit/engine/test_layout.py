@@ -1,5 +1,6 @@
 """A tree laid out level by level is the tree that is laid out node by node."""
 
+import itertools
 import zlib
 
 import attrs
@@ -106,6 +107,6 @@ def test_what_is_handed_down_knows_its_parent():
     assert sum(map(len, seen)) == tree.n_nodes and seen[0] == ["root"]
     assert all(
         name.rpartition(".")[0] in above
-        for above, names in zip(seen, seen[1:], strict=False)
+        for above, names in itertools.pairwise(seen)
         for name in names
     )

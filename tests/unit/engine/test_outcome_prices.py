@@ -7,10 +7,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+
 from arboretum.api import (
     CapabilityError,
-    ContractError,
     Context,
+    ContractError,
     Parts,
     Prices,
     Problem,

@@ -16,7 +16,6 @@ from arboretum.errors import CapabilityError, DataError
 from arboretum.interfaces.method import Parts
 from arboretum.model.record import Solution, Status
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry
 

@@ -4,11 +4,14 @@ work, what is told of it.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 import attrs
 import numpy as np
 import pytest
+
 from arboretum.engine import check
 from arboretum.engine.select import Grown, grow_or_tune, prune, with_fields
 from arboretum.errors import CapabilityError, ConfigError
@@ -141,7 +144,7 @@ def test_what_is_tried_is_said_while_it_grows():
         [f"tuning criterion.lam={lam}", f"tuning criterion.lam={lam}: at work"]
         for lam in (3.0, 5.0)
     ]
-    assert said == sum(lines, [])
+    assert said == functools.reduce(operator.iadd, lines, [])
 
 
 def test_a_choice_among_trees_that_were_cut_short_is_not_finished():

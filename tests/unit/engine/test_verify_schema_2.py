@@ -9,6 +9,9 @@ import math
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import Ramp, tables, trees
+from hypothesis import HealthCheck, given, settings
+
 from arboretum.engine.verify import verify
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.method import Parts, Problem
@@ -18,8 +21,6 @@ from arboretum.model.record import Solution, Status
 from arboretum.model.rules import Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Surrogate, Tree
-from drawn_trees import Ramp, tables, trees
-from hypothesis import HealthCheck, given, settings
 
 N = math.nan
 COLUMNS = (

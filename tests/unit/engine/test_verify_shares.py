@@ -9,6 +9,9 @@ import math
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import HealthCheck, given, settings, strategies as st
+
 from arboretum.engine.verify import verify
 from arboretum.errors import VerificationError
 from arboretum.interfaces.method import Parts, Problem
@@ -18,9 +21,6 @@ from arboretum.model.record import Solution, Status
 from arboretum.model.rules import Bins, Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, ColumnSpec, Tree
-from drawn_trees import tables, trees
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 N = math.nan
 

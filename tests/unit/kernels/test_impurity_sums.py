@@ -8,17 +8,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.kernels import (
     baked,
     criterion_kernel,
+    function_pointers,
+    impurity_sums,
     kernel_part,
     known_impurity,
     mark_of,
-    impurity_sums,
-    function_pointers,
 )
 from arboretum.kernels.scoring import score_tables
 from arboretum_classic.impurities import Entropy, Gini

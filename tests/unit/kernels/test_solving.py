@@ -6,6 +6,9 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
+
+from arboretum.errors import OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import enter, find, random_words, rehash
 from arboretum.kernels.solving.rows import (
@@ -20,10 +23,7 @@ from arboretum.kernels.solving.rows import (
     take_rows,
     union,
 )
-from arboretum.errors import OutOfTime
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import arboretum_decision_tables
 import pytest
 
+import arboretum_decision_tables
 from arboretum.kernels import jit
 
 FILES = {

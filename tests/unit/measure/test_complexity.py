@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arboretum.measure import complexities, costs_of_rows
 from drawn_trees import tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
+
+from arboretum.measure import complexities, costs_of_rows
 
 
 @given(st.data())

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import sklearn.calibration
 import sklearn.metrics
+from drawn_trees import WEIGHTS, rows_like, tables, trees
+from hypothesis import given, strategies as st
+from scipy.integrate import quad
+
 from arboretum.errors import DataError
 from arboretum.measure import evaluate, metrics
 from arboretum.measure.curves import Calibration, Curve, Judged
 from arboretum.measure.evaluate import pareto_front
 from arboretum.model.table import Task
 from arboretum.model.tree import single_leaf
-from drawn_trees import WEIGHTS, rows_like, tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.integrate import quad
 
 
 @st.composite

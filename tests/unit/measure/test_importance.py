@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, strategies as st
+from sklearn.inspection import permutation_importance
+
 from arboretum import TreeClassifier, TreeRegressor
 from arboretum.measure import complexities
 from arboretum.measure.importance import importances
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
-from drawn_trees import tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
-from sklearn.inspection import permutation_importance
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(400, 4))

@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 import sklearn.metrics
+from drawn_trees import WEIGHTS, rows_like, tables, trees
+from hypothesis import assume, given, strategies as st
+
 from arboretum.errors import ConfigError, DataError
 from arboretum.measure import DIRECTIONS, better, direction, evaluate, metrics
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import single_leaf
-from drawn_trees import WEIGHTS, rows_like, tables, trees
-from hypothesis import assume, given
-from hypothesis import strategies as st
 
 
 @st.composite

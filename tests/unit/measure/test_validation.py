@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 import pytest
 import sklearn.metrics
+from drawn_trees import tables, trees
+from hypothesis import given, strategies as st
+
 from arboretum.errors import DataError
 from arboretum.measure import ValidationScore, evaluate, metrics
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import single_leaf
-from drawn_trees import tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def shown(codes, classes=("a", "b", "c"), weights=None):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drawn_trees import rows_like, tables, trees
+from hypothesis import given, strategies as st
+
 from arboretum.errors import ContractError
 from arboretum.model.tree import LEAF, MISSING_STOPS
-from drawn_trees import rows_like, tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @st.composite

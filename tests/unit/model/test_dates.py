@@ -7,11 +7,10 @@ import datetime
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from arboretum.errors import DataError
-from arboretum.model.dates import date_number, spell_date
+from arboretum.model.dates import spell_date
 from arboretum.model.frame import read_column, table_like
 from arboretum.model.rules import Bins, Interval, TestRule, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task

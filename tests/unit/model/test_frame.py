@@ -7,14 +7,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_trees import row_of, rows_like, tables, trees
+from hypothesis import given, strategies as st
+
 from arboretum.errors import DataError
 from arboretum.model.frame import spelled, table_like
 from arboretum.model.rules import Equals, Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree
-from drawn_trees import row_of, rows_like, tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
 
 COLUMNS = (
     ColumnSpec("age", ColumnKind.continuous),

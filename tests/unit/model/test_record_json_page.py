@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from arboretum.model.record import Record
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "record-json.md"

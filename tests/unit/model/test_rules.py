@@ -6,6 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drawn_trees import columns, row_of, rows_like, rules, tables
+from hypothesis import given, strategies as st
+
 from arboretum.errors import DataError
 from arboretum.model.rules import (
     Bins,
@@ -17,9 +20,6 @@ from arboretum.model.rules import (
     Values,
     spell,
 )
-from drawn_trees import columns, row_of, rules, rows_like, tables
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @given(st.data())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from arboretum.model.shown import masked, masked_values, visible
 
 SECRETS = {

@@ -7,15 +7,15 @@ import pickle
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import row_of, rows_like, tables, trees
+from hypothesis import given, strategies as st
+
 from arboretum import TreeClassifier
 from arboretum.errors import ContractError, DataError
 from arboretum.model import steps, walk
 from arboretum.model.rules import Bins, Equals, Threshold, Values
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Tree
-from drawn_trees import row_of, rows_like, tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def naive_flow(

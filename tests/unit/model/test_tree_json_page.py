@@ -9,6 +9,7 @@ from pathlib import Path
 
 import attrs
 import pytest
+
 from arboretum.model import rules
 from arboretum.model.tree import Tree
 

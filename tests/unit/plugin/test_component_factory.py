@@ -6,8 +6,8 @@ import pytest
 
 import arboretum
 from arboretum.api import ConfigError
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 
 
 @pytest.fixture(scope="module")

@@ -104,7 +104,7 @@ def costs_of(problem: Problem) -> list[list[Fraction]]:
     objects, objective = problem.objects, problem.parts.objective
     weight, label = [Fraction(repr(float(w))) for w in objects.weight], objects.label.tolist()
     total = [
-        sum((w for w, y in zip(weight, label) if y == k), Fraction(0))
+        sum((w for w, y in zip(weight, label, strict=False) if y == k), Fraction(0))
         for k in range(objects.n_classes)
     ]
     factors, errors = objective.factors(total), objective.errors(objects.n_classes)

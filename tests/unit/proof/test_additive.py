@@ -63,7 +63,7 @@ def drawn(rng, most=9, raw=False):
 @pytest.mark.parametrize("seed", range(24))
 def test_a_true_proof_is_accepted_and_each_record_with_a_higher_bound_is_not(seed, raw, tmp_path):
     problem = drawn(np.random.default_rng(seed), raw=raw)
-    exact, cost = prove(problem, tmp_path / "log")
+    _exact, _cost = prove(problem, tmp_path / "log")
     proof = read(tmp_path / "log")
     found = check.check(proof, problem)
     assert found.records == proof.n_records
@@ -136,7 +136,7 @@ def test_a_proof_may_leave_out_what_counting_shows(tmp_path):
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 2, (40, 6)), rng.integers(0, 2, 40)
     problem = problem_of(x, y, Accuracy(lam=0.0), max_depth=2)
-    exact, cost = prove(problem, tmp_path / "log", keep=lambda number: False)  # the root alone
+    _exact, cost = prove(problem, tmp_path / "log", keep=lambda number: False)  # the root alone
     proof = read(tmp_path / "log")
     accepted = check.check(proof, problem)
     assert proof.n_records == 1

@@ -17,7 +17,6 @@ from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
 from arboretum_gosdt.objectives import Accuracy
 
-
 TURN, UNLIMITED = 0x9E3779B97F4A7C15, 0x1234567
 
 

@@ -279,7 +279,7 @@ def test_without_a_record_nothing_is_shown(kind, log, tmp_path):
 
 def test_single_thresholds_are_named_by_column_and_cut(tmp_path):
     problem = KINDS["cuts"]
-    exact, cost = prove(problem, tmp_path / "log")
+    _exact, cost = prove(problem, tmp_path / "log")
     proof, fixed = read(tmp_path / "log"), problem.objects.n_tests - 2
     with ProofWriter(
         tmp_path / "t",

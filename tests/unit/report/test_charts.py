@@ -11,8 +11,7 @@ import attrs
 import matplotlib
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.cbook import pts_to_poststep
 from matplotlib.lines import Line2D
@@ -36,7 +35,7 @@ from arboretum_regularized.scores import Scores
 from arboretum_regularized.significance import bonferroni_dunn, nemenyi, wilcoxon_holm
 
 METHODS = ("C4.5", "EC4.5", "a method with a long name", "ASR & <IP>", "BAL")
-DATASETS = tuple(f"data-set-{i}" for i in range(9)) + ("one-with-quite-a-long-name",)
+DATASETS = (*tuple(f"data-set-{i}" for i in range(9)), "one-with-quite-a-long-name")
 
 
 def scores(

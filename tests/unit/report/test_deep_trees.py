@@ -9,6 +9,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+
 from arboretum.model.rules import Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree

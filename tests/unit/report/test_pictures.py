@@ -9,15 +9,15 @@ import xml.etree.ElementTree as ET
 import attrs
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, settings, strategies as st
+
 from arboretum.model.rules import Interval, Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
 from arboretum.report.outline import outline
 from arboretum.report.picture import BOX_HEIGHT, PADDING, tidy, tree_scene
 from arboretum.report.scene import Box, Label, fit_text, text_width
-from drawn_trees import tables, trees
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SVG = "{http://www.w3.org/2000/svg}"
 

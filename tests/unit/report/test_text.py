@@ -6,14 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from drawn_trees import tables, trees
+from hypothesis import given, strategies as st
+
 from arboretum.model.rules import Threshold
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import ColumnSpec, Tree, single_leaf
 from arboretum.report.table import spell_cell, text_table
 from arboretum.report.text import cut, display_width, percentage, tree_text
-from drawn_trees import tables, trees
-from hypothesis import given
-from hypothesis import strategies as st
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 

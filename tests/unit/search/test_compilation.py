@@ -18,7 +18,7 @@ from arboretum.kernels import criterion_kernel
 from arboretum_classic.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, problem_of
 
 pytestmark = pytest.mark.caches
 

@@ -16,7 +16,7 @@ from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, problem_of
 
 NONE = np.zeros((0, 0), np.uint8)
 

@@ -28,7 +28,7 @@ from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, problem_of
 
 
 def coded(codes, y, families, bins=None, task=Task.classification, **more):

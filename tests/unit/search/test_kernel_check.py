@@ -24,7 +24,7 @@ from arboretum_classic.criteria import GainRatio, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
-from problems import encode, problem_of  # noqa: E402
+from problems import encode, problem_of
 
 X, LABELS = np.arange(12.0).reshape(-1, 1), np.array([0, 1] * 6)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
+from toy_coverage import ToyExcluded
+
 from arboretum.api import (
     MISSING_SPLITS,
     MISSING_STOPS,
@@ -33,8 +35,6 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import SEEDS, ToyGini, ToyReduction, TreeParts, problem_of, toy_table
 from arboretum_basics.methods import BetterSide, Exact, Greedy
 from arboretum_data.encoding.encoder import Missing, TestsEncoder
-
-from toy_coverage import ToyExcluded
 
 
 def choice(name, placements, counted=True, discounted=False, **more):

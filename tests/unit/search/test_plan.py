@@ -17,8 +17,8 @@ from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
 from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
-from problems import encode, problem_of  # noqa: E402
-from test_engines_equal_their_naive_twins import NumpyOnly  # noqa: E402
+from problems import encode, problem_of
+from test_engines_equal_their_naive_twins import NumpyOnly
 
 GENERATOR = np.random.default_rng(0)
 RAW, CODES, LABEL = (

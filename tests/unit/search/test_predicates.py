@@ -4,6 +4,7 @@ and is held to its contract.
 
 from __future__ import annotations
 
+import itertools
 from typing import ClassVar
 
 import attrs
@@ -20,8 +21,7 @@ from arboretum_basics.methods import Exact, Greedy, Order
 from arboretum_basics.stopping import Standard
 from arboretum_classic.criteria import Reduction
 from arboretum_classic.impurities import AbsoluteError, Auto
-from arboretum_data.encoding.encoder import Coalesce
-from arboretum_data.encoding.encoder import AutoEncoder, BinsEncoder
+from arboretum_data.encoding.encoder import AutoEncoder, BinsEncoder, Coalesce
 
 
 @attrs.frozen
@@ -67,7 +67,7 @@ class Sums:
         generator = np.random.default_rng([seed, len(rows)])
         names = [feature.column for feature in objects.raw_features]
         own, found = objects.row_of_object[rows], []
-        for a, b in zip(names, names[1:]):
+        for a, b in itertools.pairwise(names):
             total = (
                 objects.table.column(a).values[own].astype(float)
                 + objects.table.column(b).values[own]

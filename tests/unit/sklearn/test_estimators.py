@@ -10,11 +10,6 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
-from arboretum.model.dates import date_number
-from arboretum.model.frame import frame_column, read_column
-from arboretum.model.tree import ColumnSpec
-from arboretum.sklearn import TreeClassifier, TreeRegressor
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
@@ -24,6 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from arboretum.errors import ArboretumError, CapabilityError, ConfigError, DataError
+from arboretum.model.dates import date_number
+from arboretum.model.frame import frame_column, read_column
+from arboretum.model.tree import ColumnSpec
+from arboretum.sklearn import TreeClassifier, TreeRegressor
 
 ESTIMATORS = [
     TreeClassifier(),

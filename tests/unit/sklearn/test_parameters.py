@@ -10,11 +10,6 @@ import pickle
 import attrs
 import numpy as np
 import pytest
-from arboretum.errors import ConfigError
-from arboretum.interfaces.component import KINDS
-from arboretum.plugin.assemble import UNUSED
-from arboretum.sklearn import TreeClassifier, TreeRegressor
-from arboretum.testing.tables import ToyReduction
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -22,6 +17,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_no_attributes_set_in_init, check_set_params
+
+from arboretum.errors import ConfigError
+from arboretum.interfaces.component import KINDS
+from arboretum.plugin.assemble import UNUSED
+from arboretum.sklearn import TreeClassifier, TreeRegressor
+from arboretum.testing.tables import ToyReduction
 
 
 @pytest.fixture(scope="module")

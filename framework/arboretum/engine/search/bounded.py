@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.histograms import Histograms
-from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.raw import PresortedEngine, RawColumns, integers
 from arboretum.engine.search.workspace import Workspace
 from arboretum.kernels import binning, bounded

@@ -7,13 +7,13 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.coded import better, nan_score
-from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
-from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.compiled_criterion import (
     CompiledCriterion,
     checked_array,
     component_name,
 )
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine, branch_prices
+from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels.tables import equal_from

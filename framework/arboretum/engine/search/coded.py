@@ -5,19 +5,17 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.compiled_criterion import (
     TIE_TOLERANCE,
     CompiledCriterion,
     component_name,
 )
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
-from arboretum.kernels import counting
-from arboretum.kernels import coded as kernels
-from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, block_for
-from arboretum.kernels.block import Block as Memory
+from arboretum.kernels import coded as kernels, counting
+from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block as Memory, block_for
 from arboretum.kernels.coded import NO_CODES, NO_RUNS
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Family, Feature, Node

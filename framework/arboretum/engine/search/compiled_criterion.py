@@ -13,15 +13,15 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.statistics import Statistics
+from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.interfaces.method import Problem
 from arboretum.kernels import class_sums
 from arboretum.kernels.function_pointers import address_of, undefined_impurity
 from arboretum.kernels.impurity_sums import form_of, of_sum
 from arboretum.kernels.kernel_decorators import adds_by_class, mark_of
-from arboretum.kernels.tables import Scorer, Ties
 from arboretum.kernels.scoring import impurity_of, pick_column, score_tables
+from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Encoded, Node, Tables
 from arboretum.model.table import frozen_array
 from arboretum.model.tree import Tree

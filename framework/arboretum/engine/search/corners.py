@@ -9,7 +9,7 @@ together; the scan then leaves bins out whose corners are below the best cut kno
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import numpy as np

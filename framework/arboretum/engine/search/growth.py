@@ -16,10 +16,10 @@ from arboretum.engine.search.assemble import Grown
 from arboretum.engine.search.bounded import BoundedEngine
 from arboretum.engine.search.choose import choose, listed, prepare_columns
 from arboretum.engine.search.coded import CodedEngine
+from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.contract import Candidate, Cell, Engine, branch_prices
 from arboretum.engine.search.coverage_state import CoverageState
 from arboretum.engine.search.fit_check import check_parts, two_outcomes_only
-from arboretum.engine.search.compiled_criterion import CompiledCriterion, component_name
 from arboretum.engine.search.made import MadeEngine
 from arboretum.engine.search.plan import BINNED, CODED, MADE, SORTED, Plan
 from arboretum.engine.search.raw import PresortedEngine

@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.engine.search.coded import FAMILY, TableEngine, View, counted_features
 from arboretum.engine.search.contract import Candidate, Cell
 from arboretum.engine.search.workspace import Workspace
+from arboretum.errors import CapabilityError, ContractError, blaming
 from arboretum.interfaces.predicate import CodedTests
 from arboretum.kernels import counting
 from arboretum.kernels.coded import bins_for

@@ -2,8 +2,8 @@
 
 from arboretum.engine.search import raw, subtree
 from arboretum.engine.search.coded import WIDE
-from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
+from arboretum.engine.search.histograms import KEEP_BYTES
 from arboretum.engine.search.made import OUTCOMES_AT_ONCE
 from arboretum.engine.search.plan import BINNED, MADE, SHARED, Plan
 from arboretum.engine.search.workspace import Workspace

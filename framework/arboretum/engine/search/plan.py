@@ -7,6 +7,7 @@ the time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 import attrs
 
 from arboretum.engine.search import bounded

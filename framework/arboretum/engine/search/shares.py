@@ -14,7 +14,6 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.errors import ContractError, blaming
 from arboretum.engine.search.assemble import Subtree
 from arboretum.engine.search.choose import check_scores, settled, with_columns
 from arboretum.engine.search.contract import Cell
@@ -22,8 +21,9 @@ from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
 from arboretum.engine.search.made import MadeEngine, column_prices
 from arboretum.engine.search.raw import gap_of
-from arboretum.kernels.tables import Least, bar_of, equal_from
+from arboretum.errors import ContractError, blaming
 from arboretum.interfaces.method import Problem
+from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.model.encoded import Encoded, Family, Tables
 from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree

@@ -31,8 +31,7 @@ from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.missing import SHARED
 from arboretum.interfaces.stopping import Limits
-from arboretum.kernels import runs, shares
-from arboretum.kernels import subtree as kernels
+from arboretum.kernels import runs, shares, subtree as kernels
 from arboretum.kernels.class_sums import Sums
 from arboretum.kernels.coded import COUNTED, NO_CODES, NO_RUNS, SORTED, Features
 from arboretum.model.encoded import Encoded, Node, Prices
@@ -488,7 +487,7 @@ class Subtrees:
             tests, past = self.tests, len(self.tests.column)
             arity = [
                 tests.rule(f, x).arity if f >= 0 else 0
-                for f, x in zip(feature.tolist(), number.tolist())
+                for f, x in zip(feature.tolist(), number.tolist(), strict=True)
             ]
             apart = (feature >= 0) & (side == arity)
             feature, side = np.where(apart, feature + past, feature), np.where(apart, -1, side)

@@ -295,7 +295,7 @@ class MissingSuite(ComponentSuite):
             table = toy_table(seed, n_rows=40, kind=TreeParts(missing=True, task=task))
             tree = self.grown(component, table, multiway)
             assert tree.n_nodes > 1
-            node, row, share = tree.places(table).all()
+            _node, row, share = tree.places(table).all()
             assert np.bincount(row, share, table.n_rows) == pytest.approx(
                 np.ones(table.n_rows), rel=1e-12
             )

@@ -10,8 +10,8 @@ import pytest
 
 from arboretum import api
 from arboretum.api import Chapter, Claim, Judgement, Verdict
-from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
 from arboretum.testing.suites.base import ComponentSuite
 
 
