@@ -23,8 +23,8 @@ import test_fronts
 from tiny_tables import Held, least, limited, objectives, tiny_problem
 
 from arboretum.api import Context, Limits
-from arboretum_gosdt.fronts import NonDominated
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.solvers.fronts import NonDominated
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 RANKED = (
     "f_score",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_gosdt.constrained import Constrained
-from arboretum_gosdt.fronts import NonDominated
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
-from arboretum_gosdt.path import Path
-from arboretum_gosdt.ranked import Auc, FScore, PartialAuc
-from arboretum_gosdt.rashomon import Rashomon
-from arboretum_gosdt.regression import AbsoluteDeviation, Regression, SquaredError
-from arboretum_gosdt.solver import Gosdt
-from arboretum_gosdt.thresholds import GosdtThresholds
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
+from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
+from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
+from arboretum_gosdt.solvers.constrained import Constrained
+from arboretum_gosdt.solvers.fronts import NonDominated
+from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.path import Path
+from arboretum_gosdt.solvers.rashomon import Rashomon
+from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 
 
 @hookimpl

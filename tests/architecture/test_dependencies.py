@@ -40,6 +40,17 @@ MAY_IMPORT = {
 drifted into.
 """
 
+FLOORS = {
+    "arboretum_gosdt": (
+        {"problem", "simd"},
+        {"sparse", "depth", "continuous"},
+        {"general", "all_trees", "regression"},
+        {"solvers"},
+        {"plugin"},
+    ),
+}
+"""Plugin → its rooms, floor by floor: a room imports itself and what lies on floors below."""
+
 OUTSIDE = {
     "hydra": {"config", "cli"},
     "omegaconf": {"config", "cli"},
@@ -124,6 +135,21 @@ def test_plugins_import_the_api_the_kernels_and_the_suites_and_never_each_other(
     assert not wrong, "\n".join(wrong)
 
 
+def test_rooms_of_a_plugin_import_only_what_lies_on_floors_below(house):
+    wrong = []
+    for module in house.plugins:
+        floors = FLOORS.get(module.package)
+        if floors is None or not module.room or module.room == "reference":
+            continue
+        level = next(i for i, rooms in enumerate(floors) if module.room in rooms)
+        allowed = set().union(*floors[:level]) | {module.room}
+        for found in module.imports:
+            package, _, rest = found.target.partition(".")
+            if package == module.package and rest.split(".")[0] not in allowed:
+                wrong.append(f"{module.where}:{found.line} imports {found.target}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_framework_knows_no_plugin(house):
     packages = {module.package for module in house.plugins}
     wrong = [
@@ -161,7 +187,7 @@ def test_what_hydra_calls_its_own_is_imported_in_one_place(house):
 
 LOADED_LATE = {
     "numba": lambda m: (
-        m.room == "kernels" or m.path.name == "kernels.py" or m.path.stem.endswith("lanes")
+        m.room == "kernels" or m.path.stem in ("kernels", "lanes", "pair_counts", "packing")
     ),
     "sklearn": lambda m: m.name == "arboretum.sklearn",
     "hydra": lambda m: m.room == "config" or m.name == "arboretum.cli.sweep",

@@ -83,7 +83,7 @@ def test_without_time_the_best_leaf_and_its_gap(call, here):
     ("number", "status", "told"), [(signal.SIGINT, 130, True), (signal.SIGTERM, 143, 15)]
 )
 def test_ctrl_c_and_sigterm_keep_the_best_tree(call, here, monkeypatch, number, status, told):
-    from arboretum_gosdt.general import GeneralSearch
+    from arboretum_gosdt.general.search import GeneralSearch
 
     run = GeneralSearch.run
 

@@ -14,7 +14,7 @@ import pytest
 from arboretum.api import Context, StoreError, VerificationError
 from arboretum.engine import interruptions
 from arboretum.runs.folder import read_run
-from arboretum_gosdt import proving
+from arboretum_gosdt.problem import proving
 
 WORDS = ("method=gosdt", "objective.lam=0.1", "seed=3", "hydra.run.dir=r")
 

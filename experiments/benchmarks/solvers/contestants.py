@@ -50,7 +50,7 @@ def problem_of(
         Task,
         Values,
     )
-    from arboretum_gosdt import objectives
+    from arboretum_gosdt.problem import objectives
 
     class Asks(Feature):
         def rule(self, index):
@@ -177,7 +177,7 @@ def search():
     """The searches of the plugin themselves: preparation, search and tree, without the component
     around them.
     """
-    from arboretum_gosdt.prepared import all_tests, merge, units_of
+    from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
 
     def begin(x, y, job):
         problem, held = problem_of(x, y, job["lam"], job["depth"]), {}
@@ -194,15 +194,15 @@ def search():
                     return
                 arrays = merged.bits, merged.weights
                 if p == 0 and job["depth"] is not None:
-                    from arboretum_gosdt.limited import LimitedSearch
+                    from arboretum_gosdt.depth.search import LimitedSearch
 
                     walk = LimitedSearch(*arrays, len(merged.tests), job["depth"])
                 else:
-                    from arboretum_gosdt.sparse import SparseSearch
+                    from arboretum_gosdt.sparse.search import SparseSearch
 
                     walk = SparseSearch(*arrays, len(merged.tests), p, q, job["depth"])
             else:
-                from arboretum_gosdt.intervals import IntervalSearch
+                from arboretum_gosdt.continuous.search import IntervalSearch
 
                 ranks = np.array(
                     [np.unique(column, return_inverse=True)[1] for column in x.T], np.int32

@@ -26,8 +26,8 @@ from suites import Question, load, questions
 from arboretum.api import Context, Status, VerificationError
 from arboretum.proof.check import check
 from arboretum.proof.format import read
-from arboretum_gosdt.proving import prove
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.proving import prove
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 KEYS = ("problem", "search s", "write s", "check s", "records", "accepted")
 

@@ -26,7 +26,7 @@ from report import CLOSE, mean
 from suites import Question, load, questions
 
 from arboretum.api import ArboretumError, table
-from arboretum_gosdt.objectives import Price
+from arboretum_gosdt.problem.objectives import Price
 from arboretum_peers.process import PeerProcess
 
 PLAIN, MEMORY, REPEAT = 5.0, 6.0e9, 0.3

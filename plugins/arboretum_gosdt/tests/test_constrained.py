@@ -22,9 +22,9 @@ from arboretum.api import (
 )
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
-from arboretum_gosdt.constrained import Constrained
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, decimal
-from arboretum_gosdt.prepared import all_tests
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, decimal
+from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.solvers.constrained import Constrained
 
 
 class TestConformance(SolverSuite):

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from arboretum_gosdt.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.all_trees.few_leaves import few_leaves, most_leaves
 
 
 def leaves_of(outcome, tests):

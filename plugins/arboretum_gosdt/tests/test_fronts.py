@@ -14,12 +14,12 @@ from tiny_tables import Held, limited, tiny_problem
 
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.effort import tries
-from arboretum_gosdt.fronts import Attempt, NonDominated
-from arboretum_gosdt.monotone import MonotoneLoss
-from arboretum_gosdt.objectives import exact_weights
-from arboretum_gosdt.prepared import all_tests
-from arboretum_gosdt.ranked import Auc, Confusion, FScore, PartialAuc
-from arboretum_gosdt.within_fronts import Marks, beats
+from arboretum_gosdt.all_trees.monotone import MonotoneLoss
+from arboretum_gosdt.all_trees.non_dominated import Marks, beats
+from arboretum_gosdt.problem.objectives import exact_weights
+from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
+from arboretum_gosdt.solvers.fronts import Attempt, NonDominated
 
 
 @attrs.frozen

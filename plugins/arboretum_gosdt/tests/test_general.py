@@ -7,11 +7,11 @@ import pytest
 from tiny_tables import least, objectives, tiny_problem
 
 from arboretum.testing.effort import tries
-from arboretum_gosdt.general import GeneralSearch, Rules
-from arboretum_gosdt.known import ANY, Bounds
-from arboretum_gosdt.objectives import Accuracy, Price
-from arboretum_gosdt.prepared import all_tests, merge, units_of
-from arboretum_gosdt.relaxed import attained
+from arboretum_gosdt.general.known import ANY, Bounds
+from arboretum_gosdt.general.relaxed import attained
+from arboretum_gosdt.general.search import GeneralSearch, Rules
+from arboretum_gosdt.problem.objectives import Accuracy, Price
+from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
 
 
 def search_of(problem, depth=None, leaves=None, **rules):
@@ -100,8 +100,8 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
                     (400, True, 29),
                     (400, True, 4),
                 ):
-                    monkeypatch.setattr("arboretum_gosdt.general.WIDE", wide)
-                    monkeypatch.setattr("arboretum_gosdt.relaxed.BITS", bits)
+                    monkeypatch.setattr("arboretum_gosdt.general.search.WIDE", wide)
+                    monkeypatch.setattr("arboretum_gosdt.general.relaxed.BITS", bits)
                     merged, search = search_of(
                         problem, limits.get("depth"), limits.get("leaves"), **rules
                     )
@@ -115,13 +115,13 @@ def test_looking_ahead_and_relaxing_change_nothing_but_the_work(monkeypatch):
 
 
 def test_what_is_relaxed_ends_by_counts_and_not_by_clocks(monkeypatch):
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 20_000)
-    monkeypatch.setattr("arboretum_gosdt.sparse.EASY", 3)
-    monkeypatch.setattr("arboretum_gosdt.general.PATIENCE", 8)
-    monkeypatch.setattr("arboretum_gosdt.general.STEP", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 20_000)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.EASY", 3)
+    monkeypatch.setattr("arboretum_gosdt.general.search.PATIENCE", 8)
+    monkeypatch.setattr("arboretum_gosdt.general.search.STEP", 1)
     problem, found = tiny_problem(3, Accuracy(lam=0.003), n_rows=60, n_columns=7), set()
     for seconds in (1e-5, 0.03, 1.0):
-        monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", seconds)
+        monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", seconds)
         _merged, search = search_of(problem, leaves=6)
         assert search.run(None, None, lambda low, up: None) == ""
         found.add((search.subproblems, search.upper))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from arboretum.testing.effort import tries
-from arboretum_gosdt import intervals
-from arboretum_gosdt.intervals import IntervalSearch
-from arboretum_gosdt.ranks import ranks_of
+from arboretum_gosdt.continuous import search as intervals
+from arboretum_gosdt.continuous.search import IntervalSearch
+from arboretum_gosdt.problem.ranks import ranks_of
 
 
 def least_loss(ranks, weights, depth):

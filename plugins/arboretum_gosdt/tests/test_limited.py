@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from arboretum.testing.effort import tries
-from arboretum_gosdt import limited
-from arboretum_gosdt.limited import LimitedSearch
+from arboretum_gosdt.depth import search as limited
+from arboretum_gosdt.depth.search import LimitedSearch
 
 
 def table(seed: int, *, classes: int | None = None, features: int | None = None):

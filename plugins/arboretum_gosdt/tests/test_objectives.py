@@ -14,7 +14,7 @@ from arboretum.testing import ObjectiveSuite
 from arboretum.testing.oracles import build_tree
 from arboretum.testing.suites.base import kind_of_table
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price, Weighted
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price, Weighted
 
 OBJECTIVES = [
     Accuracy(),

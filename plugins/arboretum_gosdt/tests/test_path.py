@@ -14,10 +14,10 @@ from tiny_tables import Held, limited, tiny_problem
 
 import arboretum
 from arboretum.api import CapabilityError, Context, Limits
-from arboretum_gosdt.objectives import Accuracy, Balanced
-from arboretum_gosdt.path import Path
-from arboretum_gosdt.prepared import all_tests
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced
+from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.path import Path
 
 
 def least_losses(problem, depth):
@@ -135,7 +135,7 @@ def test_what_the_sparse_search_does_not_know_is_refused():
 
 @pytest.mark.parametrize("after", [0, 1])
 def test_ctrl_c_never_proves_anything(after, monkeypatch):
-    from arboretum_gosdt.sparse import SparseSearch
+    from arboretum_gosdt.sparse.search import SparseSearch
 
     problem, run, calls = (
         tiny_problem(11, Accuracy(lam=0.01), n_columns=2, n_rows=8),
@@ -185,7 +185,7 @@ def test_larger_paths_are_those_of_one_search_for_each_price(seed):
 def test_no_inherited_bound_is_above_what_a_set_costs(seed):
     from test_sparse import cost_of, drawn
 
-    from arboretum_gosdt.sparse import SparseSearch
+    from arboretum_gosdt.sparse.search import SparseSearch
 
     has, bits, weights, p, q, depth, _, _ = drawn(seed)
     alone = SparseSearch(bits, weights, has.shape[1], 2 * p, q, depth)
@@ -213,7 +213,7 @@ def test_no_inherited_bound_is_above_what_a_set_costs(seed):
 @pytest.mark.parametrize("seed", [2, 5])
 def test_interrupted_at_any_word_its_trees_have_the_losses_that_it_tells(seed, monkeypatch):
     from arboretum.testing.suites.base import verify_solution
-    from arboretum_gosdt import sparse
+    from arboretum_gosdt.sparse import search as sparse
 
     # short slices: many words, with trees that are better than the search has added up
     monkeypatch.setattr(sparse, "SLICE", 300)

@@ -12,8 +12,15 @@ from tiny_tables import objectives, tiny_problem
 
 from arboretum.api import BudgetError, CapabilityError, Context, Family, Prices
 from arboretum.testing.oracles import outcomes
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price, decimal, exact_weights
-from arboretum_gosdt.prepared import all_tests, merge, units_of
+from arboretum_gosdt.problem.objectives import (
+    Accuracy,
+    Balanced,
+    CostMatrix,
+    Price,
+    decimal,
+    exact_weights,
+)
+from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
 
 
 def prepare(problem):

@@ -26,10 +26,10 @@ from arboretum.api import (
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
-from arboretum_gosdt.proving import prove
-from arboretum_gosdt.searches import Which
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.problem.proving import prove
+from arboretum_gosdt.solvers.choice import Which
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 
 @attrs.frozen

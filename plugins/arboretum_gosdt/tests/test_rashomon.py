@@ -13,9 +13,9 @@ import pytest
 from tiny_tables import Held, least, limited, tiny_problem
 
 from arboretum.api import CapabilityError, ColumnKind, Context, Limits, Status, StoreError
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
-from arboretum_gosdt.prepared import all_tests, merge, units_of
-from arboretum_gosdt.rashomon import Rashomon
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.problem.prepared import all_tests, merge, units_of
+from arboretum_gosdt.solvers.rashomon import Rashomon
 
 
 def every_value(problem, depth):
@@ -192,7 +192,7 @@ def test_trees_that_would_take_too_long_to_list_are_counted_and_left(monkeypatch
     deadline = time.monotonic() + 600.0
     seconds = itertools.count(deadline - 20.0)  # each look at the clock takes one
     monkeypatch.setattr(
-        "arboretum_gosdt.rashomon.time", SimpleNamespace(monotonic=lambda: next(seconds))
+        "arboretum_gosdt.solvers.rashomon.time", SimpleNamespace(monotonic=lambda: next(seconds))
     )
     found = Rashomon(epsilon=1.0, listed=10**9, compared=10**9).solve(
         problem, Context(deadline=deadline)
@@ -220,7 +220,7 @@ def test_without_a_price_of_a_leaf_the_rows_in_it_may_limit_trees():
 def test_too_little_memory_leaves_the_optimum_and_says_so(monkeypatch):
     problem = tiny_problem(3, Accuracy(lam=0.02), n_columns=2)
     whole = Rashomon().solve(problem, Context())
-    monkeypatch.setattr("arboretum_gosdt.within.DEFAULT_BYTES", 8)
+    monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.DEFAULT_BYTES", 8)
     found = Rashomon().solve(problem, Context())
     assert found.status is Status.optimal and found.value == whole.value and not found.finished
     assert (

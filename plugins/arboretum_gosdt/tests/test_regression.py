@@ -26,10 +26,10 @@ from arboretum.api import (
 from arboretum.testing import ObjectiveSuite, SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_gosdt.objectives import CostMatrix, decimal
-from arboretum_gosdt.prepared import all_tests
-from arboretum_gosdt.regression import AbsoluteDeviation, Regression, SquaredError
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import CostMatrix, decimal
+from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 
 def numbers(

@@ -15,13 +15,13 @@ from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Standard
-from arboretum_gosdt.constrained import Constrained
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Price
-from arboretum_gosdt.path import Path
-from arboretum_gosdt.prepared import all_tests
-from arboretum_gosdt.rashomon import Rashomon
-from arboretum_gosdt.searches import Which, bounds_of
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Price
+from arboretum_gosdt.problem.prepared import all_tests
+from arboretum_gosdt.solvers.choice import Which, bounds_of
+from arboretum_gosdt.solvers.constrained import Constrained
+from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.path import Path
+from arboretum_gosdt.solvers.rashomon import Rashomon
 
 
 class TestConformance(SolverSuite):

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from arboretum.testing.effort import tries
-from arboretum_gosdt.incumbent import Asked, first_tree
-from arboretum_gosdt.prepared import MOST
-from arboretum_gosdt.sparse import BOUNDS, EASY, SparseSearch
-from arboretum_gosdt.sparse_node import BEST
-from arboretum_gosdt.sparse_team import SparseTeam
-from arboretum_gosdt.sparse_tree import two_leaves
+from arboretum_gosdt.problem.prepared import MOST
+from arboretum_gosdt.sparse.incumbent import Asked, first_tree
+from arboretum_gosdt.sparse.node import BEST
+from arboretum_gosdt.sparse.search import BOUNDS, EASY, SparseSearch
+from arboretum_gosdt.sparse.team import SparseTeam
+from arboretum_gosdt.sparse.tree import two_leaves
 
 
 def least_cost(
@@ -200,8 +200,8 @@ def test_thousands_of_tables():
 
 
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-6)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", 1e-6)
     slices = [
         check(seed, (), priced=seed % 3 == 0, threads=2 + seed % 2)
         for seed in (*range(tries(400)), *TELLING)
@@ -266,17 +266,17 @@ def test_stopped_early_bounds_and_tree_hold_and_work_goes_on():
 
 
 def test_left_after_every_feature_whose_pairs_are_counted_it_finds_the_same(monkeypatch):
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE_SECONDS", 1e-9)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE_SECONDS", 1e-9)
     slices = [check(seed, (), priced=seed % 3 == 0) for seed in (*range(150), *TELLING)]
     assert sum(many > 5 for many in slices) > 20, "most searches are over before they are left"
 
 
 def test_in_a_hurry_the_tree_costs_what_is_said(monkeypatch):
-    monkeypatch.setattr("arboretum_gosdt.sparse.SLICE", 1)
-    monkeypatch.setattr("arboretum_gosdt.sparse.EASY", 1 << 60)
-    monkeypatch.setattr("arboretum_gosdt.sparse_tree.QUICK", 0)
-    monkeypatch.setattr("arboretum_gosdt.sparse_tree.LONG", 0)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.SLICE", 1)
+    monkeypatch.setattr("arboretum_gosdt.sparse.search.EASY", 1 << 60)
+    monkeypatch.setattr("arboretum_gosdt.sparse.tree.QUICK", 0)
+    monkeypatch.setattr("arboretum_gosdt.sparse.tree.LONG", 0)
     dearer = 0
     for seed in range(80):
         has, bits, weights, p, q, depth, *_ = drawn(seed)

@@ -29,11 +29,11 @@ from arboretum.api import (
     Task,
 )
 from arboretum.testing.tables import ToyFeature, bare_objects
-from arboretum_gosdt.fronts import MonotoneLoss, NonDominated
-from arboretum_gosdt.objectives import Accuracy, Balanced, Weighted
-from arboretum_gosdt.ranked import Auc, FScore, PartialAuc
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, Weighted
+from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.reference import Asked, minimum
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.solvers.fronts import MonotoneLoss, NonDominated
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 
 def f_loss(fp, fn, positives):

@@ -30,9 +30,9 @@ from arboretum.api import (
 from arboretum.testing import SolverSuite
 from arboretum_data.encoding.columns import BinTests, Numeric
 from arboretum_data.encoding.encoder import Coalesce, TestsEncoder
-from arboretum_gosdt.objectives import Accuracy, Price
-from arboretum_gosdt.solver import Gosdt
-from arboretum_gosdt.thresholds import GosdtThresholds
+from arboretum_gosdt.problem.objectives import Accuracy, Price
+from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.thresholds import GosdtThresholds
 
 CUT = [
     TestsEncoder(numeric=Numeric.quantile, n_bins=2),

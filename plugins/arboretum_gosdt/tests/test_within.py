@@ -12,10 +12,10 @@ import pytest
 
 from arboretum.api import OutOfTime
 from arboretum.kernels.solving.fingerprints import find
-from arboretum_gosdt.sparse import SparseSearch
-from arboretum_gosdt.sparse_kernel import DEPTH_KEY
-from arboretum_gosdt.sparse_node import UNLIMITED
-from arboretum_gosdt.within import Rows, Within
+from arboretum_gosdt.all_trees.enumeration import Rows, Within
+from arboretum_gosdt.sparse.loop import DEPTH_KEY
+from arboretum_gosdt.sparse.node import UNLIMITED
+from arboretum_gosdt.sparse.search import SparseSearch
 
 
 def every_tree(table, p, q, most, depth, least):
@@ -120,8 +120,8 @@ def test_large_counts_are_exact_by_remainders(monkeypatch):
     counted = within.counted()
     _, whole = within.costs(counted)
     assert max(whole) > 1000
-    monkeypatch.setattr("arboretum_gosdt.within.EXACT", 1.0)
-    monkeypatch.setattr("arboretum_gosdt.within.PRIMES", (101, 103, 107, 109))
+    monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.EXACT", 1.0)
+    monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PRIMES", (101, 103, 107, 109))
     assert within.costs(counted)[1] == whole
 
 
@@ -130,7 +130,7 @@ def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     within = Within(random_table(rng, priced=False), 2, 1, 30)
     assert within.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
     whole, before = within.costs(within.counted()), len(looks)
-    monkeypatch.setattr("arboretum_gosdt.within.PAIRS", 1)
+    monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PAIRS", 1)
     counted = within.counted()
     assert (
         within.costs(counted)[1] == whole[1]

@@ -25,7 +25,7 @@ from arboretum.api import (
 )
 from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
 from arboretum_gosdt.reference import Asked, minimum
 
 

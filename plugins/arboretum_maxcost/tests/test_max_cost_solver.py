@@ -32,7 +32,7 @@ from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_decision_tables.complexities import Depth, MaxCost as Dearest, Nodes, ZeroError
 from arboretum_decision_tables.criteria import UnlikePairs
 from arboretum_decision_tables.solver import SubtableDP
-from arboretum_gosdt.objectives import Accuracy
+from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_maxcost.budgeted import staircase
 from arboretum_maxcost.impurities import HingedPairs, Powers
 from arboretum_maxcost.objectives import MaxCost
@@ -255,7 +255,7 @@ def test_a_table_as_large_as_a_search_needs_equals_dynamic_programming(multiway)
 
 
 def test_equal_prices_and_two_way_tests_give_the_error_that_gosdt_proves():
-    from arboretum_gosdt.solver import Gosdt
+    from arboretum_gosdt.solvers.gosdt import Gosdt
 
     for seed, depth in itertools.product(range(3), (1, 2, 3)):
         objects = toy_objects(toy_table(seed, n_rows=40), multiway=False)

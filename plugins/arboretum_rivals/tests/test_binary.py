@@ -11,7 +11,7 @@ from rival_tables import drawn_nodes, rival_problem
 
 from arboretum.api import CapabilityError, Parts
 from arboretum.testing.oracles import outcomes
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 from arboretum_rivals.binary import read
 
 

@@ -29,7 +29,7 @@ from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import prices_of, toy_objects
 from arboretum_basics.stopping import Standard
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_rivals.binary import read
 from arboretum_rivals.binoct import BinOct, Program
 

@@ -16,8 +16,8 @@ from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_basics.stopping import Standard
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_rivals.binary import read
 from arboretum_rivals.itemsets import BottomUp, Dl8, Dl85, Search
 

@@ -14,8 +14,8 @@ from arboretum.api import BudgetError, ConfigError, Context, Parts, Status, Stor
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
+from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_rivals.binary import read
 from arboretum_rivals.printed import GosdtReference, PrintedSearch, Rule
 from arboretum_rivals.reference import PrintedGosdt

@@ -17,10 +17,10 @@ from arboretum.api import CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
-from arboretum_gosdt.fronts import NonDominated
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
-from arboretum_gosdt.ranked import Auc, Confusion, FScore, PartialAuc
-from arboretum_gosdt.solver import Gosdt
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
+from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
+from arboretum_gosdt.solvers.fronts import NonDominated
+from arboretum_gosdt.solvers.gosdt import Gosdt
 from arboretum_rivals.binary import read
 from arboretum_rivals.losses import class_weights, loss_of
 from arboretum_rivals.printed import Rule

@@ -14,7 +14,7 @@ from arboretum.proof import check
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
 from arboretum.testing.effort import tries
-from arboretum_gosdt.objectives import Accuracy, Balanced, CostMatrix, Weighted
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 
 LIMITS = [
     {},

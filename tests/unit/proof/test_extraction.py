@@ -15,7 +15,7 @@ from arboretum.proof.check import check
 from arboretum.proof.extract import Extraction, Memo
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
-from arboretum_gosdt.objectives import Accuracy
+from arboretum_gosdt.problem.objectives import Accuracy
 
 TURN, UNLIMITED = 0x9E3779B97F4A7C15, 0x1234567
 

@@ -17,7 +17,7 @@ from arboretum.model.tree import Tree
 from arboretum.proof.check import check
 from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
-from arboretum_gosdt.objectives import Accuracy, Balanced, Price
+from arboretum_gosdt.problem.objectives import Accuracy, Balanced, Price
 
 RNG = np.random.default_rng(5)
 X, Y = RNG.integers(0, 2, (14, 3)), RNG.integers(0, 2, 14)

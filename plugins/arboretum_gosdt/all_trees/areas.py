@@ -1,0 +1,261 @@
+"""Areas under the ROC curve, bounded by additive costs.
+
+const − Σ_leaves max_k (P Ω_k − N W_k) + λ · leaves is at most R(d) = 1 − area + λ · leaves.  A
+concave curve lies below its tangents: on a piece of length ω_j its height is at most h(w_j) + w_j
+x, for any slope w_j, with h(w) = Σ_leaves max(P − w N, 0) and P, N the shares of all positives and
+negatives that a leaf holds.  For w_1 ≥ w_2 ≥ …, Ω_k and W_k are the sums of ω_j and ω_j w_j from j
+= k on.  The slopes are sought that bound best (a bundle method, as of Lemaréchal 1975 and Kiwiel
+1985).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum_gosdt.all_trees.monotone import MOST
+from arboretum_gosdt.problem.objectives import decimal
+
+PARTS = 1000
+"""Lengths of tangents are rounded to so many parts, and what they gain to whole numbers: what
+they bound stays true.
+"""
+PIECES, FINEST = 4, 30
+"""Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
+MOST_COSTS, MOST_AGAIN = 12, 3
+"""Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
+WORTH = 0.05
+STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
+"""Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
+slope that is hardly told from none.
+"""
+
+
+class RankedLoss:
+    """The loss of a ROC curve, in whole units of weight."""
+
+    curves = True
+
+    def __init__(self, objective: Any, of_class: np.ndarray, unit: float, most_leaves: int) -> None:
+        self.objective, self.of_class = objective, of_class
+        self.negatives, self.positives = of_class.sum(axis=0).tolist()
+        self._least: dict[Tangents, int] = {}
+        self._trees: list[np.ndarray] = []
+        self._slopes = self._asked = 0.5 * (self._pieces()[0] / objective.until()[0]) ** -0.5
+        self._again, self._bound = 0, -math.inf
+
+    @property
+    def columns(self) -> np.ndarray:
+        """int64[objects, 1, 2]: positives and negatives."""
+        return np.ascontiguousarray(self.of_class[:, None, ::-1])
+
+    def values(self, trees: Any) -> np.ndarray:
+        """R of trees."""
+        return (
+            self.objective.curve_loss(
+                trees.mark[:, :, 0].astype(float), trees.mark[:, :, 1].astype(float)
+            )
+            + self.objective.lam * trees.leaves
+        )
+
+    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+        answers, the heavier class.
+        """
+        value = self.objective.ranked_loss(leaves[:, 1].astype(float), leaves[:, 0].astype(float))
+        return value + self.objective.lam * len(leaves), leaves.argmax(axis=1)
+
+    def next(self, best: np.ndarray, value: float) -> Tangents | None:
+        """The tangents to search next, those that bound all trees best that are known; None: no
+        others.
+
+        best : int64[leaves, 2], of the best tree.
+        """
+        self._trees += [best] if all(one is not best for one in self._trees) else []
+        if len(self._least) >= MOST_COSTS or self._again > MOST_AGAIN or self._bound >= value:
+            return None
+        while self._again <= MOST_AGAIN:
+            slopes = self._steepest() if self._least else self._asked
+            found = Tangents(self, *self._rounded(slopes))
+            if found not in self._least:
+                self._asked = slopes
+                return found
+            self._again += 1
+            self._slopes = np.sqrt(self._slopes * slopes)
+        return None
+
+    def learn(self, cost: Tangents, least: int, leaves: np.ndarray | None = None) -> None:
+        """No tree costs less.   leaves : int64[leaves, 2], of the one that costs so much."""
+        bound = cost.value(least)
+        self._again += bound < self._bound + WORTH * self.objective.lam
+        if bound > self._bound:
+            self._slopes, self._bound = self._asked, bound
+        self._least[cost] = least
+        self._trees += [] if leaves is None else [leaves]
+
+    def bound(self, value: float) -> float:
+        """No tree has a lower value; at most ``value``."""
+        return max(0.0, min(value, self._bound))
+
+    def within(self, value: float) -> tuple[Tangents, int, float]:
+        """Of all tangents searched those that bound best, the most that trees below ``value`` cost
+        by them, and how many leaves' price above their least.
+
+        Below 0: there are no such trees.
+        """
+        cost = max(self._least, key=lambda one: one.value(self._least[one]))
+        theta, unit = self.objective.until()
+        # no two leaves are better, and one is not
+        if value <= 1 - theta / unit + 2 * self.objective.lam:
+            return cost, -1, -1.0
+        return cost, (most := cost.budget(value)), (most - self._least[cost]) / max(cost.p, 1)
+
+    def _steepest(self) -> np.ndarray:
+        """float64[PIECES], slopes of tangents that bound all known trees best, not far from the
+        best slopes searched: a bundle method.
+
+        The bound that slopes give for one tree is a concave function of them, and so is the least
+        of all trees'.
+        """
+        theta, unit = self.objective.until()
+        lam, (middle, length) = self.objective.lam, self._pieces()
+        held = min(lam, 1.0)  # to the best slopes
+        rise, run = (
+            np.concatenate([tree[:, k] / one for tree in self._trees])
+            for k, one in ((1, self.positives), (0, self.negatives))
+        )
+        starts, leaves = (
+            np.cumsum([0, *map(len, self._trees[:-1])]),
+            np.array([len(tree) for tree in self._trees]),
+        )
+        found, at, most = np.log(self._slopes), np.log(self._slopes), -math.inf
+        for k in range(STEPS):
+            slopes = np.exp(at)
+            height = rise[:, None] - run[:, None] * slopes
+            above = np.add.reduceat(np.maximum(height, 0), starts) + slopes * middle
+            bounds = 1 - above @ length / unit + lam * leaves
+            i, away = int(bounds.argmin()), at - np.log(self._slopes)
+            if (value := bounds[i] - held * (away**2 @ length) / theta) > most:
+                found, most = at.copy(), value
+            mine = slice(starts[i], starts[i] + leaves[i])
+            fall = (
+                (run[mine, None] * (height[mine] > 0)).sum(axis=0) - middle
+            ) * slopes / unit - 2 * held * away / theta
+            at = np.clip(
+                at + fall / (math.sqrt((fall**2 @ length) / theta * (k + 1)) + 1e-12) / 2,
+                -STEEPEST,
+                STEEPEST,
+            )
+        return np.exp(found)
+
+    def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
+        """Middles and lengths of the finest pieces, shorter where curves bend most."""
+        ends = self.objective.until()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
+        return (ends[1:] + ends[:-1]) / 2, np.diff(ends)
+
+    def _rounded(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Lengths in θ / PARTS and what they gain per negative, of few pieces, neighbours of
+        like slopes made one; the steepest first.
+        """
+        theta, pieces = (
+            self.objective.until()[0],
+            list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True)),
+        )
+        while len(pieces) > PIECES:
+            bends = [
+                v * w / (v + w) * math.log((s + FLAT) / (t + FLAT)) ** 2
+                for (v, s), (w, t) in itertools.pairwise(pieces)
+            ]
+            i = bends.index(min(bends))
+            (v, s), (w, t) = pieces[i : i + 2]
+            pieces[i : i + 2] = [(v + w, (v * s + w * t) / (v + w))]
+        ends = [round(PARTS * one / theta) for one in np.cumsum([0.0] + [w for w, _ in pieces])]
+        ends[-1] = PARTS
+        lengths = [b - a for a, b in itertools.pairwise(ends)]
+        gains = [
+            round(length * slope * self.positives / self.negatives)
+            for length, (_, slope) in zip(lengths, pieces, strict=True)
+        ]
+        both = sorted(
+            (
+                (Fraction(gain, length), length, gain)
+                for length, gain in zip(lengths, gains, strict=True)
+                if length
+            ),
+            reverse=True,
+        )
+        return tuple(length for _, length, _ in both), tuple(gain for _, _, gain in both)
+
+
+@attrs.frozen
+class Tangents:
+    """const − Σ_leaves max_k (P Ω_k − N W_k) + λ · leaves, in 1 / (q · PARTS/θ · N⁺).
+
+    lengths : of the pieces, in θ / PARTS.   gains : length · slope · N⁺ / N⁻ of each.
+    """
+
+    of: RankedLoss = attrs.field(repr=False, eq=False)
+    lengths: tuple[int, ...]
+    gains: tuple[int, ...]
+
+    @property
+    def _theta(self) -> tuple[Fraction, Fraction]:
+        theta, divided = self.of.objective.until()
+        return decimal(theta), decimal(divided)
+
+    @property
+    def _scale(self) -> Fraction:
+        """What value 1 is in units of gain."""
+        theta, divided = self._theta
+        return PARTS / theta * self.of.positives * divided
+
+    @property
+    def q(self) -> int:
+        found = (decimal(self.of.objective.lam) * self._scale).denominator
+        return min(found, 1 << 16)
+
+    @property
+    def p(self) -> int:
+        # a lower price is a bound as well
+        return min(
+            math.floor(decimal(self.of.objective.lam) * self._scale * self.q),
+            MOST // (4 * len(self.of.of_class)),
+        )
+
+    @property
+    def _gain(self) -> np.ndarray:
+        """int64[objects, answers]: P Ω_k − N W_k"""
+        k = range(len(self.lengths) + 1)
+        omega, slope = (
+            np.array([sum(one[i:]) for i in k], np.int64) for one in (self.lengths, self.gains)
+        )
+        return self.of.of_class[:, 1:] * omega - self.of.of_class[:, :1] * slope
+
+    @property
+    def cost(self) -> np.ndarray:
+        gain = self._gain
+        return gain.max(axis=1, keepdims=True) - gain
+
+    @property
+    def _shift(self) -> Fraction:
+        """Of the value, in units of gain: what a tree of cost 0 has."""
+        # Σ_j gain_j · N⁻ · middle of the piece, on the axis from 0 to 1
+        at, area = Fraction(0), Fraction(0)
+        theta, _ = self._theta
+        for length, gain in zip(self.lengths, self.gains, strict=True):
+            middle = (at + Fraction(length, 2)) * theta / PARTS
+            area, at = area + gain * self.of.negatives * middle, at + length
+        return self._scale - area - int(self._gain.max(axis=1).sum())
+
+    def budget(self, value: float) -> int:
+        """What trees of a lower value can cost at most."""
+        return math.floor((Fraction(value) * self._scale - self._shift) * self.q)
+
+    def value(self, cost: int) -> float:
+        """No tree that costs so much at least has a lower value."""
+        return float((Fraction(cost, self.q) + self._shift) / self._scale)

@@ -1,0 +1,254 @@
+"""The trees of a graph of :mod:`.graph`: how many of each cost, and each of them in its
+order (numba kernels).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.all_trees.graph import ALONE, FROM, MOST, TO
+
+FREE = np.int64(-1)
+
+
+class Counted(NamedTuple):
+    """The costs of the trees of every set, ascending, and how many trees have each.
+
+    first, last : int64[sets], places of a set.
+    cost : int64.
+    count : float64 (exact below 2^53), or int64, mod some number.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    cost: np.ndarray
+    count: np.ndarray
+
+
+class Bag(NamedTuple):
+    """The costs of one set while they are found.
+
+    slots : int64[2^k], costs, else FREE.
+    sums : their counts.
+    found : int64[2^k], listed.
+    """
+
+    slots: np.ndarray
+    sums: np.ndarray
+    found: np.ndarray
+
+
+@jit
+def count_trees(graph, counted, bag, state, without, modulus, steps):
+    """Count from the smallest set up; returns FINISHED, NEED_ROOM, or PAUSED once ``steps`` pairs
+    of costs were added.
+
+    state : int64[2], sets left, places taken.
+    without : bool[tests], tests whose trees do not count.
+    modulus : counts are taken mod this; 0: none.
+    """
+    mask = np.int64(bag.slots.shape[0] - 1)
+    while state[0] > 0:
+        if steps <= 0:
+            return PAUSED
+        s = graph.order[state[0] - 1]
+        most, n = graph.set[s, MOST], np.int64(0)
+        if graph.set[s, ALONE] <= most:
+            n = add(bag, mask, n, graph.set[s, ALONE], bag.sums[0] * 0 + 1, modulus)
+        for e in range(graph.set[s, FROM], graph.set[s, TO]):
+            one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
+            if without[graph.edge[e, 0]]:
+                continue
+            for a in range(counted.first[one], counted.last[one]):
+                steps -= 1
+                for b in range(counted.first[rest], counted.last[rest]):
+                    cost = counted.cost[a] + counted.cost[b] + paid
+                    if cost > most:
+                        break
+                    steps -= 1
+                    if 2 * n > mask:
+                        clear(bag, n, mask)
+                        return NEED_ROOM
+                    n = add(bag, mask, n, cost, counted.count[a] * counted.count[b], modulus)
+        if state[1] + n > counted.cost.shape[0]:
+            clear(bag, n, mask)
+            return NEED_ROOM
+        listed = bag.found[:n]
+        listed.sort()
+        counted.first[s], counted.last[s] = state[1], state[1] + n
+        for i in range(n):
+            counted.cost[state[1] + i], counted.count[state[1] + i] = (
+                listed[i],
+                bag.sums[slot(bag.slots, mask, listed[i])],
+            )
+        clear(bag, n, mask)
+        state[0], state[1] = state[0] - 1, state[1] + n
+    return FINISHED
+
+
+@jit(inline=True, borrow=True)
+def slot(slots, mask, cost):
+    """Where a cost is, or would be."""
+    at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask
+    while slots[at] != FREE and slots[at] != cost:
+        at = (at + 1) & mask
+    return at
+
+
+@jit(inner=True, borrow=True)
+def add(bag, mask, n, cost, count, modulus):
+    """Count trees of a cost; returns how many costs there are."""
+    at = slot(bag.slots, mask, cost)
+    if bag.slots[at] == FREE:
+        bag.slots[at], bag.found[n], bag.sums[at] = cost, cost, 0
+        n += 1
+    bag.sums[at] += count
+    if modulus != 0:
+        bag.sums[at] %= modulus
+    return n
+
+
+@jit(inner=True, borrow=True)
+def clear(bag, n, mask):
+    """Free the slots; all are found before the first is freed, which would hide others."""
+    for i in range(n):
+        bag.found[i] = slot(bag.slots, mask, bag.found[i])
+    for i in range(n):
+        bag.slots[bag.found[i]] = FREE
+
+
+@jit(borrow=True)
+def meetings(graph, counted, state, above):
+    """In how many trees of all objects a set has one of its trees of a cost, each of these counted
+    once: above[c], float64, out, by place in ``counted``.
+
+    So a set is a leaf of above[c] trees, c the place of its cost as a leaf.   state : int64[1],
+    sets.
+    """
+    above[:] = 0.0
+    root = graph.order[0]
+    above[counted.first[root] : counted.last[root]] = 1.0
+    for t in range(state[0]):
+        s = graph.order[t]
+        first, last = counted.first[s], counted.last[s]
+        for e in range(graph.set[s, FROM], graph.set[s, TO]):
+            one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
+            for a in range(counted.first[one], counted.last[one]):
+                c = first
+                for b in range(counted.first[rest], counted.last[rest]):
+                    cost = counted.cost[a] + counted.cost[b] + paid
+                    while c < last and counted.cost[c] < cost:
+                        c += 1
+                    if c == last:
+                        break
+                    above[a] += above[c] * counted.count[b]
+                    above[b] += above[c] * counted.count[a]
+
+
+SET, COST, EDGE, LEFT, RIGHT, WAITS = range(6)
+"""Of a node of the tree that is listed: its set; place of its cost; edge, −1 for a leaf; places
+of the costs of both sides; room for a stack.
+"""
+
+
+@jit(borrow=True)
+def choice(graph, counted, s, place, edge, left):
+    """The first (edge, places of both sides) from (edge, left) on that makes a cost of set s;
+    edge −1: a leaf, −2: there is none.
+    """
+    cost = counted.cost[place]
+    if edge < 0:
+        if graph.set[s, ALONE] == cost:
+            return np.int64(-1), np.int64(0), np.int64(0)
+        edge = graph.set[s, FROM]
+    while edge < graph.set[s, TO]:
+        one, rest = graph.edge[edge, 1], graph.edge[edge, 2]
+        a, b, wanted = (
+            max(left, counted.first[one]),
+            counted.last[rest] - 1,
+            cost - graph.edge[edge, 3],
+        )
+        while a < counted.last[one] and b >= counted.first[rest]:
+            both = counted.cost[a] + counted.cost[b]
+            if both == wanted:
+                return edge, a, b
+            if both > wanted:
+                b -= 1
+            else:
+                a += 1
+        edge, left = edge + 1, np.int64(-1)
+    return np.int64(-2), np.int64(0), np.int64(0)
+
+
+@jit(borrow=True)
+def list_trees(graph, counted, nodes, state, tests, starts):
+    """Write the next trees, cheapest first: their tests in preorder (−1: a leaf; outcome 1 first);
+    returns how many, 0 at the end.
+
+    nodes : int64[most nodes, 6], the tree written last.
+    state : int64[2], its nodes (0: none), place of its cost.
+    tests : int64, out.
+    starts : int64, out, where each tree begins in ``tests``, and the end.
+    """
+    written, end, root = 0, np.int64(0), graph.order[0]
+    starts[0] = 0
+    while written + 1 < starts.shape[0] and end + nodes.shape[0] <= tests.shape[0]:
+        if state[1] >= counted.last[root]:
+            return written
+        at, edge, a, b = state[0] - 1, np.int64(-2), np.int64(0), np.int64(0)
+        if at < 0:
+            nodes[0, SET], nodes[0, COST] = root, state[1]
+            edge, a, b = choice(graph, counted, root, state[1], np.int64(-1), np.int64(-1))
+            at = 0
+        while edge == -2 and at >= 0 and state[0] > 0:  # the last node that can be something else
+            s, place, now = nodes[at, SET], nodes[at, COST], nodes[at, EDGE]
+            if now < 0:
+                edge, a, b = choice(graph, counted, s, place, graph.set[s, FROM], np.int64(-1))
+            else:
+                edge, a, b = choice(graph, counted, s, place, now, nodes[at, LEFT] + 1)
+            at -= edge == -2
+        if edge == -2:
+            state[0], state[1] = 0, state[1] + 1
+            continue
+        nodes[at, EDGE], nodes[at, LEFT], nodes[at, RIGHT] = edge, a, b
+        state[0] = complete(graph, counted, nodes, at)
+        for i in range(state[0]):
+            tests[end + i] = graph.edge[nodes[i, EDGE], 0] if nodes[i, EDGE] >= 0 else -1
+        end += state[0]
+        written += 1
+        starts[written] = end
+    return written
+
+
+@jit(inner=True, borrow=True)
+def complete(graph, counted, nodes, at):
+    """Make all nodes behind ``at`` anew, each by its first choice; returns how many nodes there
+    are.
+    """
+    n, top = at + 1, np.int64(0)
+    waiting = nodes[:, WAITS]  # a stack of nodes whose second side is to come
+    for i in range(at + 1):
+        if nodes[i, EDGE] >= 0:
+            waiting[top] = i
+            top += 1
+        elif i < at:  # the next node is a second side
+            top -= 1
+    first_side = nodes[at, EDGE] >= 0
+    while top > 0:
+        above = waiting[top - 1]
+        top -= not first_side
+        s = graph.edge[nodes[above, EDGE], 1 if first_side else 2]
+        nodes[n, SET], nodes[n, COST] = s, nodes[above, LEFT if first_side else RIGHT]
+        nodes[n, EDGE], nodes[n, LEFT], nodes[n, RIGHT] = choice(
+            graph, counted, s, nodes[n, COST], np.int64(-1), np.int64(-1)
+        )
+        first_side = nodes[n, EDGE] >= 0
+        if first_side:
+            waiting[top] = n
+            top += 1
+        n += 1
+    return n

@@ -1,0 +1,511 @@
+"""All trees of a problem whose cost is at most a budget: how many of each cost, each of them,
+and what they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import BudgetError, OutOfTime
+from arboretum.kernels.solving.arrays import Arrays
+from arboretum.kernels.solving.slices import run_slices
+from arboretum_gosdt.problem.prepared import run_steps
+
+SLICE, PAIRS = 20_000_000, 2_000_000
+"""Work between looks at the clock."""
+DEFAULT_BYTES = 4_000_000_000
+"""Where the run sets no budget.memory_mb."""
+EXACT = 2.0**53
+"""Counts below are exact as floats."""
+PRIMES = (
+    2147483647,
+    2147483629,
+    2147483587,
+    2147483579,
+    2147483563,
+    2147483549,
+    2147483543,
+    2147483497,
+    2147483489,
+    2147483477,
+)
+"""The greatest below 2³¹, for numbers of trees up to 10⁹³."""
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """A table for :class:`Within`, its objects all different.
+
+    outcome : uint8[objects, tests], 0 or 1, no test constant.
+    cost : int64[objects, answers], what an answer costs, in whole losses.
+    rows, mass : int64[objects].
+    price : int64[tests], of a unit of mass.
+    """
+
+    outcome: np.ndarray
+    cost: np.ndarray
+    rows: np.ndarray
+    mass: np.ndarray
+    price: np.ndarray
+
+    @staticmethod
+    def of(merged: Any, cost: np.ndarray | None = None) -> Rows:
+        """The objects of :class:`arboretum_gosdt.problem.prepared.Merged`.
+
+        cost : other costs of other answers; None: its own.
+        """
+        cost = merged.weights.max(axis=1, keepdims=True) - merged.weights if cost is None else cost
+        return Rows(outcomes_of(merged), cost, merged.rows, merged.mass, merged.price)
+
+    @property
+    def own(self) -> int:
+        """Losses of the objects' best answers, which every tree has."""
+        return int(self.cost.min(axis=1).sum())
+
+
+def outcomes_of(merged: Any) -> np.ndarray:
+    """uint8[objects, tests], from the bits."""
+    bits = np.unpackbits(
+        merged.bits.astype("<u4").view(np.uint8).reshape(len(merged.bits), -1),
+        axis=1,
+        bitorder="little",
+    )
+    return np.ascontiguousarray(bits[:, : len(merged.tests)])
+
+
+class Within:
+    """The trees that cost at most ``budget``: q · losses + p · leaves + prices; it can be stopped,
+    and goes on.
+
+    depth : tests on a path, at most; None: any number.
+    least : rows in every leaf.
+    memory_bytes : of its arrays.
+    known : what a search for the least cost within the same depth, of two answers, remembers
+        (``SparseSearch.known``).   Raises BudgetError for tests whose pairs do not fit.
+    """
+
+    def __init__(
+        self,
+        table: Rows,
+        p: int,
+        q: int,
+        budget: int,
+        depth: int | None = None,
+        least: int = 1,
+        memory_bytes: int | None = None,
+        known: tuple[np.ndarray, ...] | None = None,
+    ) -> None:
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_gosdt.all_trees import graph as kernels
+        from arboretum_gosdt.sparse.node import UNLIMITED
+
+        self._kernels, (n, tests), kind = kernels, table.outcome.shape, np.int64
+        words, answers, self.own = -(-n // 64), table.cost.shape[1], q * table.own
+        budget -= self.own
+        keys = (random_words(n) if known is None else known[0]).view(kind)
+        padded = np.zeros((tests, words * 64), np.uint8)
+        padded[:, :n] = table.outcome.T
+        planes = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+        excess = np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind)
+        similar = least <= 1 and not table.price.any()
+        numbers = np.array([p, q, least if least > 1 else 0, similar], kind)
+        plain = (
+            np.ascontiguousarray(one, kind)
+            for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
+        )
+        self._table = kernels.Table(
+            table.outcome,
+            planes,
+            excess,
+            keys,
+            *plain,
+            numbers,
+            np.zeros(tests, kind) if known is None else known[-1],
+        )
+        most = int(UNLIMITED) if depth is None else depth
+        levels = min(n, most, max(budget, 0) // p if p else n) + 3
+        self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
+        if (needed := 8 * (levels + answers + 1) * tests * tests) > self._bytes:
+            ways = "raise budget.memory_mb, limit the depth, or ask fewer tests (encoder=bins)"
+            raise BudgetError(
+                f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} "
+                f"MB; {ways}"
+            )
+
+        def level(*shape: int, of: type = kind) -> np.ndarray:
+            return np.empty((levels, *shape), of)
+
+        self._levels = kernels.Levels(
+            np.empty(n * (levels + 1) + 64, kind),
+            np.empty(levels + 1, kind),
+            level(words, of=np.uint64),
+            level(kernels.N_NODE),
+            level(tests),
+            level(tests),
+            level(tests),
+            level(tests),
+            level(2, tests),
+            level(2, tests),
+            level(2, tests, 2),
+            level(2, tests),
+            level(tests * tests),
+            level(tests),
+        )
+        lane = np.int32 if excess.max(axis=1, initial=0).sum() < 1 << 31 else kind
+        pairs, narrow = np.empty((answers + 1) * tests * tests, lane), np.empty(tests, lane)
+        self._scratch = kernels.Scratch(
+            np.empty((answers + 5, tests), kind),
+            pairs,
+            np.empty(tests, kind),
+            narrow,
+            np.empty(answers + 5, kind),
+        )
+        self._memo = Arrays(
+            {
+                "slots": np.zeros((2048, 2), np.uint64),
+                **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]},
+            }
+        )
+        self._graph = Arrays(
+            {
+                "bits": np.zeros((1024, words), np.uint64),
+                "set": np.empty((1024, kernels.N_SET), kind),
+                "waiting": np.full(n + 1, -1),
+                "order": np.empty(1024, kind),
+                "edge": np.empty((1024, 4), kind),
+            },
+            tables=(),
+        )
+        self._state = np.zeros(kernels.N_STATE, kind)
+        self._state[[kernels.LEVEL, kernels.SETS, kernels.SIZE]] = -1, 1, n
+        if known is not None:
+            _, slots, lower, upper, _ = known
+            self._state[kernels.KNOWN] = len(lower)
+            # that search knows no least leaf
+            upper = upper if least <= 1 else np.full(len(upper), kernels.NEVER)
+            self._memo = Arrays(
+                {"slots": slots, "lower": lower, "upper": upper, "place": np.full(len(lower), -1)}
+            )
+        self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
+        self._graph["waiting"][n] = 0
+        self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
+            np.uint64
+        )
+        self._graph["set"][0] = budget, kernels.NEVER, most, -1, *keys.sum(axis=0), 0, 0
+
+    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
+        """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
+
+        def work(most: int) -> int:
+            memo = self._kernels.Memo(*self._memo.values())
+            return self._kernels.search(
+                self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, most
+            )
+
+        self._clock = until, tell
+        with self._memo.moved_by(until), self._graph.moved_by(until):
+            return run_steps(work, self._make_room, until, tell)
+
+    def _make_room(self) -> bool:
+        kernels, tests = self._kernels, self._table.outcome.shape[1]
+        known = int(self._state[kernels.KNOWN]) + 2 * tests + len(self._levels.node) + 3
+        left = self._bytes - self._graph.bytes_used()
+        if not self._memo.make_room(
+            {"slots": 2 * known + 1, **dict.fromkeys(kernels.Memo._fields[1:], known)}, left
+        ):
+            return False
+        sets, left = (
+            int(self._state[kernels.SETS]) + 2 * tests + 1,
+            self._bytes - self._memo.bytes_used(),
+        )
+        return self._graph.make_room(
+            {
+                **dict.fromkeys(("bits", "set", "order"), sets),
+                "edge": int(self._state[kernels.EDGES]) + tests + 1,
+            },
+            left,
+        )
+
+    @property
+    def graph(self) -> Any:
+        """The sets and edges (:class:`arboretum_gosdt.all_trees.graph.Graph`)."""
+        return self._kernels.Graph(*self._graph.values())
+
+    @property
+    def taken(self) -> int:
+        """Sets of objects whose trees within the budget are known."""
+        return int(self._state[self._kernels.TAKEN])
+
+    def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
+        """How many trees of each cost every set has
+        (:class:`arboretum_gosdt.all_trees.counting.Counted`).  In the seconds of :meth:`run`.
+
+        without : bool[tests], only trees that ask none of these.
+        modulus : numbers of trees are taken mod this, below 2³¹; 0: as floats.
+        Raises BudgetError where bytes are too few, OutOfTime where seconds are.
+        """
+        from arboretum_gosdt.all_trees import counting as kernels
+
+        sets, kind = len(self._graph["set"]), np.int64 if modulus else np.float64
+        kept = Arrays({"cost": np.empty(4 * sets, np.int64), "count": np.empty(4 * sets, kind)}, ())
+        first, last, state = (
+            np.empty(sets, np.int64),
+            np.empty(sets, np.int64),
+            np.array([self.taken, 0]),
+        )
+        without = np.zeros(self._table.outcome.shape[1], bool) if without is None else without
+        bag = kernels.Bag(
+            np.full(1 << 12, kernels.FREE), np.zeros(1 << 12, kind), np.empty(1 << 12, np.int64)
+        )
+
+        def make_room() -> bool:
+            nonlocal bag
+            room = 2 * len(bag.slots)
+            bag = kernels.Bag(
+                np.full(room, kernels.FREE), np.zeros(room, kind), np.empty(room, np.int64)
+            )
+            return kept.make_room(
+                dict.fromkeys(("cost", "count"), int(state[1]) + room), self._bytes
+            )
+
+        def work() -> int:
+            return kernels.count_trees(
+                self.graph,
+                kernels.Counted(first, last, *kept.values()),
+                bag,
+                state,
+                without,
+                modulus,
+                PAIRS,
+            )
+
+        ended = run_slices(work, make_room, *self._clock)
+        if ended == "seconds":
+            raise OutOfTime(
+                "the budget of seconds ran out while trees were counted; lower the budget of "
+                "cost, as solver.epsilon, or raise budget.seconds"
+            )
+        if ended:
+            raise BudgetError(
+                f"the costs of the trees of {sets:,} sets take more than "
+                f"{self._bytes / 1e6:,.0f} MB; lower the budget of cost, as solver.epsilon"
+            )
+        return kernels.Counted(first, last, *kept.values())
+
+    def costs(self, counted: Any) -> tuple[np.ndarray, list[int]]:
+        """(costs, ascending, with what every tree has; how many trees of each), of the whole;
+        numbers that floats do not hold by remainders.
+        """
+        root = slice(counted.first[0], counted.last[0])
+        cost, count = counted.cost[root] + self.own, counted.count[root]
+        most = float(count.max(initial=0.0))
+        if most < EXACT:
+            return cost, [int(one) for one in count]
+        whole, product = [0] * len(cost), 1
+        for prime in PRIMES:
+            if product > most * (1 + 1e-6):
+                break
+            rest = self.counted(modulus=prime).count[root].tolist()
+            inverse = pow(product, -1, prime)
+            whole = [
+                x + product * ((r - x) * inverse % prime) for x, r in zip(whole, rest, strict=True)
+            ]
+            product *= prime
+        return cost, whole
+
+    def asked(self, counted: Any) -> np.ndarray:
+        """float64[objects, answers]: the share of the trees that give each object each answer."""
+        from arboretum_gosdt.all_trees import counting as kernels
+
+        graph, taken, found = self.graph, self.taken, np.zeros_like(self._table.excess, float)
+        above = np.empty(len(counted.cost))
+        kernels.meetings(graph, counted, np.array([taken]), above)
+        for order in np.array_split(graph.order[:taken], -(-taken // 4096)):
+            inside = np.unpackbits(graph.bits[order].view(np.uint8), axis=1, bitorder="little")[
+                :, : len(found)
+            ].astype(float)
+            answer = (inside @ self._table.excess).argmin(axis=1)
+            alone = graph.set[order, self._kernels.ALONE]
+            for s, said, cost, row in zip(order, answer, alone, inside, strict=True):
+                at = counted.first[s] + np.searchsorted(
+                    counted.cost[counted.first[s] : counted.last[s]], cost
+                )
+                if at < counted.last[s] and counted.cost[at] == cost:
+                    found[:, said] += above[at] * row
+        return found / max(found[0].sum(), 1e-300)
+
+    def trees(self, counted: Any) -> Iterator[np.ndarray]:
+        """The trees, cheapest first, each as its tests in preorder (int64; −1: a leaf; the side
+        of outcome 1 comes first).
+        """
+        from arboretum_gosdt.all_trees import counting as kernels
+
+        graph, state = self.graph, np.array([0, counted.first[0]])
+        nodes, tests, starts = (
+            np.empty((2 * len(self._table.outcome) + 1, 6), np.int64),
+            np.empty(1 << 18, np.int64),
+            np.empty(1 << 14, np.int64),
+        )
+        tests = np.empty(max(1 << 18, 4 * len(nodes)), np.int64)
+        while made := kernels.list_trees(graph, counted, nodes, state, tests, starts):
+            yield from np.split(tests[: starts[made]].copy(), starts[1:made])
+
+    def fronts(
+        self, columns: np.ndarray, *, curves: bool = False, equal: tuple[bool, ...] = ()
+    ) -> Fronts:
+        """Of the trees of every set those that no other beats, by what objects add to the numbers
+        of a tree.
+
+        columns : int64[objects, answers, width], of a leaf that gives that answer; less is better,
+            or ``equal`` is comparable.  Of curves int64[objects, 1, 2], positives and negatives.
+        """
+        width = len(self._levels.node) + 1 if curves else columns.shape[2]
+        p, q = self._table.numbers[:2].tolist()
+        return Fronts(
+            self.graph,
+            self.taken,
+            columns,
+            (q * self._table.excess, p, width, self._bytes),
+            curves,
+            equal,
+        )
+
+
+def load() -> None:
+    """Compile, or load, all kernels: their types are the same for every table."""
+    outcome, ones = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), np.ones(4, np.int64)
+    within = Within(
+        Rows(
+            outcome, np.array([[0, 1], [1, 0], [1, 0], [0, 1]]), ones, ones, np.zeros(2, np.int64)
+        ),
+        1,
+        1,
+        8,
+    )
+    within.run()
+    counted = within.counted()
+    list(within.trees(counted))
+    within.asked(counted)
+    fronts = within.fronts(np.ones((4, 2, 2), np.int64))
+    fronts.run()
+    list(fronts.trees())
+
+
+class Fronts:
+    """Marks (:mod:`arboretum_gosdt.all_trees.non_dominated`) of the sets of a graph."""
+
+    def __init__(
+        self,
+        graph: Any,
+        taken: int,
+        columns: np.ndarray,
+        numbers: tuple[np.ndarray, int, int, int],
+        curves: bool,
+        equal: tuple[bool, ...],
+    ) -> None:
+        from arboretum_gosdt.all_trees import non_dominated as kernels
+
+        excess, p, width, self._bytes = numbers
+        self._kernels, self._graph, self._curves, self._same = (
+            kernels,
+            graph,
+            curves,
+            np.array(equal or (False,) * width),
+        )
+        self._numbers, self._state = (columns, excess, p), np.array([taken, 0])
+        self._first, self._last = (
+            np.empty(len(graph.set), np.int64),
+            np.empty(len(graph.set), np.int64),
+        )
+
+        def room(n: int) -> Arrays:
+            whole = {name: np.empty(n, np.int64) for name in ("size", "leaves", "cost")}
+            return Arrays(
+                {
+                    "mark": np.empty((n, width, 2), np.int64),
+                    **whole,
+                    "origin": np.empty((n, 3), np.int64),
+                },
+                (),
+            )
+
+        self._kept, self._own = room(1 << 12), room(1 << 10)
+
+    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
+        """Find the marks of all sets but that of all objects; "" when they are found, else
+        "seconds" or "bytes".
+        """
+        names = self._kernels.Marks._fields
+
+        def work() -> int:
+            own, kept = self._kernels.Marks(*self._own.values()), self._marks()
+            return self._kernels.fronts(
+                self._graph,
+                self._first,
+                self._last,
+                kept,
+                own,
+                *self._numbers,
+                self._state,
+                self._curves,
+                self._same,
+                SLICE,
+            )
+
+        def make_room() -> bool:
+            longer = 2 * len(self._own["size"])
+            fits = self._own.make_room(dict.fromkeys(names, longer), self._bytes)
+            return fits and self._kept.make_room(
+                dict.fromkeys(names, int(self._state[1]) + longer), self._bytes
+            )
+
+        with self._own.moved_by(until), self._kept.moved_by(until):
+            return run_slices(work, make_room, until, tell)
+
+    def _marks(self) -> Any:
+        return self._kernels.Marks(*self._kept.values())
+
+    def trees(self) -> Iterator[Any]:
+        """The trees of all objects, many at a time, as marks; among them are all that no other
+        beats.  Valid until the next are asked for.
+        """
+        state, (begin, end) = (
+            np.array([-1, -1]),
+            self._graph.set[0, [self._kernels.FROM, self._kernels.TO]].tolist(),
+        )
+        sides = self._graph.edge[begin:end, 2]
+        # as many come at a time
+        widest = int((self._last[sides] - self._first[sides]).max(initial=0))
+        self._own.make_room(
+            dict.fromkeys(self._kernels.Marks._fields, max(widest + 4, 1 << 14)), None
+        )
+        while True:
+            own = self._kernels.Marks(*self._own.values())
+            n = self._kernels.whole_trees(
+                self._graph,
+                self._first,
+                self._last,
+                self._marks(),
+                own,
+                *self._numbers,
+                state,
+                self._curves,
+            )
+            if n == 0:
+                return
+            yield self._kernels.Marks(*(one[:n] for one in own))
+
+    def nodes(self, origin: np.ndarray) -> list[tuple[int, int]]:
+        """(test, −1) of every inner node and (−1, answer) of every leaf of a tree, in preorder,
+        the side of outcome 1 first.
+        """
+        found, waiting = [], [origin.tolist()]
+        while waiting:
+            edge, a, b = waiting.pop()
+            found.append((-1, a) if edge < 0 else (int(self._graph.edge[edge, 0]), -1))
+            waiting += [] if edge < 0 else [self._kept["origin"][one].tolist() for one in (b, a)]
+        return found

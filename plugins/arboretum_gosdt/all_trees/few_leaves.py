@@ -1,0 +1,99 @@
+"""All trees of two and three leaves, from the sums of all pairs of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arboretum_gosdt.problem.trees import laid
+
+BLOCK = 1 << 9
+PAIRS = 1 << 28
+"""Of tests, times objects, up to which there are trees of three leaves."""
+
+
+class Shape(NamedTuple):
+    """Trees of one shape.
+
+    order : 0 or 1, which test, −1: a leaf; outcome 1 first.
+    leaves : float64[planes, tests] or [planes, tests, tests] each, what lies there.
+
+    last : of the two leaves below the last test, the first.
+    """
+
+    order: tuple[int, ...]
+    leaves: tuple[np.ndarray, ...]
+    last: int
+
+    def tests(self, at: tuple[Any, ...]) -> list[int]:
+        """The tests of a tree, −1: a leaf, in order.
+
+        at : its index in an array of the shape's trees.
+        """
+        return [int(at[which]) if which >= 0 else -1 for which in self.order]
+
+
+def most_leaves(outcome: np.ndarray, limit: int | None, depth: int | None) -> int:
+    """Up to how many leaves there are all trees: 3, fewer with limits or many tests, 1: none but
+    the leaf.
+    """
+    n, tests = outcome.shape
+    most = 3 if tests * tests * n <= PAIRS else 2
+    return min(
+        most if tests else 1,
+        *(one for one in (most, limit, None if depth is None else depth + 1) if one is not None),
+    )
+
+
+def few_leaves(outcome: np.ndarray, planes: np.ndarray, most: int) -> Iterator[Shape]:
+    """All trees of two leaves, and of three if ``most`` is.
+
+    outcome : uint8[objects, tests].
+    planes : int64[objects, planes], what is counted, below 2⁵³.
+    """
+    if most < 2:
+        return
+    planes, one = planes.T.astype(float), 0.0
+    # some at a time: all of them, as floats, do not fit a cache
+    for start in range(0, len(outcome), BLOCK):
+        one = one + planes[:, start : start + BLOCK] @ outcome[start : start + BLOCK].astype(float)
+    rest = planes.sum(axis=1)[:, None] - one
+    yield Shape((0, -1, -1), (one, rest), 0)
+    if most < 3:
+        return
+    outcome = outcome.astype(float)
+    both = np.stack([outcome.T @ (outcome * plane[:, None]) for plane in planes])
+    wide = both.shape
+    yield Shape(
+        (0, 1, -1, -1, -1),
+        (both, one[:, :, None] - both, np.broadcast_to(rest[:, :, None], wide)),
+        0,
+    )
+    other = one[:, None, :] - both
+    yield Shape(
+        (0, -1, 1, -1, -1),
+        (np.broadcast_to(one[:, :, None], wide), other, rest[:, :, None] - other),
+        1,
+    )
+
+
+def best_of_few(
+    outcome: np.ndarray, weights: np.ndarray, depth: int | None = None
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Least loss, leaves, and nodes as a search hands them over, of every shape.
+
+    weights : int64[objects, classes].
+    """
+    for shape in few_leaves(outcome, weights, most_leaves(outcome, None, depth)):
+        saved = sum(leaf.max(axis=0) for leaf in shape.leaves)
+        at = np.unravel_index(int(saved.argmax()), saved.shape)
+        yield int(weights.sum() - saved[at]), len(shape.leaves), nodes_of(shape.tests(at))
+
+
+def nodes_of(tests: Iterable[int]) -> np.ndarray:
+    """int64[nodes, 4], as a search hands them over, of tests in order, outcome 1 first, −1: a
+    leaf.
+    """
+    return np.insert(laid(tests), 1, 0, axis=1)

@@ -1,0 +1,608 @@
+"""All trees that cost at most a budget, as a graph of sets of objects and the tests that divide
+them (numba kernels).
+
+Many trees meet the same set of objects.  ``search`` takes the sets from the largest down: when one
+is taken, all larger ones have said what its trees may cost at most.  It asks for every test that
+some tree within that budget asks first, for which it needs the least cost of both sides; these are
+found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges
+(set, test, both sides): its unfoldings are the trees, and no tree is written down here.
+
+Bounds: one leaf, two leaves and at least three below every side of a test, from all pairs of tests
+(B.2, B.6); equal rows are one object (B.9); the bound of one side, solved, less what their
+difference can cost, for the sides of all other tests (B.10).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.problem.kernels import TOO_LONG
+from arboretum_gosdt.sparse.loop import below, keyed
+
+NEVER = np.int64(1) << 60
+"""The cost of what does not exist; two of them still add up."""
+
+
+class Table(NamedTuple):
+    """What is searched.
+
+    outcome : uint8[objects, tests], 0 or 1.
+    planes : uint64[tests, words], the same as bits of objects.
+    excess : int64[objects, answers], what an answer costs more than the best one.
+    keys : int64[objects, 2], random.
+    mass : int64[objects].
+    rows : int64[objects].
+    price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.
+    numbers : int64, p, q, rows that a side needs, 1 where bounds of similar sets hold.
+    first : int64[tests], what trees cost at least that ask them first.
+    """
+
+    outcome: np.ndarray
+    planes: np.ndarray
+    excess: np.ndarray
+    keys: np.ndarray
+    mass: np.ndarray
+    rows: np.ndarray
+    price: np.ndarray
+    numbers: np.ndarray
+    first: np.ndarray
+
+
+P, Q, LEAST, SIMILAR = range(4)
+
+
+class Levels(NamedTuple):
+    """The sets on the way from the one that was taken; sides are that of outcome 1, then the other;
+    one level a row.
+
+    objects : int64, first : int64[levels + 1], those of each set.
+    bits : uint64[levels, words].
+    node : int64[levels, N_NODE], see the names.
+    test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there,
+        at least with the trees below, and what was known of that before.
+    low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
+    child : int64[levels, 2, tests, 2], keys.
+    weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
+    near : int64[levels, tests²], on what two tests share, the first of them one of ``open``
+        (int64[levels, tests]), those that may be asked first and of which a side is not solved.
+    """
+
+    objects: np.ndarray
+    first: np.ndarray
+    bits: np.ndarray
+    node: np.ndarray
+    test: np.ndarray
+    paid: np.ndarray
+    bound: np.ndarray
+    told: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    child: np.ndarray
+    weight: np.ndarray
+    near: np.ndarray
+    open: np.ndarray
+
+
+N_NODE = 10
+WIDTH, OPEN, BUDGET, BEST, LEAF, DEPTH, CHILD, SIDE, KEY_1, KEY_2 = range(N_NODE)
+"""Tests of a set, those of ``open``, what its trees may cost, least cost known, cost of a leaf,
+remaining depth, test and side that are being solved (NEW: nothing was done yet), fingerprint.
+"""
+NEW = -2
+
+
+class Memo(NamedTuple):
+    """Sets by number.
+
+    slots : see fingerprints.
+    lower, upper : int64, least cost, at least and at most.
+    place : int64, in the graph, or −1.
+    """
+
+    slots: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    place: np.ndarray
+
+
+class Graph(NamedTuple):
+    """Sets as they were met, and edges.
+
+    bits : uint64[sets, words].
+    set : int64[sets, N_SET], see the names below.
+    waiting : int64[objects + 1], the first of the sets of so many objects that wait, or −1.
+    order : int64[sets], as they were taken.
+    edge : int64[edges, 4], test, set of outcome 1, the other, what the test costs; those of a set
+        lie together.
+    """
+
+    bits: np.ndarray
+    set: np.ndarray
+    waiting: np.ndarray
+    order: np.ndarray
+    edge: np.ndarray
+
+
+N_SET = 8
+MOST, ALONE, REST_DEPTH, NEXT, WORD_1, WORD_2, FROM, TO = range(N_SET)
+"""What its trees may cost, cost of a leaf, remaining depth, the next set that waits,
+fingerprint, its edges.
+"""
+
+
+class Scratch(NamedTuple):
+    """Room.
+
+    sums : int64[answers + 5, tests].
+    both : [answers + 1, tests²] and narrow : [tests], int32 where all costs together fit, else
+        int64. mask, side : int64[tests].
+    """
+
+    sums: np.ndarray
+    both: np.ndarray
+    mask: np.ndarray
+    narrow: np.ndarray
+    side: np.ndarray
+
+
+N_STATE = 6
+LEVEL, KNOWN, SETS, TAKEN, EDGES, SIZE = range(N_STATE)
+"""Level of the search (−1: the next set is taken), numbers of the memo, sets, sets taken, edges,
+objects of the sets that are taken now.
+"""
+
+
+@jit(inner=True, borrow=True)
+def count_tests(table, levels, scratch, d):
+    """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer),
+    and the tests that divide the set; returns how many.
+    """
+    outcome, excess, sums, n_answers, mask = (
+        table.outcome,
+        table.excess,
+        scratch.sums,
+        table.excess.shape[1],
+        scratch.mask,
+    )
+    sums[:] = 0
+    last, objects = outcome.shape[1], levels.objects[levels.first[d] : levels.first[d + 1]]
+    for r in objects:
+        for f in range(last):
+            mask[f] = -np.int64(outcome[r, f])
+        most = np.int64(0)
+        for c in range(n_answers + 5):
+            value = (
+                excess[r, c]
+                if c < n_answers
+                else table.keys[r, c - n_answers]
+                if c < n_answers + 2
+                else table.mass[r]
+            )
+            value = table.rows[r] if c == n_answers + 3 else most if c == n_answers + 4 else value
+            most = max(most, value) if c < n_answers else most
+            if value != 0:
+                for f in range(last):
+                    sums[c, f] += value & mask[f]
+    total, width = scratch.side, 0
+    total[: n_answers + 5] = 0
+    for r in objects:
+        most = np.int64(0)
+        for c in range(n_answers):
+            total[c] += excess[r, c]
+            most = max(most, excess[r, c])
+        total[n_answers + 4] += most
+        total[n_answers + 2] += table.mass[r]
+        total[n_answers + 3] += table.rows[r]
+    words, least = table.planes.shape[1], table.numbers[LEAST]
+    for f in range(last):
+        one, rest, rows = np.uint64(0), np.uint64(0), sums[n_answers + 3, f]
+        for w in range(words):
+            one |= levels.bits[d, w] & table.planes[f, w]
+            rest |= levels.bits[d, w] & ~table.planes[f, w]
+        if one != 0 and rest != 0 and rows >= least and total[n_answers + 3] - rows >= least:
+            levels.test[d, width] = f
+            for c in range(n_answers + 5):
+                sums[c, width] = sums[c, f]  # of the tests kept, in their order
+            width += 1
+    return width
+
+
+@jit(inline=True, borrow=True)
+def add_masked(into, value, mask):
+    """Add the value where the mask is −1, in the type of the lanes."""
+    lane = into.dtype.type(value)
+    for j in range(into.shape[0]):
+        into[j] += lane & mask[j]
+
+
+@jit(inner=True, borrow=True)
+def count_pairs(table, levels, scratch, d, m, limit):
+    """both[c, i, j] : sum of ``excess[r, c]`` over the objects of the set with both tests;
+    both[answers] : of the greatest excess.
+
+    For the tests i that may be asked first within the limit, of which a side is not solved, and all
+    j.
+    """
+    outcome, excess, n_answers, open_tests, bound = (
+        table.outcome,
+        table.excess,
+        table.excess.shape[1],
+        levels.open[d],
+        levels.bound[d],
+    )
+    both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
+    for i in range(m):
+        if bound[i] <= limit and (
+            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
+        ):
+            open_tests[n_open] = i
+            n_open += 1
+            for c in range(n_answers + 1):
+                both[c * square + i * m : c * square + i * m + m] = 0
+    levels.node[d, OPEN] = n_open
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        for i in range(m):
+            mask[i] = -np.int64(outcome[r, levels.test[d, i]])
+        most = np.int64(0)
+        for c in range(n_answers + 1):
+            value = excess[r, c] if c < n_answers else most
+            most = max(most, value)
+            if value != 0 and (c < n_answers or n_answers > 2):
+                for k in range(n_open):
+                    i = open_tests[k]
+                    if mask[i] != 0:
+                        add_masked(both[c * square + i * m : c * square + i * m + m], value, mask)
+    if n_answers <= 2:  # one of two excesses is 0
+        for k in range(n_open):
+            begin = open_tests[k] * m
+            for c in range(n_answers):
+                for j in range(begin, begin + m):
+                    both[n_answers * square + j] += both[c * square + j]
+
+
+@jit(borrow=True)
+def expand(table, levels, scratch, memo, d):
+    """What the pairs of its tests say of a set, and what is known of the sides."""
+    node, n_answers, p, q = (
+        levels.node[d],
+        table.excess.shape[1],
+        table.numbers[P],
+        table.numbers[Q],
+    )
+    node[CHILD], node[WIDTH], node[OPEN] = -1, 0, 0
+    m = count_tests(table, levels, scratch, d)
+    sums, total = scratch.sums, scratch.side
+    least = total[0]
+    for c in range(1, n_answers):
+        least = min(least, total[c])
+    node[LEAF] = node[BEST] = q * least + p
+    if m == 0 or node[DEPTH] < 1:
+        return
+    node[WIDTH] = m
+    depth, mass = below(node[DEPTH]), total[n_answers + 2]
+    whole_table = levels.first[d + 1] - levels.first[d] == table.outcome.shape[0]
+    for i in range(m):
+        f = levels.test[d, i]
+        levels.paid[d, i] = table.price[f] * mass
+        levels.told[d, i] = table.first[f] if whole_table else 0
+        levels.weight[d, 0, i], levels.weight[d, 1, i] = (
+            sums[n_answers + 4, i],
+            total[n_answers + 4] - sums[n_answers + 4, i],
+        )
+        for word in range(2):
+            levels.child[d, 0, i, word] = sums[n_answers + word, i]
+            levels.child[d, 1, i, word] = node[KEY_1 + word] - sums[n_answers + word, i]
+        for side in range(2):
+            leaf = NEVER
+            for c in range(n_answers):
+                leaf = min(leaf, sums[c, i] if side == 0 else total[c] - sums[c, i])
+            leaf = q * leaf + p
+            low, high = leaf if depth < 1 else min(leaf, 2 * p), leaf
+            if low < high:
+                known = find(
+                    memo.slots,
+                    keyed(np.uint64(levels.child[d, side, i, 0]), depth),
+                    np.uint64(levels.child[d, side, i, 1]),
+                )
+                if known >= 0:
+                    low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
+            levels.low[d, side, i], levels.high[d, side, i] = low, high
+        refresh(levels, d, i)
+    count_pairs(table, levels, scratch, d, m, limit_of(node, d))
+    both, near, square, priced = scratch.both, levels.near[d], m * m, False
+    for i in range(m):
+        priced |= table.price[levels.test[d, i]] != 0
+    for k in range(node[OPEN]):
+        i = levels.open[d, k]
+        f = levels.test[d, i]
+        for j in range(i * m, i * m + m):
+            near[j] = both[n_answers * square + j]
+        for side in range(2):
+            two, three, high = NEVER, NEVER, levels.high[d, side, i]
+            if levels.low[d, side, i] == high:
+                continue
+            here = sums[n_answers + 2, i] if side == 0 else mass - sums[n_answers + 2, i]
+            if n_answers == 2 and not priced:
+                one, rest = both[i * m : i * m + m], both[square + i * m : square + i * m + m]
+                two, three = two_and_three(
+                    one,
+                    rest,
+                    sums[0, :m],
+                    sums[1, :m],
+                    sums[0, i],
+                    sums[1, i],
+                    total[0],
+                    total[1],
+                    side,
+                )
+                two, three = q * two + 2 * p, min(q * three + 3 * p, 4 * p)
+            for j in range(m if n_answers != 2 or priced else 0):
+                one, rest = NEVER, NEVER
+                for c in range(n_answers):
+                    x = both[c * square + i * m + j]
+                    loss = sums[c, i] if side == 0 else total[c] - sums[c, i]
+                    x = x if side == 0 else sums[c, j] - x
+                    one, rest = min(one, x), min(rest, loss - x)
+                paid = table.price[levels.test[d, j]] * here
+                two = min(two, q * (one + rest) + 2 * p + paid)
+                three = min(three, min(q * min(one, rest) + 3 * p, 4 * p) + paid)
+            if depth < 2:
+                three = NEVER
+            # a second test that leaves the side whole costs more than a leaf; one that leaves too
+            # few rows is a bound, and no tree
+            low, high = (
+                min(high, min(two, three)),
+                min(high, two) if table.numbers[LEAST] <= 1 else high,
+            )
+            levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
+        refresh(levels, d, i)
+    if table.numbers[SIMILAR] != 0:
+        for i in range(m):
+            for side in range(2):
+                spread(table, levels, d, i, side)
+
+
+@jit(inner=True, borrow=True)
+def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side):
+    """Least loss of two leaves on a side of a test, and of one of them, by the second test, for two
+    answers.
+
+    one, other : int64[tests], of both answers on what the two tests share.
+    first, second : on all with the second test, with_1, with_2 : with the first, all_1, all_2 : of
+        the set.
+    """
+    two, three = NEVER, NEVER
+    if side == 0:
+        for j in range(one.shape[0]):
+            a, b = min(one[j], other[j]), min(with_1 - one[j], with_2 - other[j])
+            two, three = min(two, a + b), min(three, min(a, b))
+    else:
+        rest_1, rest_2 = all_1 - with_1, all_2 - with_2
+        for j in range(one.shape[0]):
+            x, y = first[j] - one[j], second[j] - other[j]
+            a, b = min(x, y), min(rest_1 - x, rest_2 - y)
+            two, three = min(two, a + b), min(three, min(a, b))
+    return two, three
+
+
+@jit(inline=True, borrow=True)
+def limit_of(node, d):
+    """What trees may cost by a test that is still asked."""
+    return node[BUDGET] if d == 0 else min(node[BUDGET], node[BEST] - 1)
+
+
+@jit(inline=True, borrow=True)
+def refresh(levels, d, i):
+    """Bound and best tree by test i."""
+    node, paid = levels.node[d], levels.paid[d, i]
+    levels.bound[d, i] = max(levels.low[d, 0, i] + levels.low[d, 1, i] + paid, levels.told[d, i])
+    node[BEST] = min(node[BEST], levels.high[d, 0, i] + levels.high[d, 1, i] + paid)
+
+
+@jit(inner=True, borrow=True)
+def spread(table, levels, d, i, side):
+    """R(S) ≥ R(T) − q · w(T ∖ S): what is known of one side bounds those of all tests (B.10)."""
+    m, q, low = levels.node[d, WIDTH], table.numbers[Q], levels.low[d, side, i]
+    if low <= 2 * table.numbers[P]:
+        return
+    whole = levels.weight[d, side, i]
+    for k in range(levels.node[d, OPEN]):
+        j = levels.open[d, k]
+        near = levels.near[d, j * m + i]
+        common = near if side == 0 else levels.weight[d, 0, j] - near
+        one, rest = low - q * (whole - common), low - q * common
+        if one > levels.low[d, 0, j] or rest > levels.low[d, 1, j]:
+            levels.low[d, 0, j] = max(levels.low[d, 0, j], min(one, levels.high[d, 0, j]))
+            levels.low[d, 1, j] = max(levels.low[d, 1, j], min(rest, levels.high[d, 1, j]))
+            refresh(levels, d, j)
+
+
+@jit(inner=True, borrow=True)
+def enter(table, levels, d, i, side, budget):
+    """Make a side of test i the set of level d + 1."""
+    node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        levels.objects[end] = r
+        end += (table.outcome[r, f] == 1) == (side == 0)
+    levels.first[d + 2] = end
+    for w in range(table.planes.shape[1]):
+        plane = table.planes[f, w]
+        levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == 0 else ~plane)
+    node[CHILD], node[SIDE] = i, side
+    child[BUDGET], child[DEPTH], child[CHILD] = budget, below(node[DEPTH]), NEW
+    child[KEY_1], child[KEY_2] = levels.child[d, side, i, 0], levels.child[d, side, i, 1]
+
+
+@jit(inner=True, borrow=True)
+def next_open(levels, d, limit):
+    """The most balanced test within the limit of which a side is not solved; −1: none."""
+    found, most = np.int64(-1), np.int64(-1)
+    for k in range(levels.node[d, OPEN]):
+        i = levels.open[d, k]
+        if (
+            levels.bound[d, i] <= limit
+            and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most
+        ) and (
+            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
+        ):
+            found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
+    return found
+
+
+@jit(inner=True, borrow=True)
+def know(memo, state, one, two, depth):
+    """The number of a set, given to it where it is new."""
+    number = find_or_enter(memo.slots, keyed(np.uint64(one), depth), np.uint64(two), state[KNOWN])
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
+        memo.lower[number], memo.upper[number], memo.place[number] = 0, NEVER, -1
+    return number
+
+
+@jit(inner=True, borrow=True)
+def meet(table, levels, memo, graph, state, i, side, most):
+    """The place of a side of a test of level 0 in the graph, where its trees may cost so much."""
+    one, two, depth = (
+        levels.child[0, side, i, 0],
+        levels.child[0, side, i, 1],
+        below(levels.node[0, DEPTH]),
+    )
+    number = know(memo, state, one, two, depth)
+    at = memo.place[number]
+    if at < 0:
+        at = state[SETS]
+        state[SETS] += 1
+        memo.place[number] = at
+        size = np.int64(0)
+        for w in range(table.planes.shape[1]):
+            plane = table.planes[levels.test[0, i], w]
+            word = levels.bits[0, w] & (plane if side == 0 else ~plane)
+            graph.bits[at, w] = word
+            while word != 0:
+                word &= word - np.uint64(1)
+                size += 1
+        new = graph.set[at]
+        new[MOST], new[REST_DEPTH], new[WORD_1], new[WORD_2], new[NEXT] = (
+            most,
+            depth,
+            one,
+            two,
+            graph.waiting[size],
+        )
+        graph.waiting[size] = at
+    graph.set[at, MOST] = max(graph.set[at, MOST], most)
+    return at
+
+
+@jit(inner=True, borrow=True)
+def take(levels, graph, state):
+    """Make the next set of the graph that of level 0."""
+    at, end = graph.waiting[state[SIZE]], np.int64(0)
+    graph.waiting[state[SIZE]] = graph.set[at, NEXT]
+    graph.order[state[TAKEN]] = at
+    graph.set[at, FROM] = state[EDGES]
+    state[TAKEN] += 1
+    for w in range(graph.bits.shape[1]):
+        levels.bits[0, w] = graph.bits[at, w]
+        for bit in range(64):
+            levels.objects[end] = w * 64 + bit
+            end += np.int64(graph.bits[at, w] >> np.uint64(bit) & np.uint64(1))
+    node = levels.node[0]
+    levels.first[0], levels.first[1] = 0, end
+    node[BUDGET], node[DEPTH], node[CHILD] = graph.set[at, MOST], graph.set[at, REST_DEPTH], NEW
+    node[KEY_1], node[KEY_2] = graph.set[at, WORD_1], graph.set[at, WORD_2]
+
+
+@jit(inner=True, borrow=True)
+def keep_edges(table, levels, memo, graph, state):
+    """The tests of level 0 that some tree within its budget asks first, as edges."""
+    node, at = levels.node[0], graph.order[state[TAKEN] - 1]
+    graph.set[at, ALONE] = node[LEAF]
+    for i in range(node[WIDTH]):
+        one, rest, paid = levels.high[0, 0, i], levels.high[0, 1, i], levels.paid[0, i]
+        if (
+            one == levels.low[0, 0, i]
+            and rest == levels.low[0, 1, i]
+            and one + rest + paid <= node[BUDGET]
+        ):
+            edge = graph.edge[state[EDGES]]
+            edge[0], edge[3] = levels.test[0, i], paid
+            edge[1] = meet(table, levels, memo, graph, state, i, 0, node[BUDGET] - rest - paid)
+            edge[2] = meet(table, levels, memo, graph, state, i, 1, node[BUDGET] - one - paid)
+            state[EDGES] += 1
+    graph.set[at, TO] = state[EDGES]
+
+
+@jit(borrow=True)
+def search(table, levels, scratch, memo, graph, state, work, most):
+    """Work on, some ``work`` objects · tests long; returns FINISHED, NEED_ROOM or PAUSED, or
+    TOO_LONG where the next set alone takes ``most``.
+    """
+    tests = table.outcome.shape[1]
+    while True:
+        d = state[LEVEL]
+        if d < 0:
+            while state[SIZE] > 0 and graph.waiting[state[SIZE]] < 0:
+                state[SIZE] -= 1
+            if state[SIZE] == 0:
+                return FINISHED
+            if (
+                state[SETS] + 2 * tests > graph.set.shape[0]
+                or state[EDGES] + tests > graph.edge.shape[0]
+            ):
+                return NEED_ROOM
+            take(levels, graph, state)
+            d = state[LEVEL] = np.int64(0)
+        node = levels.node[d]
+        if node[CHILD] == NEW:
+            soon = state[KNOWN] + d + 2 * tests + 2
+            if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
+                return NEED_ROOM
+            if work < 0:
+                return PAUSED
+            step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            if step > most:
+                return TOO_LONG
+            work -= 1000 + step
+            expand(table, levels, scratch, memo, d)
+        limit = limit_of(node, d)
+        i = next_open(levels, d, limit)
+        if i >= 0:
+            open_1, open_0 = (
+                levels.low[d, 0, i] < levels.high[d, 0, i],
+                levels.low[d, 1, i] < levels.high[d, 1, i],
+            )
+            side = (
+                0
+                if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i])
+                else 1
+            )
+            enter(table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i])
+            state[LEVEL] = d + 1
+            continue
+        if d == 0:
+            keep_edges(table, levels, memo, graph, state)
+            state[LEVEL] = -1
+            continue
+        lower = node[BEST]
+        for i in range(node[WIDTH]):
+            lower = min(lower, levels.bound[d, i])
+        number = know(memo, state, node[KEY_1], node[KEY_2], node[DEPTH])
+        memo.lower[number], memo.upper[number] = (
+            max(memo.lower[number], lower),
+            min(memo.upper[number], node[BEST]),
+        )
+        state[LEVEL] = d - 1
+        i, side = levels.node[d - 1, CHILD], levels.node[d - 1, SIDE]
+        levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])
+        levels.high[d - 1, side, i] = min(levels.high[d - 1, side, i], memo.upper[number])
+        refresh(levels, d - 1, i)
+        if table.numbers[SIMILAR] != 0:
+            spread(table, levels, d - 1, i, side)

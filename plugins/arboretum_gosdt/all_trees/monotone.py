@@ -1,0 +1,315 @@
+"""Losses of false positives and false negatives, bounded by additive costs.
+
+Trees of H leaves with R(d) = loss + λ · leaves below some R lie below a staircase, loss(FP, FN) < R
+− λ H.  If the least a · FP + b · FN + p · leaves of all trees is known, no tree lies where it would
+cost less.  Several such lines, each about as the loss falls where the others leave most room, leave
+little or nothing of the staircases.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import monotone_losses
+from arboretum_gosdt.all_trees.few_leaves import few_leaves, most_leaves
+from arboretum_gosdt.problem.prepared import SMALL
+
+PARTS, FEWEST = 1000, 30
+"""The weights of a line are rounded to so many parts of the greater: what they bound stays true.
+Fewer, but so many, where half a lane then holds all.
+"""
+CELLS, STRIDE = 20_000, 16
+"""Steps of all staircases together, at most; false positives within a step count as its end."""
+NEAR = 1e-4
+"""Of a class: how far a loss is followed to see how fast it grows."""
+TRIED = 200
+"""Numbers of false positives, and of false negatives, at which it is tried that a loss is
+monotone.
+"""
+HALVINGS = 40
+"""Of the interval in which the bound lies."""
+PATIENT, BETTER = 3, 0.9
+"""Lines are added as long as so many of them take a tenth off the room that is left."""
+ENOUGH = 0.25
+"""Of a leaf's price: where trees have less room than that, going through them takes no longer than
+a line (fourclass: 0.1 takes 1.4 times as long, 0.35 2.4 times).
+"""
+MOST = 1 << 58
+"""All costs together stay below, so that products with small numbers fit into 62 bits."""
+ROUNDING = 1e-9
+"""Of values of about 1: a tree is better by more."""
+
+
+@attrs.frozen
+class Line:
+    """a · FP + b · FN + p · leaves.   of_class : int64[objects, 2], weights."""
+
+    of_class: np.ndarray = attrs.field(repr=False, eq=False)
+    a: int
+    b: int
+    p: int
+    q: int = 1
+
+    @property
+    def cost(self) -> np.ndarray:
+        """int64[objects, 2]"""
+        return np.stack([self.b * self.of_class[:, 1], self.a * self.of_class[:, 0]], axis=1)
+
+
+@attrs.frozen(eq=False)
+class Stairs:
+    """Where trees lie that are below a value.
+
+    leaves : int64[counts, 1].
+    fp, end : int64[steps], a step's least and greatest FP.
+    fn : int64[counts, steps], the most FN at ``fp``; −1: none.
+    """
+
+    leaves: np.ndarray
+    fp: np.ndarray
+    end: np.ndarray
+    fn: np.ndarray
+
+    def cost(self, line: Line) -> np.ndarray:
+        """int64[counts, steps], the most that trees of a step cost."""
+        return line.a * self.end + line.b * self.fn + line.p * self.leaves
+
+    def room(self, lines: dict[Line, int]) -> np.ndarray:
+        """float64[counts, steps]: by how many leaves' price a step's trees may cost more than
+        the line's least that allows least; below 0: none are left.
+        """
+        found = np.where(self.fn < 0, -1.0, math.inf)
+        for line, least in lines.items():
+            np.minimum(found, (self.cost(line) - least) / max(line.p, 1), out=found)
+        return found
+
+
+class MonotoneLoss:
+    """The loss of (FP, FN), in whole units of weight.
+
+    of_class : int64[objects, 2], weights of both classes.
+    unit : of a weight.
+    most_leaves : of any tree.  Raises CapabilityError, with the counterexample, where the loss is
+        found not to be monotone.
+    """
+
+    curves = False
+
+    def __init__(self, objective: Any, of_class: np.ndarray, unit: float, most_leaves: int) -> None:
+        self.objective, self.of_class, self.unit, self.most = objective, of_class, unit, most_leaves
+        self.negatives, self.positives = of_class.sum(axis=0).tolist()
+        tried = [
+            np.unique(np.linspace(0, most, TRIED).astype(np.int64)) * unit
+            for most in (self.negatives, self.positives)
+        ]
+        monotone_losses(objective, *tried, self.positives * unit, self.negatives * unit)
+        self._parts = min(PARTS, SMALL // (self.negatives + self.positives))
+        self._parts = self._parts if self._parts >= FEWEST else PARTS
+        self._seen = 0  # trees of so many leaves have been gone through
+        self._lines: dict[Line, int] = {}
+        self._stairs: tuple[float, Any] = (math.nan, None)
+        self._widest: list[float] = []
+
+    @property
+    def columns(self) -> np.ndarray:
+        """int64[objects, 2, 2]: (FP, FN) of an object by the answer."""
+        found = np.zeros((len(self.of_class), 2, 2), np.int64)
+        found[:, 1, 0], found[:, 0, 1] = self.of_class[:, 0], self.of_class[:, 1]
+        return found
+
+    def loss(self, fp: Any, fn: Any) -> np.ndarray:
+        return np.asarray(
+            self.objective.loss(
+                fp * self.unit,
+                fn * self.unit,
+                self.positives * self.unit,
+                self.negatives * self.unit,
+            ),
+            float,
+        )
+
+    def values(self, trees: Any) -> np.ndarray:
+        """R of trees."""
+        return (
+            self.loss(trees.mark[:, 0, 0], trees.mark[:, 1, 0]) + self.objective.lam * trees.leaves
+        )
+
+    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """R of a tree whose leaves hold so much of each class (int64[leaves, 2]), and their
+        answers, by the best threshold on the share of positives.
+        """
+        order = np.argsort(-leaves[:, 1] / np.maximum(leaves.sum(axis=1), 1), kind="stable")
+        fp, tp = (np.concatenate([[0], np.cumsum(leaves[order, k])]) for k in range(2))
+        losses = self.loss(fp, self.positives - tp)
+        return float(losses.min()) + self.objective.lam * len(leaves), (
+            np.argsort(order) < losses.argmin()
+        ).astype(np.int64)
+
+    def smallest(
+        self, table: Any, limits: Any
+    ) -> tuple[float, list[tuple[int, int]], np.ndarray] | None:
+        """The best tree of two leaves, or of three where that is quick: its R, its nodes as (test
+        or −1, answer), and its leaves; none else of so many is sought.
+
+        table : :class:`arboretum_gosdt.all_trees.enumeration.Rows`.
+        limits : :class:`arboretum_gosdt.problem.limits.Asked`.   None: no tree is allowed, or
+            leaves cost nothing.
+        """
+        most = most_leaves(table.outcome, limits.leaves, limits.depth)
+        if not self.objective.lam or most < 2:
+            return None
+        self._seen, found = most, (math.inf, [], np.empty((0, 2), np.int64))
+        for shape in few_leaves(table.outcome, np.column_stack([self.of_class, table.rows]), most):
+            allowed = np.min([leaf[2] for leaf in shape.leaves], axis=0) >= max(1, limits.least)
+            for says in itertools.product((0, 1), repeat=len(shape.leaves)):
+                if says[shape.last] == says[shape.last + 1]:  # as without the last test
+                    continue
+                fp, fn = (
+                    sum(leaf[k] for leaf, one in zip(shape.leaves, says, strict=True) if one != k)
+                    for k in range(2)
+                )
+                value = np.where(allowed, self.loss(fp, fn), math.inf) + self.objective.lam * len(
+                    says
+                )
+                at = np.unravel_index(int(value.argmin()), value.shape)
+                if value[at] < found[0]:
+                    answer = iter(says)
+                    nodes = [(test, -1 if test >= 0 else next(answer)) for test in shape.tests(at)]
+                    found = (
+                        float(value[at]),
+                        nodes,
+                        np.array([leaf[(slice(2), *at)] for leaf in shape.leaves]).astype(np.int64),
+                    )
+        return found
+
+    def next(self, best: np.ndarray, value: float) -> Line | None:
+        """The line to search next: where trees better than ``value`` have most room; None: there is
+        none, or no other line.
+
+        best : leaves of a tree.
+        """
+        stairs = self._below(value)
+        room = stairs.room(self._lines)
+        steps = np.flatnonzero(room.ravel() >= 0)
+        self._widest.append(float(room.max(initial=-1.0)))
+        if self._widest[-1] < ENOUGH or (
+            len(self._widest) > PATIENT and self._widest[-1] > BETTER * self._widest[-PATIENT]
+        ):
+            return None
+        if not self._lines:  # in the middle of those of as many leaves as the best tree
+            about = max(len(best), self._seen + 1)
+            steps = (
+                np.flatnonzero(
+                    (room >= 0).ravel() & (stairs.leaves == about).repeat(len(stairs.fp))
+                )
+                if about in stairs.leaves
+                else steps
+            )
+            steps = (
+                steps[len(steps) // 2 :][:1]
+                if len(steps)
+                else np.flatnonzero(room.ravel() >= 0)[:1]
+            )
+        steps = steps[np.argsort(-room.ravel()[steps], kind="stable")]
+        for at in steps[np.linspace(0, len(steps) - 1, 5).astype(int)]:
+            line = self._line(stairs, *divmod(int(at), len(stairs.fp)))
+            if line not in self._lines:
+                return line
+        return None
+
+    def _line(self, stairs: Stairs, count: int, step: int) -> Line:
+        """About as the loss grows at the top of a step."""
+        fp, fn = float(stairs.fp[step]), float(stairs.fn[count, step])
+        dx, dy, here = NEAR * self.negatives, NEAR * self.positives, float(self.loss(fp, fn))
+        grows = (
+            (float(self.loss(fp + dx, fn)) - here) / dx,
+            (float(self.loss(fp, fn + dy)) - here) / dy,
+        )
+        grows = (
+            grows
+            if min(grows) >= 0 and 0 < max(grows) < math.inf
+            else (1 / self.negatives, 1 / self.positives)
+        )
+        scale = self._parts / max(grows)
+        p = min(round(self.objective.lam * scale), MOST // (4 * len(self.of_class)))
+        return Line(
+            self.of_class, max(1, round(grows[0] * scale)), max(1, round(grows[1] * scale)), p
+        )
+
+    def learn(self, line: Line, least: int, leaves: np.ndarray | None = None) -> None:
+        """No tree costs less.   leaves : of the one that costs so much; not asked."""
+        self._lines[line] = max(least, self._lines.get(line, 0))
+
+    def bound(self, value: float) -> float:
+        """No tree has a lower value; at most ``value``."""
+        if not self._left(value).any():
+            return value
+        low, high = 0.0, value
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._left(middle).any() else (middle, high)
+        return low
+
+    def _left(self, value: float) -> np.ndarray:
+        """bool[counts, steps]: where trees better than ``value`` may lie."""
+        return self._below(value).room(self._lines) >= 0
+
+    def within(self, value: float) -> tuple[Line, int, float]:
+        """A line, the most that trees below ``value`` cost by it, and how many leaves' price that
+        is above its least: the least such room of all lines.
+
+        Below 0: there are no such trees.
+        """
+        stairs, left = self._below(value), self._left(value)
+        if not self._lines:  # a leaf costs so much that nothing was left before any line
+            return Line(self.of_class, 1, 1, 1), -1, -1.0
+        most = {line: int(stairs.cost(line)[left].max(initial=-1)) for line in self._lines}
+        room = {line: (most[line] - least) / max(line.p, 1) for line, least in self._lines.items()}
+        line = min(room, key=room.get)
+        return line, most[line], room[line]
+
+    def _below(self, value: float) -> Stairs:
+        """Of trees better than ``value``, by more than rounding."""
+        if self._stairs[0] == value:
+            return self._stairs[1]
+        lam, least = self.objective.lam, float(self.loss(0.0, 0.0))
+        leaves = np.arange(
+            1 + self._seen, 2 + (max(0, min(self.most, int((value - least) / lam))) if lam else 0)
+        )[:, None]
+        fp = np.unique(
+            np.linspace(
+                0, self.negatives, min(self.negatives + 1, CELLS // max(len(leaves), 1) + 1)
+            ).astype(np.int64)
+        )
+        room, none = value - ROUNDING - lam * leaves, np.full((len(leaves), 1), -1)
+        few = fp[::STRIDE]  # the others are searched between their neighbours here
+        rough = self._most(
+            few,
+            room,
+            np.repeat(none, len(few), axis=1),
+            np.full((len(leaves), len(few)), self.positives),
+        )
+        high, low = (
+            np.repeat(one, STRIDE, axis=1)[:, : len(fp)]
+            for one in (rough, np.append(rough[:, 1:], none, axis=1))
+        )
+        low = self._most(fp, room, low, high)
+        self._stairs = value, Stairs(leaves, fp, np.append(fp[1:] - 1, self.negatives), low)
+        return self._stairs[1]
+
+    def _most(
+        self, fp: np.ndarray, room: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> np.ndarray:
+        """int64[counts, steps]: the most FN with a loss below ``room``, between both; −1: none."""
+        while (low < high).any():
+            middle = (low + high + 1) // 2
+            below = (
+                self.loss(np.broadcast_to(fp, low.shape).astype(float), middle.astype(float)) < room
+            )
+            low, high = np.where(below, middle, low), np.where(below, high, middle - 1)
+        return low

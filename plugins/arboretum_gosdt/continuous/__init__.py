@@ -1,0 +1,1 @@
+"""The depth-limited search over all thresholds of continuous columns."""

@@ -1,0 +1,264 @@
+"""Vector passes over all columns at once: what a cut of one column leaves for one more split on
+each side.
+
+**Layout.** The rows of a table stand once for every column h, in the order of h, cut into
+``blocks`` contiguous parts of ``steps`` rows each.  The lanes of a vector are pairs (block,
+column): a vector holds ``lanes / blocks`` columns, lane ``block · (lanes / blocks) + column``, and
+its step i the i-th row of every block.  With as many blocks as fill the lanes, a pass is one loop
+over steps, and the sums of blocks are put together only once for each vector.  Element ``(vector ·
+steps + i) · lanes + lane``.
+
+Two classes: a row is its weight, negative for class 1.  More: a row is its weight, its class stands
+in an array of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from arboretum_gosdt.simd.lanes import Lanes, lanes_kernel
+
+
+def _bits(lanes: Lanes, pointer: Any, at: Any) -> Any:
+    """A vector of truth values from the low bits of a uint64."""
+    word, builder = lanes.element(pointer, at), lanes.builder
+    if lanes.count < 64:
+        word = builder.trunc(word, ir.IntType(lanes.count))
+    return builder.bitcast(word, ir.VectorType(ir.IntType(1), lanes.count))
+
+
+def _running(lanes: Lanes, sums: Any, columns: Any, room: Any) -> Any:
+    """Sums over the blocks of a column up to this one, it included.
+
+    room : two vectors, the first of zeros.
+    """
+    builder, one, width = lanes.builder, lanes.index(1), lanes.index(lanes.count)
+    # blocks double: a shift by 1, 2, 4 … blocks is a load from so many lanes before
+    rounds = builder.sub(
+        builder.cttz(width, ir.Constant(ir.IntType(1), 1)),
+        builder.cttz(columns, ir.Constant(ir.IntType(1), 1)),
+    )
+    with lanes.loop(lanes.index(0), rounds, [sums]) as loop:
+        lanes.store(loop.now[0], room, width)
+        shift = builder.shl(columns, builder.mul(loop.i, one))
+        loop.next = [
+            builder.add(loop.now[0], lanes.load(room, builder.sub(width, shift), sums.type.element))
+        ]
+    return loop.after[0]
+
+
+def _widen(lanes: Lanes, vector: Any, word: Any, edge: int | None = None) -> Any:
+    """The same numbers in wider lanes; the least or greatest number stays that."""
+    if vector.type.element.width == word.width:
+        return vector
+    wide = lanes.builder.sext(vector, ir.VectorType(word, lanes.count))
+    if edge is None:
+        return wide
+    unknown = lanes.builder.icmp_signed("==", vector, lanes.all(_edge(vector.type.element, edge)))
+    return lanes.builder.select(unknown, lanes.all(_edge(word, edge), word), wide)
+
+
+def _edge(word: Any, side: int) -> int:
+    """The least (-1) or greatest (1) signed number."""
+    return -(1 << (word.width - 1)) if side < 0 else (1 << (word.width - 1)) - 1
+
+
+def _out(lanes: Lanes, out: Any, values: list[Any]) -> None:
+    for at, value in enumerate(values):
+        lanes.put(lanes.builder.sext(value, lanes.index(0).type), out, lanes.index(at))
+
+
+@lanes_kernel()
+def measure_two(lanes, signs, ranks, ends, cut, vectors, steps, blocks, room, out):
+    """Two classes: out[:3] of the rows with rank <= cut, out[3:6] of the rest: largest and smallest
+    sum of signs of the first rows of any column, and of all rows.
+
+    signs : int8/16/32[vectors · steps · lanes]; no block of a column adds up to more than they
+        hold.
+    ranks : int16/32.
+    ends : uint64[vectors · steps], bit set after the last row of a value.
+    room : int16/32, wide enough for all weights together: two vectors, the first of zeros.
+    out : int64[6].
+    """
+    b, width, zero, ranked, wide = (
+        lanes.builder,
+        lanes.index(lanes.count),
+        lanes.all(0),
+        lanes.words[1],
+        lanes.words[7],
+    )
+    low, high = lanes.all(_edge(lanes.word, -1)), lanes.all(_edge(lanes.word, 1))
+    limit, columns = lanes.spread(cut, ranked), b.udiv(width, blocks)
+    unknown = [
+        lanes.all(_edge(wide, -1), wide),
+        lanes.all(_edge(wide, 1), wide),
+        lanes.all(0, wide),
+    ]
+    with lanes.loop(lanes.index(0), vectors, unknown * 2) as loop:
+        first = b.mul(loop.i, steps)
+        with lanes.loop(lanes.index(0), steps, [zero, low, high] * 2) as row:
+            at = b.add(first, row.i)
+            place = b.mul(at, width)
+            sign, end = lanes.load(signs, place), _bits(lanes, ends, at)
+            left = b.icmp_signed("<=", lanes.load(ranks, place, ranked), limit)
+            s, most, least, t, other_most, other_least = row.now
+            s2, t2 = b.select(left, b.add(s, sign), s), b.select(left, t, b.add(t, sign))
+            row.next = [
+                s2,
+                b.select(end, lanes.call("smax", most, s2), most),
+                b.select(end, lanes.call("smin", least, s2), least),
+                t2,
+                b.select(end, lanes.call("smax", other_most, t2), other_most),
+                b.select(end, lanes.call("smin", other_least, t2), other_least),
+            ]
+        found = []
+        for side in (0, 1):
+            total, most, least = (
+                _widen(lanes, row.after[3 * side + k], wide, edge)
+                for k, edge in enumerate((None, -1, 1))
+            )
+            running = _running(lanes, total, columns, room)
+            before = b.sub(running, total)
+            # saturating: a block without the end of a value keeps the extreme numbers that it began
+            # with
+            most, least = (
+                lanes.call("sadd.sat", most, before),
+                lanes.call("sadd.sat", least, before),
+            )
+            found += [
+                lanes.call("smax", loop.now[3 * side], most),
+                lanes.call("smin", loop.now[3 * side + 1], least),
+            ]
+            found.append(running)
+        loop.next = found
+    numbers = []
+    for side in (0, 1):
+        most, least, running = loop.after[3 * side : 3 * side + 3]
+        # the last block of the vector's first column
+        lane = b.trunc(b.sub(width, columns), ir.IntType(32))
+        numbers += [
+            lanes.reduce("smax", most),
+            lanes.reduce("smin", least),
+            b.extract_element(running, lane),
+        ]
+    _out(lanes, out, numbers)
+
+
+@lanes_kernel()
+def measure_many(
+    lanes, weights, labels, ranks, ends, cut, vectors, steps, blocks, classes, room, out
+):
+    """Any number of classes: the weight that one split labels rightly, out[0] of the rows with rank
+    <= cut, out[1] of the rest.
+
+    weights, labels, ranks : int16/32[vectors · steps · lanes].
+    room : 2 + 4 · classes vectors, the first of zeros.
+    out : int64[2].
+    """
+    b, width, zero, one = lanes.builder, lanes.index(lanes.count), lanes.all(0), lanes.index(1)
+    limit, columns = lanes.spread(cut), b.udiv(width, blocks)
+    sums = b.gep(room, [b.mul(lanes.index(2), width)])
+    # after the sums of both sides of each class: those of all rows
+    total_of = b.mul(b.mul(classes, lanes.index(2)), width)
+    last = b.trunc(b.sub(width, columns), ir.IntType(32))
+    with lanes.loop(lanes.index(0), vectors, [zero, zero]) as loop:
+        first = b.mul(loop.i, steps)
+        needed = b.or_(b.icmp_signed("==", loop.i, lanes.index(0)), b.icmp_signed(">", blocks, one))
+        with lanes.loop(lanes.index(0), classes) as kind:
+            label, place = lanes.spread(kind.i), b.mul(b.mul(kind.i, lanes.index(2)), width)
+            # with one block a column, nothing stands before it, and the sums of all rows are the
+            # first vector's
+            with lanes.loop(
+                lanes.index(0), b.select(needed, steps, lanes.index(0)), [zero, zero]
+            ) as row:
+                at = b.mul(b.add(first, row.i), width)
+                mine = b.icmp_signed("==", lanes.load(labels, at), label)
+                weight = b.select(mine, lanes.load(weights, at), zero)
+                left = b.icmp_signed("<=", lanes.load(ranks, at), limit)
+                s, t = row.now
+                row.next = [
+                    b.select(left, b.add(s, weight), s),
+                    b.select(left, t, b.add(t, weight)),
+                ]
+            for side in (0, 1):
+                mine = b.add(place, lanes.index(side * lanes.count))
+                running = _running(lanes, row.after[side], columns, room)
+                lanes.store(b.sub(running, row.after[side]), sums, mine)
+                known = lanes.load(sums, b.add(total_of, mine))
+                full = lanes.spread(b.extract_element(running, last))
+                is_first = b.icmp_signed("==", loop.i, lanes.index(0))
+                lanes.store(b.select(is_first, full, known), sums, b.add(total_of, mine))
+        with lanes.loop(lanes.index(0), steps, loop.now) as row:
+            at = b.add(first, row.i)
+            place = b.mul(at, width)
+            weight, named, end = (
+                lanes.load(weights, place),
+                lanes.load(labels, place),
+                _bits(lanes, ends, at),
+            )
+            left = b.icmp_signed("<=", lanes.load(ranks, place), limit)
+            here = b.select(left, weight, zero)
+            there = b.sub(weight, here)
+            with lanes.loop(lanes.index(0), classes, [zero] * 4) as kind:
+                mine = b.icmp_signed("==", named, lanes.spread(kind.i))
+                found, slot = [], b.mul(b.mul(kind.i, lanes.index(2)), width)
+                for side, more in enumerate((here, there)):
+                    mine_at = b.add(slot, lanes.index(side * lanes.count))
+                    old = lanes.load(sums, mine_at)
+                    new = b.select(mine, b.add(old, more), old)
+                    lanes.store(new, sums, mine_at)
+                    rest = b.sub(lanes.load(sums, b.add(total_of, mine_at)), new)
+                    found += [
+                        lanes.call("smax", kind.now[2 * side], new),
+                        lanes.call("smax", kind.now[2 * side + 1], rest),
+                    ]
+                kind.next = found
+            right = [b.add(kind.after[2 * side], kind.after[2 * side + 1]) for side in (0, 1)]
+            row.next = [
+                b.select(end, lanes.call("smax", row.now[side], right[side]), row.now[side])
+                for side in (0, 1)
+            ]
+        loop.next = row.after
+    _out(lanes, out, [lanes.reduce("smax", found) for found in loop.after])
+
+
+@lanes_kernel()
+def keep_side(lanes, signs, ranks, cut, left, vectors, steps, blocks, room, kept, counts):
+    """kept = signs of the rows with (rank <= cut) == left, else 0; counts = weight of the kept rows
+    of the column up to this one.
+
+    signs, kept : int8/16/32[vectors · steps · lanes].
+    ranks : int16/32.
+    left : 1 or 0.
+    room, counts : int32.
+    """
+    b, width, zero, wide, full = (
+        lanes.builder,
+        lanes.index(lanes.count),
+        lanes.all(0),
+        lanes.words[1],
+        ir.IntType(32),
+    )
+    limit, columns = lanes.spread(cut, wide), b.udiv(width, blocks)
+    wanted = b.icmp_signed("!=", left, lanes.index(0))
+    with lanes.loop(lanes.index(0), vectors) as loop:
+        first = b.mul(loop.i, steps)
+        with lanes.loop(lanes.index(0), steps, [lanes.all(0, full)]) as row:
+            at = b.mul(b.add(first, row.i), width)
+            sign = lanes.load(signs, at)
+            below = b.select(b.icmp_signed("<=", lanes.load(ranks, at, wide), limit), sign, zero)
+            mine = b.select(wanted, below, b.sub(sign, below))
+            lanes.store(mine, kept, at)
+            weight = lanes.call("smax", mine, b.sub(zero, mine))
+            row.next = [b.add(row.now[0], _widen(lanes, weight, full))]
+            lanes.store(row.next[0], counts, at)
+        running = _running(lanes, row.after[0], columns, room)
+        before = b.sub(running, row.after[0])
+        with lanes.loop(
+            lanes.index(0),
+            b.select(b.icmp_signed(">", blocks, lanes.index(1)), steps, lanes.index(0)),
+        ) as row:
+            at = b.mul(b.add(first, row.i), width)
+            lanes.store(b.add(lanes.load(counts, at, full), before), counts, at)

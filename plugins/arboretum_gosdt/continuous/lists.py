@@ -1,0 +1,116 @@
+"""Bounds that a set of rows leaves at the cuts of its columns, for the sets between which it lies.
+
+A list, int32: weight of the rows; for every column where its entries begin, and the end of the
+last; entries of four numbers: rank, weight up to it, lower bounds of both sides with one level
+less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.continuous.parts import (
+    AFTER,
+    AT,
+    FILL,
+    FIRST_NODE,
+    LIST,
+    LOW_LEFT,
+    LOW_RIGHT,
+    MASS,
+    SUB,
+    SUPER,
+    WEIGHT,
+    weight_to,
+)
+
+
+@jit(inner=True, borrow=True)
+def start_list(plan, state, top):
+    """Begin a frame's list, in its parent's room; -1 where there is none left."""
+    frame, parent = state.frames[top], state.frames[top - 1]
+    lists, fill = state.lists[top - 1], parent[FILL]
+    frame[LIST] = -1
+    if fill + plan.columns + 2 <= len(lists):
+        frame[LIST] = fill
+        parent[FILL] = fill + plan.columns + 2
+        lists[fill] = frame[WEIGHT]
+        lists[fill + 1] = parent[FILL]
+
+
+@jit(inner=True, borrow=True)
+def list_column(plan, state, top, column):
+    """Write the nodes of a column to the frame's list, and go on without a list where they do
+    not fit.
+    """
+    frame, parent = state.frames[top], state.frames[top - 1]
+    if frame[LIST] < 0:
+        return
+    lists, fill = state.lists[top - 1], parent[FILL]
+    at = state.nodes[frame[FIRST_NODE], AFTER]
+    while state.nodes[at, AFTER] >= 0:
+        if fill + 4 > len(lists):
+            parent[FILL] = frame[LIST]
+            frame[LIST] = -1
+            return
+        node = state.nodes[at]
+        lists[fill], lists[fill + 1], lists[fill + 2], lists[fill + 3] = (
+            node[AT],
+            node[MASS],
+            node[LOW_LEFT],
+            node[LOW_RIGHT],
+        )
+        fill += 4
+        at = node[AFTER]
+    lists[frame[LIST] + 2 + column] = fill
+    parent[FILL] = fill
+
+
+@jit(inner=True, borrow=True)
+def collect_seeds(plan, tables, state, top, column):
+    """Bounds for the frame's rows from the lists of a subset and a superset, in state.seeds by
+    rank; returns how many.
+
+    A subset's bounds hold as they are; a superset's less the weight of the rows on that side that
+    the frame does not have.
+    """
+    frame, seeds, n = state.frames[top], state.seeds, 0
+    if top == 0:
+        return 0
+    lists, total = state.lists[top - 1], frame[WEIGHT]
+    i = end_i = j = end_j = more = np.int64(0)
+    if frame[SUB] >= 0:
+        i, end_i = (
+            np.int64(lists[frame[SUB] + 1 + column]),
+            np.int64(lists[frame[SUB] + 2 + column]),
+        )
+    if frame[SUPER] >= 0:
+        j, end_j = (
+            np.int64(lists[frame[SUPER] + 1 + column]),
+            np.int64(lists[frame[SUPER] + 2 + column]),
+        )
+        more = lists[frame[SUPER]] - total
+    low, far = np.int64(0), np.int64(1) << 40
+    while i < end_i or j < end_j:
+        cut = min(
+            np.int64(lists[i]) if i < end_i else far, np.int64(lists[j]) if j < end_j else far
+        )
+        mass, right = weight_to(plan, tables, top, column, cut), np.int64(0)
+        if i < end_i and lists[i] == cut:
+            low, right = max(low, np.int64(lists[i + 2])), np.int64(lists[i + 3])
+            i += 4
+        if j < end_j and lists[j] == cut:
+            lost = lists[j + 1] - mass
+            low, right = max(low, lists[j + 2] - lost), max(right, lists[j + 3] - (more - lost))
+            j += 4
+        if mass == 0 or mass == total:
+            continue
+        if n == 0 or seeds[n - 1, 1] != mass:
+            seeds[n, 0], seeds[n, 1], seeds[n, 3] = cut, mass, 0
+            n += 1
+        seeds[n - 1, 2] = low
+        seeds[n - 1, 3] = max(seeds[n - 1, 3], right)
+    for k in range(n - 2, -1, -1):
+        seeds[k, 3] = max(seeds[k, 3], seeds[k + 1, 3])
+    return n

@@ -1,0 +1,286 @@
+"""Depth-limited least loss over all thresholds of continuous columns, exactly.
+
+At depth 2 a cut is *measured*: one vector pass tells what is lost on both sides with one more split
+each.  Above, a cut is judged by solving its sides.  What is known at two cuts of a column bounds
+all cuts between them, so that most are never looked at (Mazumder, Meng & Wang, Quant-BnB, ICML
+2022, and Briţa, van der Linden & Demirović, ConTree, AAAI 2025, bound intervals of cuts, too); the
+bounds that a set of rows leaves at the cuts of its own columns are handed to the sets between which
+it lies (see :mod:`.lists`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+STEPS = 1 << 21
+"""Steps of vectors between two looks at the clock: some 10 milliseconds."""
+LISTS = 1 << 20
+"""Numbers that the lists of bounds of a level may take; sets beyond leave none."""
+RANK_BYTES = 1 << 29
+"""For ranks of one column in the order of another, where no budget is given."""
+
+
+class IntervalSearch:
+    """Least loss of trees of at most ``depth`` levels whose tests are "rank <= cut" in any column.
+
+    ranks : int32[rows, columns], dense or not, >= 0.
+    weights : int64[rows, classes], >= 0: what a label saves in a row.
+
+    lower, upper : no tree loses less; ``tree()`` loses that.
+    subproblems : sets of rows that were looked into.
+    measured : passes over all columns.
+    bytes_used : held now.
+    layout : what rows' weights are held as, and blocks of a column.
+    """
+
+    def __init__(self, ranks: np.ndarray, weights: np.ndarray, depth: int) -> None:
+        self.ranks = np.ascontiguousarray(ranks, np.int32)
+        self.weights = np.ascontiguousarray(weights, np.int64)
+        self.depth = depth
+        rows, _columns = self.ranks.shape
+        highest = self.ranks.max(0, initial=0)
+        used = (
+            np.flatnonzero(highest > self.ranks.min(0, initial=0))
+            if rows
+            else np.zeros(0, np.int64)
+        )
+        self.used, self.highest = used, highest[used].tolist()
+        self.total = int(self.weights.sum())
+        self.leaf = self.total - int(self.weights.sum(0).max(initial=0))
+        if self.total > 2**31 - 2:
+            raise OverflowError(
+                f"the weights sum to {self.total:,}, more than lanes of 32 bits hold; give "
+                "the objective in coarser units"
+            )
+        self.plain = depth < 2 or self.leaf == 0 or len(used) == 0
+        self.layout = (
+            None
+            if self.plain
+            else _layout(
+                len(used), self.weights[self.weights > 0], self.weights.shape[1], self.highest
+            )
+        )
+        self.plan: Any = None
+        self.lower, self.upper, self._finished = 0, self.leaf, False
+        self.bytes_used = 0
+        self.subproblems = self.measured = 0
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
+        """Search until it is finished, "", or something runs out, "seconds" or "bytes"; then it
+        may be called again.
+        """
+        from arboretum.kernels.solving.slices import run_slices
+
+        if self._finished:
+            return ""
+        if self.plain:
+            self._finished = True
+            column, cut = self.tree()[0, :2]
+            left = self.ranks[:, column] <= cut if column >= 0 else np.zeros(len(self.ranks), bool)
+            self._finish(
+                self.total
+                - sum(int(self.weights[side].sum(0).max(initial=0)) for side in (left, ~left))
+            )
+            tell(self.lower, self.upper)
+            return ""
+        if (self.plan is None and not self._allocate(memory_bytes)) or (
+            memory_bytes is not None and self.bytes_used > memory_bytes
+        ):
+            return "bytes"
+        from arboretum_gosdt.continuous import loop as kernels
+
+        def slice_of_work() -> int:
+            found = kernels.work(self.plan, self.tables, self.state, STEPS)
+            self._look()
+            return found
+
+        return run_slices(slice_of_work, lambda: False, until, lambda: tell(self.lower, self.upper))
+
+    def _look(self) -> None:
+        from arboretum_gosdt.continuous import parts
+
+        numbers = self.state.numbers
+        self.subproblems, self.measured = int(numbers[parts.SETS]), int(numbers[parts.MEASURED])
+        if numbers[parts.TOP] < 0:
+            self._finish(int(numbers[parts.VALUE]))
+        else:
+            self.upper = min(self.upper, int(self._best_frame()[0]))
+            self.lower = min(self.upper, int(numbers[parts.FLOOR]))
+
+    def _finish(self, value: int) -> None:
+        self.lower = self.upper = value
+        self._finished = True
+
+    def _best_frame(self) -> tuple[int, int]:
+        """Least loss known of all rows, and the frame that has its tree: one with one level less
+        may still be at work; or -1.
+        """
+        from arboretum_gosdt.continuous import parts
+
+        best = (self.leaf, -1)
+        for top, frame in enumerate(self.state.frames):
+            if (
+                frame[parts.PHASE] not in (parts.ENTER, parts.WHOLE_DONE)
+                and frame[parts.UPPER] < best[0]
+            ):
+                best = int(frame[parts.UPPER]), top
+            if frame[parts.PHASE] != parts.WHOLE_DONE:
+                break
+        return best
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: column or -1 for a leaf, cut, node of rank <= cut, node of the rest;
+        root first.
+        """
+        heap, at = np.full((1, 2), -1, np.int64), 0 if self.depth > 0 and self._finished else -1
+        if self.plan is not None:
+            _, top = self._best_frame()
+            heap, at = (self.state.best[top], 0) if top >= 0 else (heap, -1)
+        nodes: list[list[int]] = []
+        self._grow(nodes, heap, at, np.arange(len(self.ranks)))
+        return np.array(nodes, np.int64)
+
+    def _grow(self, nodes: list[list[int]], heap: np.ndarray, at: int, rows: np.ndarray) -> int:
+        """Add the part of the tree below a place of the heap; one that names no split has the
+        best one and two leaves.
+        """
+        from arboretum_gosdt.problem.tree_kernels import best_cut
+
+        place = len(nodes)
+        column, cut = heap[at] if 0 <= at < len(heap) else (-1, 0)
+        below = 2 * at + 1
+        if column >= 0:
+            column = self.used[column]
+        elif at >= 0:
+            below, (column, cut) = -3, best_cut(self.ranks, self.weights, rows)
+        nodes.append([column, cut if column >= 0 else 0, 0, 0])
+        if column >= 0:
+            left = self.ranks[rows, column] <= cut
+            nodes[place][2:] = (
+                self._grow(nodes, heap, below, rows[left]),
+                self._grow(nodes, heap, below + 1, rows[~left]),
+            )
+        return place
+
+    def _allocate(self, memory_bytes: int | None) -> bool:
+        """Make the arrays, the ranks of as many columns as there is room for; False where there
+        is none.
+        """
+        from arboretum_gosdt.continuous import parts, tables as layouts
+
+        ranks = np.ascontiguousarray(self.ranks[:, self.used])
+        columns, classes = len(self.used), self.weights.shape[1]
+        each = self.weights[self.weights > 0]
+        rows, two, (sign, blocks) = len(each), classes <= 2, self.layout
+        word = np.dtype(np.int32 if sign.itemsize == 4 else np.int16)  # of ranks
+        lanes = 64 // sign.itemsize
+        vectors = -(-columns // (lanes // blocks))
+        places = vectors * -(-rows // blocks) * lanes
+        levels, tables = self.depth - 1, max(1, self.depth - 2)
+        counts = [rank + 1 for rank in self.highest]
+        starts = np.array([0, *accumulate(counts)])
+        all_ranks, most = sum(counts), max(counts)
+        heap = 1 << max(1, self.depth - 1)
+        node_rows = [most + 2 if top else all_ranks + 2 * columns for top in range(levels)]
+        item = word.itemsize
+        fixed = tables * (
+            columns * (rows + 1) * 4 + rows * 12 + places * (8 + 2 * item) + all_ranks * 4
+        ) + places * (4 + item)
+        # as they came, of different objects, of used columns
+        fixed += sum(node_rows) * 112 + 64 * all_ranks + 3 * self.ranks.nbytes
+        left = RANK_BYTES if memory_bytes is None else (memory_bytes - fixed) * 3 // 4
+        slots = min(columns, left // max(1, places * item * tables))
+        if memory_bytes is not None and slots < 1:
+            return False
+        slots = max(1, slots)
+        lists = (
+            LISTS if memory_bytes is None else min(LISTS, (memory_bytes - fixed) // 16 // levels)
+        )
+        self.plan = layouts.Plan(
+            columns, classes, lanes, blocks, vectors, int(two), self.depth, slots
+        )
+        ends = vectors * -(-rows // blocks)
+        total = np.dtype(np.int16) if sign.itemsize == 1 else np.dtype(np.int32) if two else sign
+        self.tables = tables_ = layouts.Tables(
+            starts,
+            np.zeros((tables, 2), np.int64),
+            np.empty((tables, columns * (rows + 1)), np.int32),
+            np.empty((tables, rows), np.int64),
+            np.empty((tables, rows), np.int32),
+            np.empty((tables, places), np.int32),
+            np.empty((tables, ends), np.uint64),
+            np.empty((tables, all_ranks), np.int32),
+            np.empty((tables * slots, places), word),
+            np.empty((tables, columns), np.int64),
+            np.empty((tables, slots + 1), np.int64),
+            np.empty((tables + 1, places), sign),
+            np.empty((tables + 1, places), np.int32),
+            np.empty((1 if two else tables, 1 if two else places), word),
+            np.zeros(2 * lanes, np.int32),
+            np.zeros((2 + 4 * classes) * lanes, total),
+        )
+        total_nodes = sum(node_rows)
+        self.state = parts.State(
+            np.zeros((levels, parts.FRAME_FIELDS), np.int64),
+            np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
+            np.empty((total_nodes, 4), np.int64),
+            np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
+            np.empty((2 * most + 2, 4), np.int64),
+            np.full((levels, heap, 2), -1, np.int64),
+            np.full((levels, 2, heap, 2), -1, np.int64),
+            np.zeros(7, np.int64),
+            np.zeros(6, np.int64),
+            np.empty(rows, np.int32),
+        )
+        self.state.frames[:, parts.FIRST_NODE] = [0, *accumulate(node_rows[:-1])]
+        self.state.numbers[[parts.TOP, parts.VALUE]] = parts.UNBORN, self.leaf + 1
+        self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
+        # a row for every class in which a row of the problem weighs something
+        unit, tables_.label[0] = np.nonzero(self.weights)
+        tables_.weight[0] = each
+        tables_.rank[0].reshape(columns, rows + 1)[:, :rows] = ranks[unit].T
+        layouts.lay_out(self.plan, tables_, 0, rows, self.state.order)
+        return True
+
+
+def _layout(
+    columns: int, each: np.ndarray, classes: int, highest: list[int]
+) -> tuple[np.dtype, int]:
+    """What rows' weights are held as, and blocks of a column: those with which a pass costs least.
+
+    Narrow lanes serve where neither ranks nor, of two classes, the weights of any block (of more,
+    all weights) are too many.
+    each : int64[rows], the weights.
+    highest : greatest rank of every column.
+    """
+    rows, heaviest = len(each), np.cumsum(np.sort(each)[::-1])
+    found, total = (math.inf, np.dtype(np.int32), 1), int(heaviest[-1])
+    for sign in map(np.dtype, (np.int8, np.int16, np.int32)):
+        most, lanes, blocks = np.iinfo(sign).max, 64 // sign.itemsize, 1
+        if (sign.itemsize < 4 and max(highest) >= 2**15 - 1) or (
+            sign.itemsize == 1 and (classes > 2 or total >= 2**15)
+        ):
+            continue
+        while blocks <= lanes:
+            vectors, steps, rounds = (
+                -(-columns // (lanes // blocks)),
+                -(-rows // blocks),
+                blocks.bit_length() - 1,
+            )
+            if (heaviest[steps - 1] if classes <= 2 else total) <= most:
+                if classes <= 2:
+                    cost = vectors * (
+                        steps * (1.3 if sign.itemsize == 1 else 1.0) + (8 + 4 * rounds) * 2
+                    )
+                else:
+                    cost = classes * vectors * (steps * (3 if blocks > 1 else 2) + 8 + 4 * rounds)
+                found = min(found, (cost, sign, blocks), key=lambda one: one[0])
+            blocks *= 2
+    return found[1], found[2]

@@ -1,0 +1,145 @@
+"""Tables of the rows of a node in the layout of :mod:`.column_passes`, and how those of a child
+are made of them.
+
+A table that a search may compact stands at a *level*; the ranks stay those of the whole table, so
+that a cut means the same everywhere.  ``ranks[level, slot]`` holds the ranks of one column at the
+places of the layout: as many columns at once as memory allows, made when a cut of that column is
+first measured.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+
+Plan = namedtuple("Plan", "columns classes lanes blocks vectors two depth slots")
+"""What does not change in a search, as numbers.
+
+lanes : of a vector: 64, of 8 bits beside ranks of 16; 32, of 16 bits; 16, of 32 bits.
+blocks : parts of a column.   two : 1 for two classes.   slots : columns of ranks held at once.
+"""
+
+Tables = namedtuple(
+    "Tables",
+    "starts shape rank weight label row ends last ranks slot owner signs counts labels room sums",
+)
+"""Arrays [level, …] of the tables, with columns, rows and ranks counted as in the whole table.
+
+starts : int64[columns + 1]: where the ranks of a column begin.
+shape : int64[levels, 2]: rows, steps.
+rank : int32[levels, columns · (rows + 1)] by row.
+weight : int64[levels, rows].
+label : int32[levels, rows].
+row : int32[levels, places]: the row at a place; that after the last one where there is none.
+ends : uint64[levels, vectors · steps].
+last : int32[levels, ranks]: place of the last row up to a rank, or -1.
+ranks : int16/32[levels · slots, places], as labels.
+slot : int64[levels, columns], or -1.
+owner : int64[levels, slots + 1], the next one at the end.
+signs : int8/16/32[levels + 1, places], the last for a node of depth 2: what rows weigh.
+counts : int32[levels + 1, places], weights of the column up to a place.
+labels : [levels, places], of more than two classes.
+room : int32[2 · lanes], the first half zeros.
+sums : int16/32, vectors, the first of zeros.
+"""
+
+
+@jit(borrow=True)
+def lay_out(plan, tables, level, n, order):
+    """Lay out the n rows of a table whose ranks, weights and labels are there.
+
+    order : int32[rows], room.
+    """
+    steps, per = (n + plan.blocks - 1) // plan.blocks, plan.lanes // plan.blocks
+    tables.shape[level, 0], tables.shape[level, 1] = n, steps
+    size = plan.vectors * steps
+    tables.ends[level, :size] = 0
+    tables.row[level, : size * plan.lanes] = n
+    tables.signs[level, : size * plan.lanes] = 0
+    tables.slot[level, :] = -1
+    tables.owner[level, : plan.slots] = -1
+    tables.owner[level, plan.slots] = 0
+    labels = tables.labels[min(level, len(tables.labels) - 1)]
+    for g in range(plan.columns):
+        rank, last = (
+            tables.rank[level, g * (n + 1) :],
+            tables.last[level, tables.starts[g] : tables.starts[g + 1]],
+        )
+        first, lane, begin = (g // per) * steps, g % per, np.int32(0)
+        rank[n], last[:] = 0, 0
+        for r in range(n):
+            last[rank[r]] += 1
+        for u in range(len(last)):
+            begin += last[u]
+            last[u] = begin - last[u]
+        for r in range(n):
+            order[last[rank[r]]] = r
+            last[rank[r]] += 1
+        for block in range(plan.blocks):
+            place = first * plan.lanes + block * per + lane
+            for p in range(block * steps, min(n, (block + 1) * steps)):
+                r = order[p]
+                tables.row[level, place] = r
+                tables.signs[level, place] = (
+                    -tables.weight[level, r]
+                    if plan.two and tables.label[level, r]
+                    else tables.weight[level, r]
+                )
+                if not plan.two:
+                    labels[place] = tables.label[level, r]
+                place += plan.lanes
+        before, end = np.int32(0), np.int32(-1)
+        # from how many rows have ranks up to u to the place of the last of them
+        for u in range(len(last)):
+            if last[u] > before:
+                before, p = last[u], last[u] - 1
+                end = np.int32((first + p % steps) * plan.lanes + (p // steps) * per + lane)
+                tables.ends[level, first + p % steps] |= np.uint64(1) << np.uint64(
+                    (p // steps) * per + lane
+                )
+            last[u] = end
+
+
+@jit(inner=True, borrow=True)
+def compact(plan, tables, level, column, cut, left, order):
+    """The table of the next level: the rows whose rank in the column is <= cut, or those whose
+    is not.
+    """
+    n, m = tables.shape[level, 0], np.int64(0)
+    for r in range(n):
+        if (tables.rank[level, column * (n + 1) + r] <= cut) == left:
+            tables.weight[level + 1, m] = tables.weight[level, r]
+            tables.label[level + 1, m] = tables.label[level, r]
+            order[m] = r
+            m += 1
+    for g in range(plan.columns):
+        for r in range(m):
+            tables.rank[level + 1, g * (m + 1) + r] = tables.rank[level, g * (n + 1) + order[r]]
+    lay_out(plan, tables, level + 1, m, order)
+
+
+@jit(inner=True, borrow=True)
+def ranks_at(plan, tables, level, column):
+    """The row of ``tables.ranks`` with the ranks of a column; made if it is not there, in place
+    of the oldest.
+    """
+    slot = tables.slot[level, column]
+    if slot < 0:
+        slot = tables.owner[level, plan.slots]
+        tables.owner[level, plan.slots] = (slot + 1) % plan.slots
+        if tables.owner[level, slot] >= 0:
+            tables.slot[level, tables.owner[level, slot]] = -1
+        tables.owner[level, slot] = column
+        tables.slot[level, column] = slot
+        n, steps = tables.shape[level, 0], tables.shape[level, 1]
+        rank, row, ranks = (
+            tables.rank[level, column * (n + 1) :],
+            tables.row[level],
+            tables.ranks[level * plan.slots + slot],
+        )
+        for i in range(plan.vectors * steps * plan.lanes):
+            ranks[i] = rank[row[i]]
+    return level * plan.slots + slot

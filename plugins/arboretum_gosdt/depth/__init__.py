@@ -1,0 +1,1 @@
+"""The depth-limited search on binary tests."""

@@ -1,0 +1,217 @@
+"""The arrays that the kernels of the depth-limited search share, and its rows: of one class and
+one weight 2ᵇ each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.depth.pair_counts import Layout
+from arboretum_gosdt.simd.lanes import VECTOR_BYTES
+
+OPEN, PAIRS, CHOOSE, SPLIT, CHILD = range(5)
+"""What is to be done next with a set."""
+ROWS, WEIGHT, BUDGET, BEST, FEATURE, PHASE, AT, CURRENT, SIDE, TRIED, NODE, SPENT, WORDS, SOLVED = (
+    range(14)
+)
+"""Columns of ``frame``.
+
+FEATURE : first of the best tree, PAIR for a tree of depth 2, LEAF.
+AT : features of a pass done.
+SIDE, TRIED : literals of the current feature that have been searched.
+SOLVED : features done with.
+"""
+LEVEL, NODES, CELLS, OPENED, MODE = range(5)
+"""Places in ``state``: of the set on top, subsets in the memory, cells entered, sets opened and
+split, FULL or GREEDY.
+"""
+FULL, GREEDY = 0, 1
+LEAF, PAIR = -1, -2
+DEPTH, CLASSES, TWO, SIMILARITY, KEEP_CELLS, WIDTH, GROUPS = range(7)
+"""Places in ``setting``.
+
+CLASSES : of the counts, 1 where two classes are signed.
+WIDTH : bits of a word.
+"""
+HUGE = np.int64(1) << np.int64(60)
+TURN = np.uint64(0x9E3779B97F4A7C15)
+"""Added to a fingerprint per remaining depth."""
+WAYS = 4
+"""Cells that share a line of the memory; the oldest makes room."""
+COST_OF_PASS = 8
+"""What a vector costs besides its words, in words."""
+LARGE = 1 << 21
+"""Words · vectors between two looks at the clock, at most."""
+
+I32, I64, U32, U64 = (np.dtype(of) for of in (np.int32, np.int64, np.uint32, np.uint64))
+
+Table = namedtuple("Table", "bits place group power kind first mixed hashes")
+"""Rows of one weight 2ᵇ and one class each, in the order of their groups.
+
+bits : int32, outcomes of the merged rows, and a row of zeros, flat.
+place : int32[rows + 1], where a row's begin, last of the zeros.
+group : int32[rows].
+power : int64[groups], b.
+kind : int64[groups], class.
+first : int64[classes + 1], groups of a class.
+mixed : the same of groups of both classes of two.
+hashes : uint64[2 · rows].
+"""
+
+Levels = namedtuple(
+    "Levels",
+    "rows entries words start count weight margin whole total low up key todo sums own frame",
+)
+"""The sets on the path that is searched, by level.
+
+rows : int32, the set.
+entries : int32, places of its rows by word.
+words, start : see Packed.
+count, weight : see Pairs.
+margin, whole : see Side.
+total : int64, weights of features.
+low, up : int64[·, 2, stride], bounds by literal (0: outcome 1).
+key : int64, right rows with depth 2.
+todo : bool.
+sums : uint64[·, 2, lanes] of fingerprints by feature, own : uint64[·, 2] of the set.
+frame : int64.
+"""
+
+Scratch = namedtuple("Scratch", "words flip start entries lanes single margins wholes key shared")
+"""Memory of one pass.
+
+words, flip, start, entries : rows of the smaller side.
+lanes, single : see Pairs.
+margins, wholes : [2, ·], of both sides.
+key : counts [stride].
+shared : int64[stride], weight of pairs with the current feature.
+"""
+
+Memory = namedtuple("Memory", "slots lower upper feature cells")
+"""What is known of sets.
+
+slots : uint64[2^k, 2].
+lower, upper : int64[sets].
+feature : int32[sets].
+cells : uint64[WAYS · 2^k, 2]: a fingerprint of 96 bits, and the loss + 1.
+"""
+
+Task = namedtuple("Task", "table layout levels scratch memory setting state")
+"""All that the search works on."""
+
+
+def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -> Levels:
+    """Arrays of as many levels."""
+    classes, words, of, counts = _sizes(table, layout, setting)
+    stride, width, features = layout.stride, int(setting[WIDTH]), layout.features
+    taken = [
+        ((levels, len(table.group) + 1), I32),
+        ((levels, words * width), I32),
+        ((levels, words * stride), of),
+        ((levels, int(setting[GROUPS]) + 1), I64),
+        ((levels, classes * features * stride), counts),
+        ((levels, features * stride), counts),
+        ((levels, classes * stride), counts),
+        ((levels, classes), counts),
+        ((levels, stride), I64),
+        ((levels, 2, stride), I64),
+        ((levels, 2, stride), I64),
+        ((levels, stride), I64),
+        ((levels, stride), np.dtype(np.bool_)),
+        ((levels, 64 * layout.chunks), U64),
+        ((levels, 2), U64),
+        ((levels, 14), I64),
+    ]
+    return Levels(*arena(taken))
+
+
+def new_scratch(table: Table, layout: Layout, setting: np.ndarray) -> Scratch:
+    """Arrays of one pass."""
+    classes, words, of, counts = _sizes(table, layout, setting)
+    stride = layout.stride
+    taken = [
+        ((words * stride,), of),
+        ((2 * words + 2,), of),
+        ((int(setting[GROUPS]) + 1,), I64),
+        (((words + 1) * int(setting[WIDTH]),), I32),
+        ((8 * stride,), counts),
+        ((4 * stride,), counts),
+        ((2, classes * stride), counts),
+        ((2, classes), counts),
+        ((stride,), counts),
+        ((stride,), I64),
+    ]
+    return Scratch(*arena(taken))
+
+
+def _sizes(
+    table: Table, layout: Layout, setting: np.ndarray
+) -> tuple[int, int, np.dtype, np.dtype]:
+    """(classes, most words, their dtype, dtype of counts)."""
+    width = int(setting[WIDTH])
+    of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]
+    counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting[TWO] else of
+    return int(setting[CLASSES]), len(table.group) // width + int(setting[GROUPS]) + 2, of, counts
+
+
+def arena(taken: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:
+    """Arrays of zeros in one piece of memory, each from a multiple of 64 bytes on, as are the
+    vectors in their rows.
+    """
+    sizes = [math.prod(shape) * of.itemsize for shape, of in taken]
+    begins = list(
+        accumulate((-(-size // VECTOR_BYTES) * VECTOR_BYTES for size in sizes), initial=0)
+    )
+    memory = np.zeros(begins[-1] + VECTOR_BYTES, np.uint8)
+    begin = -memory.ctypes.data % VECTOR_BYTES
+    return [
+        np.ndarray(shape, of, memory, begin + at)
+        for (shape, of), at in zip(taken, begins, strict=False)
+    ]
+
+
+@jit(borrow=True)
+def count_bits(weights, sizes, totals):
+    """sizes[class, b] = rows with bit b in their weight of that class.
+
+    totals : int64[classes], sums of weights.
+    """
+    for u in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            rest, b = weights[u, k], 0
+            totals[k] += rest
+            while rest:
+                sizes[k, b] += rest & 1
+                rest >>= 1
+                b += 1
+
+
+@jit(borrow=True)
+def list_rows(weights, next_, chunks, table, merged):
+    """Fill the rows of a table.
+
+    next_ : int64[classes, 63], where the rows of a class and a bit go.
+    merged : int32[rows].
+    """
+    for u in range(weights.shape[0]):
+        for k in range(weights.shape[1]):
+            rest, b = weights[u, k], 0
+            while rest:
+                if rest & 1:
+                    at = next_[k, b]
+                    next_[k, b] = at + 1
+                    merged[at], table.place[at] = u, u * chunks
+                rest >>= 1
+                b += 1
+    at = 0
+    for q in range(table.power.shape[0]):
+        end = next_[table.kind[q], table.power[q]]
+        for row in range(at, end):
+            table.group[row] = q
+        at = end

@@ -1,0 +1,404 @@
+"""The least loss of trees of a given depth: branch and bound over sets of rows, with depth 2 solved
+by counts of pairs.
+
+A *set* is what a conjunction of literals selects; R(S, d) is the least loss of trees of depth d on
+it.  For every literal ℓ of a set lower and upper bounds of R(S ∧ ℓ, d − 1) are kept.  Where they
+come from:
+
+- counts of pairs (:mod:`.pair_counts`): R of depth 2 exactly, one feature at a time;
+- **memory**: sets of depth 3 and more by fingerprint, and of depth 2 (``cells``), which the same
+  literals in another order reach;
+- **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set.
+
+The next feature is the one whose two bounds have the least sum; a set is left when no sum is below
+its upper bound or below the *budget* that its parent gives it: what it must undercut to matter.
+The kernel may be left and entered again at any step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import LOWER, UPPER, find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.depth.arrays import (
+    AT,
+    BEST,
+    BUDGET,
+    CELLS,
+    CHILD,
+    CHOOSE,
+    CURRENT,
+    DEPTH,
+    FEATURE,
+    GREEDY,
+    HUGE,
+    KEEP_CELLS,
+    LEAF,
+    LEVEL,
+    MODE,
+    NODE,
+    NODES,
+    OPEN,
+    OPENED,
+    PAIR,
+    PAIRS,
+    PHASE,
+    ROWS,
+    SIDE,
+    SIMILARITY,
+    SOLVED,
+    SPLIT,
+    TRIED,
+    TURN,
+    WAYS,
+    WEIGHT,
+)
+from arboretum_gosdt.depth.packing import fill
+from arboretum_gosdt.depth.pair_counts import Side
+from arboretum_gosdt.depth.passes import (
+    loss_of,
+    open_set,
+    pairs_of_set,
+    pairs_of_split,
+    right_of_leaf,
+    right_of_pairs,
+    row_of_pairs,
+    start_split,
+)
+
+
+@jit(inner=True, borrow=True)
+def end_split(task, v):
+    """Both losses of the current feature are known."""
+    levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
+    frame, f = levels.frame[v], levels.frame[v, CURRENT]
+    inside = np.int64(levels.total[v, f])
+    for number in range(2):
+        side = Side(scratch.margins[number], scratch.wholes[number])
+        right = right_of_pairs(task, v, side, np.int64(number))
+        literal = number if frame[SIDE] else 1 - number
+        loss = loss_of(setting, frame[WEIGHT] - inside if literal else inside, right)
+        levels.low[v, literal, f] = levels.up[v, literal, f] = loss
+        if setting[KEEP_CELLS]:
+            one, two = literal_words(levels, v, f, literal)
+            task.state[CELLS] += keep_cell(memory.cells, one, two, loss)
+    task.state[OPENED] += 2
+    finish_feature(task, v, f)
+
+
+@jit(inline=True, borrow=True)
+def literal_words(levels, v, f, literal):
+    """Fingerprint of the rows that have a literal, before the depth is added."""
+    half = levels.sums.shape[1] // 2
+    one, two = levels.sums[v, f], levels.sums[v, half + f]
+    if literal:
+        return levels.own[v, 0] - one, levels.own[v, 1] - two
+    return one, two
+
+
+@jit(inner=True, borrow=True)
+def keep_cell(cells, one, two, loss):
+    """Enter a loss of depth 2; returns 1 where the line had room."""
+    mask = np.uint64(cells.shape[0] // WAYS - 1)
+    line = np.int64((one & mask) * np.uint64(WAYS))
+    at = line + np.int64((one >> np.uint64(60)) & np.uint64(WAYS - 1))
+    new = 0
+    for k in range(WAYS):
+        if cells[line + k, 1] == np.uint64(0):
+            at, new = line + k, 1
+            break
+    cells[at, 0], cells[at, 1] = one, (two & UPPER) | np.uint64(loss + 1)
+    return new
+
+
+@jit(inline=True, borrow=True)
+def known_cell(cells, one, two):
+    """The loss of depth 2, or −1."""
+    mask = np.uint64(cells.shape[0] // WAYS - 1)
+    line = np.int64((one & mask) * np.uint64(WAYS))
+    for k in range(WAYS):
+        if (
+            cells[line + k, 0] == one
+            and cells[line + k, 1] & UPPER == two & UPPER
+            and cells[line + k, 1] != np.uint64(0)
+        ):
+            return np.int64(cells[line + k, 1] & LOWER) - 1
+    return np.int64(-1)
+
+
+@jit(borrow=True)
+def move_cells(old, new):
+    """Enter all of ``old`` into a larger memory; returns how many are in it."""
+    number = 0
+    for k in range(old.shape[0]):
+        if old[k, 1] != np.uint64(0):
+            number += keep_cell(new, old[k, 0], old[k, 1], np.int64(old[k, 1] & LOWER) - 1)
+    return number
+
+
+@jit(inner=True, borrow=True)
+def finish_feature(task, v, f):
+    """Nothing more is to be learnt of feature f: take its tree, spread its bounds."""
+    levels = task.levels
+    frame = levels.frame[v]
+    levels.todo[v, f] = False
+    both = levels.up[v, 0, f] + levels.up[v, 1, f]
+    if both < frame[BEST]:
+        frame[BEST], frame[FEATURE] = both, f
+    if task.setting[SIMILARITY]:
+        row_of_pairs(
+            levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
+        )
+        spread_bounds(
+            task.scratch.shared,
+            levels.total[v],
+            levels.low[v, 0],
+            levels.low[v, 1],
+            f,
+            frame[WEIGHT],
+            task.layout.features,
+        )
+
+
+@jit(inner=True, borrow=True)
+def spread_bounds(shared, total, low1, low0, f, weight, features):
+    """R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h) for both literals ℓ of f and all h; the same for
+    ¬h.
+    """
+    a, b, mine = low1[f], low0[f], total[f]
+    for h in range(features):
+        w, t = shared[h], total[h]
+        low1[h] = max(low1[h], max(a - mine + w, b - (weight - mine) + (t - w)))
+        low0[h] = max(low0[h], max(b - (t - w), a - w))
+
+
+@jit(inner=True, borrow=True)
+def look_up(task, v, depth):
+    """What the memory knows of the literals of an opened set."""
+    levels, memory, setting = task.levels, task.memory, task.setting
+    frame = levels.frame[v]
+    for f in range(task.layout.features):
+        inside = levels.total[v, f]
+        levels.todo[v, f] = 0 < inside < frame[WEIGHT]
+        if not levels.todo[v, f]:
+            continue
+        learnt = False
+        for literal in range(2):
+            one, two = literal_words(levels, v, f, literal)
+            if depth == 3:
+                loss = known_cell(memory.cells, one, two) if setting[KEEP_CELLS] else np.int64(-1)
+                if loss >= 0:
+                    levels.low[v, literal, f] = levels.up[v, literal, f] = loss
+                    learnt = True
+            else:
+                node = find(memory.slots, one + np.uint64(depth - 1) * TURN, two)
+                if node >= 0:
+                    levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
+                    levels.up[v, literal, f] = memory.upper[node]
+                    learnt = True
+        if learnt:
+            done = (
+                levels.low[v, 0, f] >= levels.up[v, 0, f]
+                and levels.low[v, 1, f] >= levels.up[v, 1, f]
+            )
+            finish_feature(task, v, f)
+            levels.todo[v, f] = not done
+
+
+@jit(inner=True, borrow=True)
+def opened(task, v):
+    """All pairs are counted: bounds of the set, of its literals, and which features come first."""
+    layout, levels, scratch, setting, memory = (
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+        task.memory,
+    )
+    frame, depth = levels.frame[v], setting[DEPTH] - v
+    side = Side(levels.margin[v], levels.whole[v])
+    leaf = loss_of(setting, frame[WEIGHT], right_of_leaf(setting, levels.whole[v]))
+    two = loss_of(setting, frame[WEIGHT], right_of_pairs(task, v, side, np.int64(0)))
+    frame[BEST], frame[FEATURE] = (two, PAIR) if two < leaf else (leaf, LEAF)
+    node = frame[NODE]
+    if memory.upper[node] < frame[BEST]:
+        frame[BEST], frame[FEATURE] = memory.upper[node], memory.feature[node]
+    for h in range(layout.features):
+        levels.key[v, h] = np.int64(scratch.key[h])
+    if depth <= 2 or frame[BEST] == 0:
+        frame[SOLVED] = 1
+    else:
+        look_up(task, v, depth)
+    frame[PHASE] = CHOOSE
+
+
+@jit(inner=True, borrow=True)
+def choose(task, v):
+    """The feature to search next, or −1: the least sum of bounds; the most right rows with depth
+    2 among equals.
+    """
+    levels, setting = task.levels, task.setting
+    frame, low1, low0, key, todo = (
+        levels.frame[v],
+        levels.low[v, 0],
+        levels.low[v, 1],
+        levels.key[v],
+        levels.todo[v],
+    )
+    greedy = task.state[MODE] == GREEDY and setting[DEPTH] - v > 3
+    least, most, found = min(frame[BUDGET], frame[BEST]), np.int64(-1), np.int64(-1)
+    if frame[SOLVED] or (greedy and frame[CURRENT] >= 0):
+        return found
+    if greedy:
+        for h in range(task.layout.features):
+            if todo[h] and key[h] > most and low1[h] + low0[h] < least:
+                most, found = key[h], h
+        return found
+    for h in range(task.layout.features):
+        both = low1[h] + low0[h]
+        if todo[h] and (both < least or (both == least and found >= 0 and key[h] > most)):
+            least, most, found = both, key[h], h
+    return found
+
+
+@jit(inner=True, borrow=True)
+def leave(task, v):
+    """The set of level v is done with: remember it, tell its parent."""
+    levels, memory = task.levels, task.memory
+    frame, node = levels.frame[v], levels.frame[v, NODE]
+    lower = frame[BEST]
+    if not frame[SOLVED]:
+        for h in range(task.layout.features):
+            if 0 < levels.total[v, h] < frame[WEIGHT]:
+                lower = min(lower, levels.low[v, 0, h] + levels.low[v, 1, h])
+    memory.lower[node] = max(memory.lower[node], lower)
+    if frame[BEST] < memory.upper[node]:
+        memory.upper[node], memory.feature[node] = frame[BEST], frame[FEATURE]
+    task.state[LEVEL] -= 1
+    if v > 0:
+        learn(levels, memory, v - 1, node)
+
+
+@jit(inline=True, borrow=True)
+def learn(levels, memory, v, node):
+    """Take over what the memory knows of the current literal of level v."""
+    f, literal = levels.frame[v, CURRENT], levels.frame[v, SIDE]
+    levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
+    levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
+
+
+@jit(inline=True, borrow=True)
+def has(table, row, f):
+    """1 where a row's outcome of feature f is 1."""
+    return np.int64(table.bits[table.place[row] + (f >> 5)] >> (f & 31)) & 1
+
+
+@jit(inner=True, borrow=True)
+def enter_child(task, v, node, budget, words):
+    """Put the current literal of level v on the path."""
+    levels, table = task.levels, task.table
+    frame, child = levels.frame[v], levels.frame[v + 1]
+    f, wanted = frame[CURRENT], 1 - frame[SIDE]
+    number, rows, into = np.int64(0), levels.rows[v], levels.rows[v + 1]
+    for i in range(frame[ROWS]):
+        into[number] = rows[i]
+        number += np.int64(has(table, rows[i], f) == wanted)
+    for literal in range(2):
+        fill(levels.low[v + 1, literal], 0, task.layout.stride, 0)
+        fill(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
+    levels.own[v + 1, 0], levels.own[v + 1, 1] = words
+    child[ROWS], child[BUDGET], child[NODE], child[PHASE] = number, budget, node, OPEN
+    child[CURRENT], child[SOLVED] = -1, 0
+    task.state[LEVEL] = v + 1
+
+
+@jit(inner=True, borrow=True)
+def search_children(task, v):
+    """Search one side of the current feature, the heavier one first, or be done with the
+    feature.
+    """
+    levels, memory, setting, state = task.levels, task.memory, task.setting, task.state
+    frame, f = levels.frame[v], levels.frame[v, CURRENT]
+    greedy = state[MODE] == GREEDY
+    limit = HUGE if greedy else min(frame[BUDGET], frame[BEST])
+    low, up = levels.low[v], levels.up[v]
+    heavy = np.int64(2 * levels.total[v, f] < frame[WEIGHT])
+    for turn in range(2):
+        side = heavy if turn == 0 else 1 - heavy
+        if low[0, f] + low[1, f] >= limit:
+            break
+        if frame[TRIED] >> side & 1 or low[side, f] >= up[side, f]:
+            continue
+        frame[TRIED] |= 1 << side
+        frame[SIDE] = side
+        one, two = literal_words(levels, v, f, side)
+        deep = np.uint64(setting[DEPTH] - v - 1) * TURN
+        fresh = state[NODES]
+        node = find_or_enter(memory.slots, one + deep, two, fresh)
+        if node == fresh:
+            memory.lower[node], memory.upper[node], memory.feature[node] = low[side, f], HUGE, LEAF
+            state[NODES] += 1
+        learn(levels, memory, v, node)
+        budget = HUGE if greedy else limit - low[1 - side, f]
+        if low[side, f] < min(up[side, f], budget):
+            enter_child(task, v, node, budget, (one, two))
+            return
+    finish_feature(task, v, f)
+    frame[PHASE] = CHOOSE
+
+
+@jit
+def search_limited(task, limit):
+    """Search until the first set is left (FINISHED), the memory is full (NEED_ROOM) or after about
+    so much work (PAUSED).
+
+    limit : below 0: count only the rows of level 0, with arrays that no search uses any more: at −2
+        their features, at −1 their pairs, too, for ``scratch.key``.  A kernel of its own would take
+        as long to compile as half of this one.
+    """
+    if limit < 0:
+        open_set(task, np.int64(0))
+        while limit == -1 and task.levels.frame[0, AT] < task.layout.features:
+            pairs_of_set(task, np.int64(0))
+        right_of_pairs(
+            task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0)
+        )
+        return FINISHED
+    levels, setting, state, memory = task.levels, task.setting, task.state, task.memory
+    work = np.int64(0)
+    while state[LEVEL] >= 0:
+        if work > limit:
+            return PAUSED
+        v = state[LEVEL]
+        frame = levels.frame[v]
+        if frame[PHASE] == OPEN:
+            open_set(task, v)
+            work += frame[ROWS] * task.layout.chunks
+        elif frame[PHASE] == PAIRS:
+            work += pairs_of_set(task, v)
+            if frame[AT] >= task.layout.features:
+                opened(task, v)
+        elif frame[PHASE] == CHOOSE:
+            f = choose(task, v)
+            if f < 0:
+                leave(task, v)
+            elif setting[DEPTH] - v == 3:
+                start_split(task, v, f)
+            else:
+                frame[CURRENT], frame[TRIED], frame[PHASE] = f, 0, CHILD
+        elif frame[PHASE] == SPLIT:
+            work += pairs_of_split(task, v)
+            if frame[AT] >= task.layout.features:
+                end_split(task, v)
+                frame[PHASE] = CHOOSE
+        else:
+            if (
+                state[NODES] + 1 > memory.lower.shape[0]
+                or 2 * (state[NODES] + 1) > memory.slots.shape[0]
+            ):
+                return NEED_ROOM
+            work += frame[ROWS]
+            search_children(task, v)
+    return FINISHED

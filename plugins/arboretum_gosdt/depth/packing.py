@@ -1,0 +1,141 @@
+"""Rows to words, and what is summed over the rows of a set, for the depth-limited search (see
+:mod:`.pair_counts`).
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from arboretum_gosdt.depth.pair_counts import doubled, ones, widened
+from arboretum_gosdt.simd.lanes import lanes_kernel
+
+
+@lanes_kernel()
+def pack_rows(lanes, words, layout, bits, rows, low, high):
+    """Words ``low`` … ``high`` − 1 of as many rows each as a lane has bits.
+
+    bits : int32, flat, outcomes of all features by row.
+    rows : int32[words · width], where in it a row begins; an empty row is at a place with zeros.
+    """
+    build, index = lanes.builder, lanes.index
+    width, i1 = lanes.word.width, ir.VectorType(ir.IntType(1), lanes.count)
+    part = ir.IntType(lanes.count)
+    pieces = 32 // lanes.count
+    with lanes.loop(low, high) as loop:
+        place, row = build.mul(loop.i, index(width)), build.mul(loop.i, layout.stride)
+        places = [
+            build.sext(lanes.element(rows, build.add(place, index(k))), ir.IntType(64))
+            for k in range(width)
+        ]
+        with lanes.loop(index(0), layout.chunks) as chunk:
+            found = [lanes.all(0)] * pieces
+            for k in range(width):
+                outcomes = lanes.element(bits, build.add(places[k], chunk.i))
+                for piece in range(pieces):
+                    few = (
+                        build.trunc(
+                            build.lshr(outcomes, ir.Constant(ir.IntType(32), piece * lanes.count)),
+                            part,
+                        )
+                        if pieces > 1
+                        else outcomes
+                    )
+                    mask = build.bitcast(few, i1)
+                    found[piece] = build.or_(
+                        found[piece], build.select(mask, lanes.all(1 << k), lanes.all(0))
+                    )
+            at = build.add(row, build.mul(chunk.i, index(32)))
+            for piece in range(pieces):
+                lanes.store(found[piece], words, build.add(at, index(piece * lanes.count)))
+        with lanes.loop(index(0), layout.ring, step=lanes.count) as ring:
+            at = build.add(row, ring.i)
+            lanes.store(lanes.load(words, at), words, build.add(at, layout.features))
+
+
+@lanes_kernel(types.int64)
+def collect_rows(lanes, words, chosen, rows, low, into, at):
+    """Append to ``into`` from ``at`` on those of the rows from ``low`` on, as many as a word has
+    bits, that ``chosen`` has.
+
+    Returns the end; what is behind it up to as many may be overwritten.
+    """
+    build, width, i32 = lanes.builder, lanes.word.width, ir.IntType(32)
+    kind, mask = ir.VectorType(i32, width), ir.VectorType(ir.IntType(1), width)
+    bits = build.trunc(chosen, lanes.word) if width < 64 else chosen
+    found = build.load(build.bitcast(build.gep(rows, [low]), kind.as_pointer()))
+    found.align = 4
+    store = ir.FunctionType(ir.VoidType(), [kind, i32.as_pointer(), mask])
+    function = cgutils.get_or_insert_function(
+        build.module, store, f"llvm.masked.compressstore.v{width}i32"
+    )
+    build.call(function, [found, build.gep(into, [at]), build.bitcast(bits, mask)])
+    number = build.ctpop(bits)
+    return build.add(at, build.zext(number, ir.IntType(64)) if width < 64 else number)
+
+
+@lanes_kernel()
+def sum_margins(lanes, packed, layout, low, high, margin, at):
+    """margin[at + lane] = weight of the rows that have a feature, of the groups ``low``, ``low`` +
+    step … below ``high``.
+
+    step : 2 where classes take turns (margin is signed), else 1; each group is of half the weight
+        of the one before.
+    """
+    build = lanes.builder
+    step = 2 if lanes.kinds[4].dtype.signed else 1
+    with lanes.loop(lanes.index(0), layout.stride, step=lanes.count) as chunk:
+        with lanes.loop(low, high, [lanes.all(0)], step=step) as groups:
+            first, last = (
+                lanes.element(packed.start, groups.i),
+                lanes.element(packed.start, build.add(groups.i, lanes.index(1))),
+            )
+            with lanes.loop(first, last, [lanes.all(0)]) as word:
+                x = lanes.load(packed.words, build.add(build.mul(word.i, layout.stride), chunk.i))
+                word.next = [build.add(word.now[0], widened(lanes, ones(lanes, x)))]
+            groups.next = doubled(lanes, groups.now, word.after)
+        lanes.store(groups.after[0], margin, build.add(at, chunk.i))
+
+
+@lanes_kernel()
+def sum_hashes(lanes, hashes, bits, place, rows, number, chunks, out):
+    """The sums of both random words of the rows that have a feature.
+
+    hashes : uint64[2 · rows].
+    bits, place : as for pack_rows, place by row.
+    rows : int32, the first ``number`` count.
+    out : uint64[2, 32 · chunks], flat.
+    """
+    build, index, i64 = lanes.builder, lanes.index, ir.IntType(64)
+    parts, i32 = 32 // lanes.count, ir.IntType(32)
+    with lanes.loop(index(0), chunks) as chunk:
+        with lanes.loop(index(0), number, [lanes.all(0)] * (2 * parts)) as loop:
+            row = build.sext(lanes.element(rows, loop.i), i64)
+            outcomes = lanes.element(
+                bits, build.add(build.sext(lanes.element(place, row), i64), chunk.i)
+            )
+            words = [
+                lanes.spread(lanes.element(hashes, build.add(build.add(row, row), index(k))))
+                for k in (0, 1)
+            ]
+            loop.next = []
+            for part in range(parts):
+                few = build.trunc(
+                    build.lshr(outcomes, ir.Constant(i32, part * lanes.count)),
+                    ir.IntType(lanes.count),
+                )
+                mask = build.bitcast(few, ir.VectorType(ir.IntType(1), lanes.count))
+                for k, word in enumerate(words):
+                    chosen = build.select(mask, word, lanes.all(0))
+                    loop.next.append(build.add(loop.now[2 * part + k], chosen))
+        for part in range(parts):
+            at = build.add(build.mul(chunk.i, index(32)), index(part * lanes.count))
+            lanes.store(loop.after[2 * part], out, at)
+            lanes.store(loop.after[2 * part + 1], out, build.add(build.mul(chunks, index(32)), at))
+
+
+@lanes_kernel()
+def fill(lanes, array, at, end, value):
+    """array[at … end − 1] = value; whole vectors."""
+    with lanes.loop(at, end, step=lanes.count) as loop:
+        lanes.store(lanes.spread(value), array, loop.i)

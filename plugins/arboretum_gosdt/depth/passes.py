@@ -1,0 +1,309 @@
+"""One set of rows of the depth-limited search: packed into words, its pairs counted, and those
+of both sides of a split.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.depth.arrays import (
+    AT,
+    CLASSES,
+    COST_OF_PASS,
+    CURRENT,
+    GROUPS,
+    LARGE,
+    OPENED,
+    PAIRS,
+    PHASE,
+    ROWS,
+    SIDE,
+    SPENT,
+    SPLIT,
+    TRIED,
+    TWO,
+    WEIGHT,
+    WIDTH,
+    WORDS,
+)
+from arboretum_gosdt.depth.packing import (
+    collect_rows,
+    fill,
+    pack_rows,
+    sum_hashes,
+    sum_margins,
+)
+from arboretum_gosdt.depth.pair_counts import (
+    TOGETHER,
+    Packed,
+    Pairs,
+    Side,
+    count_pairs,
+    finish_pairs,
+    split_pairs,
+)
+
+
+@jit(inline=True, borrow=True)
+def loss_of(setting, weight, right):
+    """From what :func:`finish_pairs` and leaves count."""
+    return (weight - right) >> 1 if setting[TWO] else weight - right
+
+
+@jit(inner=True, borrow=True)
+def right_of_leaf(setting, whole):
+    if setting[TWO]:
+        return abs(np.int64(whole[0]))
+    most = np.int64(0)
+    for k in range(setting[CLASSES]):
+        most = max(most, np.int64(whole[k]))
+    return most
+
+
+@jit(inner=True, borrow=True)
+def list_entries(task, rows, number, start, entries):
+    """Places by word of so many rows: every group begins a word, and what is left of its last
+    one is filled up; returns the words.
+    """
+    table, width = task.table, task.setting[WIDTH]
+    nobody = table.place[len(table.group)]
+    at, i = np.int64(0), np.int64(0)
+    for q in range(task.setting[GROUPS]):
+        start[q] = at // width
+        while i < number and table.group[rows[i]] == q:
+            entries[at] = table.place[rows[i]]
+            at += 1
+            i += 1
+        while at % width:
+            entries[at] = nobody
+            at += 1
+    start[task.setting[GROUPS]] = at // width
+    return at // width
+
+
+@jit(inner=True, borrow=True)
+def pack(words, layout, bits, entries, number):
+    """So many words; a kernel of its own, as it is long and used twice."""
+    pack_rows(words, layout, bits, entries, 0, number)
+
+
+@jit(inner=True, borrow=True)
+def margins(packed, layout, low, high, into, at):
+    """:func:`sum_margins` as a kernel of its own."""
+    sum_margins(packed, layout, low, high, into, at)
+
+
+@jit(inner=True, borrow=True)
+def right_of_pairs(task, v, side, number):
+    """:func:`finish_pairs` as a kernel of its own, for the counts of level v; keys go to the
+    scratch.
+    """
+    levels, scratch = task.levels, task.scratch
+    pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
+    return finish_pairs(pairs, task.layout, side, number, scratch.key)
+
+
+@jit(inner=True, borrow=True)
+def open_set(task, v):
+    """Pack the rows of level v, count its features, sum fingerprints."""
+    table, layout, levels, scratch, setting = (
+        task.table,
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+    )
+    frame, start, stride = levels.frame[v], levels.start[v], layout.stride
+    words = list_entries(task, levels.rows[v], frame[ROWS], start, levels.entries[v])
+    pack(levels.words[v], layout, table.bits, levels.entries[v], words)
+    packed = Packed(levels.words[v], scratch.flip, start, table.first, setting[CLASSES], 0)
+    margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
+    weight = np.int64(0)
+    for k in range(setting[CLASSES]):
+        whole[k] = 0
+    i = np.int64(0)
+    for q in range(setting[GROUPS]):
+        number = np.int64(0)
+        while i < frame[ROWS] and table.group[levels.rows[v, i]] == q:
+            number += 1
+            i += 1
+        number <<= table.power[q]
+        weight += number
+        if setting[TWO]:
+            whole[0] += number if table.kind[q] else -number
+        else:
+            whole[table.kind[q]] += number
+    if setting[TWO]:
+        none, some = scratch.margins[0], scratch.margins[1]
+        margins(packed, layout, 0, setting[GROUPS], none, 0)
+        margins(packed, layout, 1, setting[GROUPS], some, 0)
+        for h in range(stride):
+            margin[h] = some[h] - none[h]
+            total[h] = np.int64(some[h]) + np.int64(none[h])
+    else:
+        for k in range(setting[CLASSES]):
+            margins(packed, layout, table.first[k], table.first[k + 1], margin, k * stride)
+        for h in range(stride):
+            total[h] = 0
+            for k in range(setting[CLASSES]):
+                total[h] += np.int64(margin[k * stride + h])
+    sum_hashes(
+        table.hashes,
+        table.bits,
+        table.place,
+        levels.rows[v],
+        frame[ROWS],
+        layout.chunks,
+        levels.sums[v],
+    )
+    fill(scratch.lanes, 0, 8 * stride, 0)
+    frame[WEIGHT], frame[WORDS], frame[AT], frame[PHASE] = weight, words, 0, PAIRS
+    task.state[OPENED] += 1
+
+
+@jit(inline=True, borrow=True)
+def next_pairs(layout, words, at):
+    """(end, work) of the next features whose windows are counted in one go."""
+    work, end = np.int64(0), at
+    while end < layout.features and work < LARGE:
+        work += (
+            (layout.end[end // TOGETHER] - layout.begin[end // TOGETHER])
+            // 16
+            * (words + COST_OF_PASS)
+        )
+        end += TOGETHER
+    return end, work
+
+
+@jit(inner=True, borrow=True)
+def pairs_of_set(task, v):
+    """A stretch of the pass over all pairs of the set of level v; returns the work."""
+    layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
+    end, work = next_pairs(layout, frame[WORDS], frame[AT])
+    packed = Packed(
+        levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0
+    )
+    pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
+    count_pairs(packed, layout, pairs, Side(levels.margin[v], levels.whole[v]), frame[AT], end)
+    frame[AT] = end
+    return work
+
+
+@jit(inner=True, borrow=True)
+def row_of_pairs(values, base, layout, f, out, at):
+    """out[at + h] = the count of the pair {f, h}, in the window of whichever of the two has it;
+    repeated behind the last.
+    """
+    stride, features, ring = layout.stride, layout.features, layout.ring
+    begin, end = layout.begin[f // TOGETHER], layout.end[f // TOGETHER]
+    mine, first = base + f * stride, max(np.int64(0), end - features) if ring else np.int64(0)
+    for h in range(begin, min(end, features)):
+        out[at + h] = values[mine + h]
+    for h in range(first):
+        out[at + h] = values[mine + features + h]
+    for h in range(first, begin):
+        out[at + h] = values[base + h * stride + f]
+    for h in range(min(end, features), features):
+        out[at + h] = values[base + h * stride + features + f]
+    for h in range(ring):
+        out[at + features + h] = out[at + h]
+
+
+@jit(inner=True, borrow=True)
+def collect_side(task, v, f, outcome):
+    """List the rows with that outcome by word, groups of two classes together; returns (words,
+    weight of class 0).
+    """
+    table, levels, scratch, setting = task.table, task.levels, task.scratch, task.setting
+    words, entries, stride, width = (
+        levels.words[v],
+        levels.entries[v],
+        task.layout.stride,
+        setting[WIDTH],
+    )
+    nobody, into, start = table.place[len(table.group)], scratch.entries, levels.start[v]
+    whole_word = np.int64(-1)
+    at, less, out = np.int64(0), np.int64(0), np.int64(0)
+    step = np.int64(2) if setting[TWO] else np.int64(1)
+    for q in range(0, setting[GROUPS], step):
+        scratch.start[out] = at // width
+        begin = at
+        for side in range(step):
+            for w in range(start[q + side], start[q + side + 1]):
+                chosen = np.int64(words[w * stride + f])
+                at = collect_rows(
+                    words, chosen if outcome else ~chosen, entries, w * width, into, at
+                )
+                # rows that fill up its last word lack every feature
+                if not outcome and w == start[q + side + 1] - 1:
+                    while at > begin and into[at - 1] == nobody:
+                        at -= 1
+            if setting[TWO] and side == 0:
+                none = at - begin
+                less += none << table.power[q]
+                for w in range(none // width):
+                    scratch.flip[begin // width + w] = whole_word
+                scratch.flip[begin // width + none // width] = (np.int64(1) << none % width) - 1
+                for w in range(
+                    none // width + 1, none // width + 2 + (start[q + 2] - start[q + 1])
+                ):
+                    scratch.flip[begin // width + w] = 0
+        while at % width:
+            into[at] = nobody
+            at += 1
+        out += 1
+    scratch.start[out] = at // width
+    return at // width, less
+
+
+@jit(inner=True, borrow=True)
+def start_split(task, v, f):
+    """Prepare the pass over both sides of feature f of the set of level v."""
+    table, layout, levels, scratch, setting = (
+        task.table,
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.setting,
+    )
+    frame, stride = levels.frame[v], layout.stride
+    smaller = np.int64(2 * levels.total[v, f] <= frame[WEIGHT])
+    words, less = collect_side(task, v, f, smaller)
+    pack(scratch.words, layout, table.bits, scratch.entries, words)
+    mine, other = scratch.margins[0], scratch.margins[1]
+    for k in range(setting[CLASSES]):
+        row, base = k * stride, k * layout.features * stride
+        row_of_pairs(levels.count[v], base, layout, f, mine, row)
+        part = levels.margin[v, row + f]
+        rest = levels.whole[v, k] - part
+        for h in range(layout.features + layout.ring):
+            there = mine[row + h]
+            missing = levels.margin[v, row + h] - there
+            mine[row + h], other[row + h] = (there, missing) if smaller else (missing, there)
+        scratch.wholes[0, k], scratch.wholes[1, k] = (part, rest) if smaller else (rest, part)
+    fill(scratch.lanes, 0, 8 * stride, 0)
+    frame[CURRENT], frame[SIDE], frame[AT], frame[PHASE] = f, smaller, 0, SPLIT
+    frame[SPENT], frame[TRIED] = words, less
+
+
+@jit(inner=True, borrow=True)
+def pairs_of_split(task, v):
+    """A stretch of the pass over both sides; returns the work."""
+    layout, levels, scratch, frame, setting = (
+        task.layout,
+        task.levels,
+        task.scratch,
+        task.levels.frame[v],
+        task.setting,
+    )
+    end, work = next_pairs(layout, frame[SPENT], frame[AT])
+    first = task.table.mixed if setting[TWO] else task.table.first
+    packed = Packed(
+        scratch.words, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED]
+    )
+    pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
+    sides = Side(scratch.margins[0], scratch.wholes[0]), Side(scratch.margins[1], scratch.wholes[1])
+    split_pairs(packed, layout, pairs, sides[0], sides[1], frame[AT], end)
+    frame[AT] = end
+    return work

@@ -1,0 +1,380 @@
+"""The least loss of all trees of a depth on binary tests: bounds at any time, a tree, slices, a
+budget of bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+FIRST_SETS = 1 << 10
+FIRST_CELLS = 1 << 14
+SLICE = 12_000_000
+"""Vectors · words between two looks at the clock: about 20 to 40 ms."""
+CELLS_SHARE = 0.5
+"""Of the bytes left, for losses of depth 2; without a budget, CELLS_BYTES."""
+CELLS_BYTES = 1 << 30
+
+
+class LimitedSearch:
+    """Minimise the loss over all trees of depth ≤ ``depth``.
+
+    bits : uint32[rows, ⌈features / 32⌉], bit f % 32 of word f // 32 is outcome 1 of feature f.
+    weights : int64[rows, classes] ≥ 0, what a row's label saves; the loss of a leaf is the sum of
+        all weights less that of its label.
+
+    Switches, which change the time and nothing else: similarity (bounds between literals of a set),
+    cells (losses of depth 2 are remembered), greedy (a first tree, by the best first feature of
+    depth 2), ring (windows of pairs half way round, see limited_lanes; None: whichever is shorter),
+    word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
+
+    lower, upper : proven bound, loss of ``tree()``.
+    subproblems : sets whose pairs have been counted.
+    """
+
+    def __init__(
+        self,
+        bits: np.ndarray,
+        weights: np.ndarray,
+        features: int,
+        depth: int,
+        *,
+        similarity: bool = True,
+        cells: bool = True,
+        greedy: bool = True,
+        ring: bool | None = None,
+        word: int | None = None,
+    ) -> None:
+        self.bits, self.features, self.depth = (
+            np.ascontiguousarray(bits, np.uint32),
+            features,
+            min(depth, features),
+        )
+        from arboretum_gosdt.depth.arrays import count_bits
+
+        self.weights = weights = np.ascontiguousarray(weights, np.int64)
+        sizes, totals = (
+            np.zeros((weights.shape[1], 63), np.int64),
+            np.zeros(weights.shape[1], np.int64),
+        )
+        count_bits(weights, sizes, totals)
+        total = sum(totals.tolist())
+        self.lower, self.upper = 0, total - max(totals.tolist(), default=0)
+        self._opened, self._task, self._small = 0, None, None
+        depth = self.depth
+        if depth <= 1 or self.upper == 0:
+            self._opened = int(depth > 0 and self.features > 0 and self.upper > 0)
+            self.lower = self.upper = self._grow([], np.arange(len(weights)), depth)
+            return
+        self._cells_kept, self._similarity = (
+            cells and depth > 3 and total < (1 << 32) - 1,
+            similarity,
+        )
+        self._ring, self._greedy = ring, greedy and depth > 3
+        self._start(total, sizes, word)
+
+    def remembered(self) -> tuple[Any, ...] | None:
+        """The memo as :class:`arboretum.api.Memo` has it, if there is one."""
+        from arboretum_gosdt.depth import arrays
+
+        if self._task is None:
+            return None
+        memory, words = self._task.memory, np.zeros((len(self.bits), 2), np.uint64)
+        np.add.at(words, self._rows, self.table.hashes.reshape(-1, 2))
+        has = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[:, : self.features]
+        return has.astype(bool), words, memory.slots, memory.lower, int(arrays.TURN), 0
+
+    @property
+    def subproblems(self) -> int:
+        from arboretum_gosdt.depth import arrays
+
+        return self._opened if self._task is None else int(self._task.state[arrays.OPENED])
+
+    @property
+    def bytes_used(self) -> int:
+        if self._task is None:
+            return 0
+        return self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes
+
+    def run(
+        self,
+        until: float | None = None,
+        memory_bytes: int | None = None,
+        tell: Callable[[int, int], None] | None = None,
+        slices: float = math.inf,
+    ) -> str:
+        """Search until ``time.monotonic()`` is ``until``; "" when finished, else what ran out,
+        "seconds", "bytes" or "slices".
+
+        tell : called with (lower, upper) after every slice.
+        slices : at most so many.
+        """
+        from arboretum.kernels.solving.slices import run_slices
+
+        tell = tell or (lambda _lower, _upper: None)
+        if self._task is None or self.lower == self.upper:
+            tell(self.lower, self.upper)
+            return ""
+        if memory_bytes is not None and self.bytes_used > memory_bytes:
+            return "bytes"
+
+        def work() -> int:
+            found = self._slice()
+            self._grow_cells(memory_bytes)
+            return found
+
+        with self._arrays.moved_by(until):
+            return run_slices(
+                work,
+                lambda: self._grow_sets(memory_bytes),
+                until,
+                lambda: tell(self.lower, self.upper),
+                slices,
+            )
+
+    def _slice(self) -> int:
+        from arboretum.kernels.solving.slices import FINISHED, PAUSED
+        from arboretum_gosdt.depth import arrays, loop as kernels
+
+        task = self._task
+        found = int(kernels.search_limited(task, SLICE))
+        frame, low = task.levels.frame[0], task.levels.low[0]
+        self.upper = min(self.upper, int(frame[arrays.BEST]), int(task.memory.upper[0]))
+        if found == FINISHED and task.state[arrays.MODE] == arrays.FULL:
+            self.lower = self.upper
+            return found
+        inside = task.levels.total[0, : self.features]
+        splits = (inside > 0) & (inside < frame[arrays.WEIGHT])
+        if frame[arrays.PHASE] >= arrays.CHOOSE and not frame[arrays.SOLVED] and splits.any():
+            self.lower = max(
+                self.lower, min(self.upper, int(low[:, : self.features].sum(axis=0)[splits].min()))
+            )
+        if found == FINISHED and self.lower < self.upper:
+            task.state[arrays.MODE] = arrays.FULL
+            self._enter_root()
+            return PAUSED
+        return found
+
+    def _start(self, total: int, sizes: np.ndarray, word: int | None) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum.kernels.solving.fingerprints import enter
+        from arboretum_gosdt.depth import arrays
+        from arboretum_gosdt.depth.pair_counts import layout_of
+
+        two = self.weights.shape[1] == 2
+        self.word = word or next(bits for bits in (16, 32, 64) if total < 1 << (bits - two))
+        self.layout = layout = layout_of(self.features, self.word, self._ring)
+        self.table = table = self._table(two, sizes)
+        setting = np.zeros(7, np.int64)
+        setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = (
+            self.depth,
+            1 if two else self.weights.shape[1],
+            two,
+        )
+        setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._similarity, self._cells_kept
+        setting[arrays.WIDTH], setting[arrays.GROUPS] = self.word, len(table.power)
+        levels, scratch = (
+            arrays.new_levels(table, layout, setting, max(1, self.depth - 2)),
+            arrays.new_scratch(table, layout, setting),
+        )
+        sets = FIRST_SETS if self.depth > 3 else 1
+        self._arrays = Arrays(
+            {
+                "slots": np.zeros((2 * sets, 2), np.uint64),
+                "lower": np.zeros(sets, np.int64),
+                "upper": np.zeros(sets, np.int64),
+                "feature": np.zeros(sets, np.int32),
+            }
+        )
+        self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
+        self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
+        memory = arrays.Memory(*self._arrays.values(), self._cells)
+        state = np.zeros(5, np.int64)
+        self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
+        len(table.group)
+        levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
+        enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
+        memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
+        state[arrays.NODES], state[arrays.MODE] = 1, arrays.GREEDY if self._greedy else arrays.FULL
+        self._enter_root()
+
+    def _enter_root(self) -> None:
+        from arboretum_gosdt.depth import arrays
+
+        levels, n = self._task.levels, len(self.table.group)
+        levels.rows[0, :n] = np.arange(n)
+        levels.low[0], levels.up[0] = 0, arrays.HUGE
+        frame = levels.frame[0]
+        frame[:] = 0
+        frame[arrays.ROWS], frame[arrays.BUDGET], frame[arrays.CURRENT], frame[arrays.BEST] = (
+            n,
+            arrays.HUGE,
+            -1,
+            arrays.HUGE,
+        )
+        self._task.state[arrays.LEVEL] = 0
+
+    def _table(self, two: bool, sizes: np.ndarray) -> Any:
+        """Rows of one class and one weight 2ᵇ each, in groups; groups of two classes take turns."""
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_gosdt.depth import arrays
+
+        bits_of = sizes.tolist()
+        highest = [
+            max((b + 1 for b, number in enumerate(row) if number), default=0) for row in bits_of
+        ]
+        if two:
+            groups = [(b, k) for b in reversed(range(max(highest))) for k in (0, 1)]
+            first = [0, len(groups)]
+        else:
+            groups = [(b, k) for k, top in enumerate(highest) for b in reversed(range(top))]
+            first = [0, *accumulate(highest)]
+        begin, at = np.zeros_like(sizes), 0
+        for b, k in groups:
+            begin[k, b] = at
+            at += bits_of[k][b]
+        chunks, empty = self.bits.shape[1], self.bits.size
+        bits = np.zeros(empty + chunks, np.int32)
+        bits[:empty] = self.bits.reshape(-1).view(np.int32)
+        power, kind = np.array(groups, np.int64).T.copy()
+        table = arrays.Table(
+            bits,
+            np.full(at + 1, empty, np.int32),
+            np.empty(at, np.int32),
+            power,
+            kind,
+            np.array(first),
+            np.array([0, len(groups) // 2]),
+            random_words(at).reshape(-1),
+        )
+        self._rows = np.empty(at, np.int32)
+        arrays.list_rows(self.weights, begin, chunks, table, self._rows)
+        return table
+
+    def _grow_sets(self, budget: int | None) -> bool:
+        from arboretum_gosdt.depth import arrays
+
+        sets = int(self._task.state[arrays.NODES]) + 1
+        if budget is not None:
+            budget -= self._fixed_bytes + self._cells.nbytes
+        if not self._arrays.make_room(
+            {"slots": 2 * sets, "lower": sets, "upper": sets, "feature": sets}, budget
+        ):
+            return False
+        names = ("slots", "lower", "upper", "feature")
+        self._task = self._task._replace(
+            memory=self._task.memory._replace(**{name: self._arrays[name] for name in names})
+        )
+        return True
+
+    def _grow_cells(self, budget: int | None) -> None:
+        """Four times the memory of losses of depth 2 when it is half full, while that takes a
+        part of the budget only.
+        """
+        from arboretum_gosdt.depth import arrays, loop as kernels
+
+        task = self._task
+        if 2 * task.state[arrays.CELLS] < len(self._cells):
+            return
+        most = (
+            CELLS_BYTES
+            if budget is None
+            else CELLS_SHARE * (budget - self._fixed_bytes - self._arrays.bytes_used())
+        )
+        if 5 * self._cells.nbytes > most:
+            return
+        cells = np.zeros((4 * len(self._cells), 2), np.uint64)
+        task.state[arrays.CELLS] = kernels.move_cells(self._cells, cells)
+        self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
+
+    def _best_split(self, rows: np.ndarray) -> int:
+        """Feature of the best tree of depth 1; −1: a leaf is as good."""
+        from arboretum_gosdt.problem.tree_kernels import best_cut
+
+        outcomes = np.unpackbits(self.bits.view(np.uint8), axis=1, bitorder="little")[
+            :, : self.features
+        ]
+        return int(best_cut(outcomes.astype(np.int32), self.weights, rows)[0])
+
+    def tree(self) -> np.ndarray:
+        """The best tree known: int64[nodes, 4] of (feature or −1, 0, node of outcome 1, node of
+        outcome 0), root first.
+        """
+        nodes: list[list[int]] = []
+        self._grow(nodes, np.arange(len(self.weights)), self.depth)
+        return np.array(nodes, np.int64)
+
+    def _grow(self, nodes: list[list[int]], rows: np.ndarray, depth: int) -> int:
+        """Add the best tree known of that depth on these rows; returns its loss."""
+        from arboretum_gosdt.problem.tree_kernels import sums_of
+
+        whole = sums_of(self.weights, rows)
+        number, before = len(nodes), int(whole.sum() - whole.max(initial=0))
+        nodes.append([-1, 0, -1, -1])
+        if not (before and depth and self.features):
+            return before
+        feature, left = self._first_feature(rows, depth)
+        if feature < 0:
+            return before
+        inside = (self.bits[rows, feature // 32] >> np.uint32(feature % 32) & 1).astype(bool)
+        one = len(nodes)
+        loss = self._grow(nodes, rows[inside], left)
+        other = len(nodes)
+        loss += self._grow(nodes, rows[~inside], left)
+        if loss < before:
+            nodes[number] = [feature, 0, one, other]
+            return loss
+        del nodes[number + 1 :]
+        return before
+
+    def _first_feature(self, rows: np.ndarray, depth: int) -> tuple[int, int]:
+        """Of the best tree known of that depth on these rows: feature (−1 for a leaf), depth of
+        what is below it.
+        """
+        from arboretum.kernels.solving.fingerprints import find
+        from arboretum_gosdt.depth import arrays, loop as kernels
+
+        task = self._task
+        if task is None:
+            return self._best_split(rows), 0
+        chosen = np.zeros(len(self.weights), bool)
+        chosen[rows] = True
+        mine = np.flatnonzero(chosen[self._rows]).astype(np.int32)
+        if depth >= 3:
+            words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
+            node = int(find(task.memory.slots, *_at_depth(words, depth)))
+            feature = arrays.PAIR
+            if node == 0 and task.levels.frame[0, arrays.BEST] < task.memory.upper[0]:
+                feature = int(task.levels.frame[0, arrays.FEATURE])
+            elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
+                feature = int(task.memory.feature[node])
+            if feature != arrays.PAIR:
+                return feature, depth - 1
+        small = task
+        if task.state[arrays.LEVEL] >= 0:  # the search is to go on with its arrays
+            self._small = small = self._small or task._replace(
+                levels=arrays.new_levels(task.table, task.layout, task.setting, 1),
+                scratch=arrays.new_scratch(task.table, task.layout, task.setting),
+            )
+        levels, opened = small.levels, task.state[arrays.OPENED]
+        levels.rows[0, : len(mine)], levels.frame[0, arrays.ROWS] = mine, len(mine)
+        kernels.search_limited(small, -1 if depth > 1 else -2)
+        task.state[arrays.OPENED] = opened
+        if depth > 1:
+            return int(small.scratch.key[: self.features].argmax()), 1
+        inside = (
+            levels.margin[0].reshape(-1, task.layout.stride)[:, : self.features].astype(np.int64)
+        )
+        outside = levels.whole[0][:, None].astype(np.int64) - inside
+        return int((abs(inside).max(axis=0) + abs(outside).max(axis=0)).argmax()), 0
+
+
+def _at_depth(words: np.ndarray, depth: int) -> tuple[np.uint64, np.uint64]:
+    """The fingerprint of a set and the depth of its trees."""
+    from arboretum_gosdt.depth import arrays
+
+    return np.uint64((int(words[0]) + depth * int(arrays.TURN)) % 2**64), words[1]

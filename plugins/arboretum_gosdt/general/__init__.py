@@ -1,0 +1,1 @@
+"""The search that knows every limit, and asks the others for bounds."""

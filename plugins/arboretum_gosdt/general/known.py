@@ -1,0 +1,90 @@
+"""What the general search knows of a set of objects.
+
+It holds for more than the limits it was asked for: a lower bound for all tighter limits, an optimal
+tree for all limits between what it uses and what was allowed.  So both are kept with what they hold
+for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from arboretum_gosdt.general.relaxed import Line
+
+ANY = 1 << 62
+"""No limit, and a bound above every value."""
+
+
+class Grown(NamedTuple):
+    """A tree: its value without the dearest path, and what it uses of the limits (0 where there
+    is none); ``feature`` −1: a leaf.
+    """
+
+    cost: int
+    depth: int
+    leaves: int
+    bill: int
+    feature: int = -1
+    one: Grown | None = None
+    rest: Grown | None = None
+
+
+class Bounds(NamedTuple):
+    """Limits of a tree: tests on a path, leaves, price of a path."""
+
+    depth: int = ANY
+    leaves: int = ANY
+    bill: int = ANY
+
+    def hold(self, tree: Grown) -> bool:
+        """Whether a tree keeps within them."""
+        return tree.depth <= self.depth and tree.leaves <= self.leaves and tree.bill <= self.bill
+
+    def within(self, other: Bounds) -> bool:
+        """Whether these are at least as tight."""
+        return self.depth <= other.depth and self.leaves <= other.leaves and self.bill <= other.bill
+
+
+class Known:
+    """What is known of a set of objects.
+
+    trees : none of which another beats in everything.
+    lows : (limits, lower bound).
+
+    lines : bounds by leaves, of the fast searches.
+    """
+
+    __slots__ = ("leaf", "lines", "lows", "trees")
+
+    def __init__(self, leaf: Grown) -> None:
+        self.leaf, self.trees, self.lows = leaf, [leaf], []
+        self.lines: list[Line] = []
+
+    def best(self, limits: Bounds) -> Grown:
+        """The best tree within limits; a leaf always is."""
+        return min((tree for tree in self.trees if limits.hold(tree)), key=lambda tree: tree.cost)
+
+    def low(self, limits: Bounds) -> int:
+        """The greatest proven bound of trees within limits."""
+        found = max((low for proven, low in self.lows if limits.within(proven)), default=0)
+        for line in self.lines:
+            if line.depth >= limits.depth:
+                found = max(found, line.of(limits.leaves))
+        return found
+
+    def plant(self, tree: Grown) -> None:
+        """Keep a tree unless one is known that costs and uses no more."""
+        limits = Bounds(*tree[1:4])
+        if not any(other.cost <= tree.cost and limits.hold(other) for other in self.trees):
+            self.trees = [
+                t for t in self.trees if not (tree.cost <= t.cost and Bounds(*t[1:4]).hold(tree))
+            ] + [tree]
+
+    def prove(self, limits: Bounds, low: int) -> None:
+        """Keep a bound unless a better one holds already."""
+        if low > self.low(limits):
+            self.lows = [
+                (other, known)
+                for other, known in self.lows
+                if not (known <= low and other.within(limits))
+            ] + [(limits, low)]

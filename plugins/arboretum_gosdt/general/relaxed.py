@@ -1,0 +1,159 @@
+"""Limits that the fast searches do not know, relaxed: their bounds hold, and their trees may keep
+the limits.
+
+Without least leaves, rules and the price of the dearest path more trees are allowed, so that the
+best of them costs no more.  A limit of k leaves is relaxed by a higher price p + more of a leaf
+(Lagrange): a tree within it costs q · loss + p · leaves = q · loss + (p + more) · leaves − more ·
+leaves, which is at least the fast search's minimum less more · k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arboretum.api import BudgetError
+from arboretum_gosdt.problem.prepared import Merged
+
+BITS = 29
+"""Of all weights, or all masses, together, so that they fit into lanes; weights of more lose
+their last ones, and their bounds hold.
+"""
+MOST = 1 << 58
+"""All costs stay below."""
+
+
+class Line(NamedTuple):
+    """A bound: a tree of at most ``depth`` tests on a path costs at least low − more · leaves,
+    and some q · loss + p · leaves.
+    """
+
+    depth: int
+    low: int
+    more: int
+    p: int
+    q: int
+
+    def of(self, leaves: int) -> int:
+        """Of trees of at most so many leaves."""
+        return (
+            attained(self.low - self.more * leaves, leaves, self.p, self.q)
+            if self.more
+            else self.low
+        )
+
+
+@lru_cache(1 << 16)
+def attained(low: int, leaves: int, p: int, q: int) -> int:
+    """The least q · loss + p · k from ``low`` on, for whole losses and k = 1 … leaves."""
+    several = range(1, max(1, min(leaves, low // p + 1 if p else 1)) + 1)
+    return min(-(-max(low - p * k, 0) // q) * q + p * k for k in several)
+
+
+class Relaxed:
+    """The fast searches on sets of a problem's objects, each of at most ``memory_bytes``.
+
+    worst : prices count by the dearest path, which they do not know.
+    """
+
+    memory_bytes: int | None = None
+
+    def __init__(self, merged: Merged, p: int, q: int, worst: bool) -> None:
+        self._merged, self._p, self._q = merged, p, q
+        self._priced = bool(merged.price.any()) and not worst
+        self._n_features, self._total = len(merged.tests), int(merged.weights.sum())
+        self._less, masses = (
+            max(0, int(numbers.sum()).bit_length() - BITS)
+            for numbers in (merged.weights, merged.mass)
+        )
+        self.usable = self._n_features > 0 and not (merged.price.any() and (self._less or masses))
+        self._word: dict[type, int | None] = {}
+        # every object pays at least for its best label, which the general search leaves out
+        self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
+
+    def expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
+        """The fast search for expected prices, where those of the dearest path count: they are
+        no lower.
+        """
+        merged, mass = self._merged, int(self._merged.mass.sum())
+        most = mass * (self._q * self._total + self._p * len(merged.bits))
+        if (
+            self._p == 0
+            or not merged.weights.any()
+            or most + mass * int(merged.price[-1]) * len(merged.bits) >= MOST
+        ):
+            return None
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        numbers = (
+            merged.bits,
+            merged.weights,
+            self._n_features,
+            mass * self._p,
+            mass * self._q,
+            depth,
+        )
+        own = int(self._own.sum())
+        with suppress(BudgetError):
+            search = SparseSearch(
+                *numbers, paid=(merged.mass, merged.price), memory_bytes=self.memory_bytes
+            )
+            return search, lambda low: -(-low // mass) - own
+        return None
+
+    def line(self, depth: int, low: int, more: int) -> Line:
+        """A bound that a search for ``more`` has shown."""
+        return Line(depth, low, more, *((0, 1) if self._priced else (self._p, self._q)))
+
+    def search(
+        self, rows: np.ndarray, depth: int | None, more: int
+    ) -> tuple[Any, Callable[[int], int]] | None:
+        """A fast search for a set of objects (int64) that costs p + more for a leaf, and how its
+        bounds are read; None where there is none.
+
+        A leaf that costs nothing needs a limit of depth.
+        """
+        merged, p = self._merged, self._p + more
+        arrays, own, q = (
+            (merged.bits[rows], merged.weights[rows] >> self._less),
+            int(self._own[rows].sum()),
+            self._q << self._less,
+        )
+        if not arrays[1].any() or p * len(rows) >= MOST:
+            return None
+        if p > 0:
+            from arboretum_gosdt.sparse.search import SparseSearch
+
+            told = {"paid": (merged.mass[rows], merged.price)} if self._priced else {}
+            with suppress(BudgetError):
+                return self._made(
+                    SparseSearch,
+                    *arrays,
+                    self._n_features,
+                    p,
+                    q,
+                    depth,
+                    **told,
+                    memory_bytes=self.memory_bytes,
+                ), lambda low: low - own
+            return None
+        if depth is None:
+            return None
+        from arboretum_gosdt.depth.search import LimitedSearch
+
+        deepest = min(depth, self._n_features, len(rows) - 1)
+        return self._made(
+            LimitedSearch, *arrays, self._n_features, deepest
+        ), lambda low: q * low - own
+
+    def _made(self, kind: type, *numbers: Any, **told: Any) -> Any:
+        """The first search is of all objects: those of sets have lanes as wide, so that they
+        wait for no compiler.
+        """
+        search = kind(*numbers, **told, word=self._word.get(kind))
+        self._word.setdefault(kind, getattr(search, "word", None))
+        return search

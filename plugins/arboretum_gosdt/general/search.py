@@ -1,0 +1,650 @@
+"""The search for everything: loss + λ · leaves + μ · price, under limits on depth, leaves and rows
+of a leaf.
+
+Branch and bound over sets of objects.  A fast search that does not know the limits bounds the
+whole, and every set that is met, and often its tree keeps the limits (:mod:`.relaxed`); what is
+left between bound and tree is searched here.  Bounds and trees are kept with the limits that they
+hold for (:mod:`.known`), so that a limit on leaves costs little more than none.
+
+Bounds: a leaf's loss is at least 0 after merging equal rows (equivalent points, B.9); a node that
+is divided has two leaves (look-ahead, B.2, and B.6); a child's bound is at least that of a similar
+set's, solved under the same limits, less what their difference can cost (similar support, B.10;
+where neither rows nor prices count).
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, OutOfTime
+from arboretum_gosdt.general.known import ANY, Bounds, Grown, Known
+from arboretum_gosdt.general.relaxed import Relaxed
+from arboretum_gosdt.problem.prepared import Merged
+
+WIDE = 400
+"""Features of which all pairs are looked at; their sums take megabytes."""
+STEP, PATIENCE, RELAXED_BYTES = 3, 1_000, 1 << 30
+"""Of a fast search: slices for a set, and for all objects (a slice takes some 30 ms), and bytes.
+Results do not depend on clocks.
+"""
+NODE_BYTES = 900
+"""Of memory for what is known of a set, with its trees (measured, rounded up)."""
+
+
+@attrs.frozen
+class Rules:
+    """Which nodes may be divided, and how.
+
+    limits : of the whole tree.
+    least : training rows in every branch.
+    split, light, members : a node of fewer rows, of at most this mass, or of fewer objects is a
+        leaf.
+    worst : prices count by the dearest path, else by mass.
+    """
+
+    limits: Bounds = Bounds()
+    least: int = 1
+    split: int = 2
+    light: float = 0.0
+    members: int = 0
+    worst: bool = False
+
+
+@attrs.define(eq=False)
+class Split:
+    """A node's features: the costs of both children as leaves, lower bounds of theirs if they are
+    divided, and what the test costs.
+
+    feature, paid : int64[m].
+    leaf, low : int64[2, m], of outcome 1 and of the rest.
+    bound : int64[m], of the whole.
+    sums : int64[2, columns, m], of the children.
+    firm : bool[2, m], whether a child must be a leaf.
+    stump : per child its best tree that asks one more test, where that beats a leaf: (cost; feature
+        or −1; its price; both leaves), int64[5, 2, m]; None: nobody looked.
+    """
+
+    feature: np.ndarray
+    paid: np.ndarray
+    leaf: np.ndarray
+    low: np.ndarray
+    bound: np.ndarray
+    sums: np.ndarray
+    firm: np.ndarray
+    stump: np.ndarray | None = None
+
+
+class GeneralSearch:
+    """Exact, anytime: fast where a fast search's tree keeps the limits, else a millisecond per
+    set of objects.
+    """
+
+    def __init__(self, merged: Merged, p: int, q: int, rules: Rules = Rules()) -> None:
+        self.rules, self.p, self.q = rules, p, q
+        n, self.n_features = len(merged.weights), len(merged.tests)
+        most = merged.weights.max(axis=1)
+        self._held = merged.nbytes
+        self.own = q * int((merged.weights.sum(axis=1) - most).sum())
+        excess = most[:, None] - merged.weights
+        self._classes = excess.shape[1]
+        self._data = np.ascontiguousarray(
+            np.column_stack(
+                [excess, most, merged.rows, np.ones(n, np.int64), merged.mass, merged.members]
+            )
+        )
+        bits = np.unpackbits(
+            merged.bits.astype("<u4").view(np.uint8).reshape(n, -1), axis=1, bitorder="little"
+        )
+        self._outcome = np.ascontiguousarray(bits[:, : self.n_features])
+        self._words = np.random.default_rng(5).integers(1, 1 << 64, (n, 2), np.uint64)
+        self._price, self._priced = merged.price, bool(merged.price.any())
+        self._cheapest = int(merged.price.min(initial=ANY)) if self.n_features else 0
+        self._out = np.empty((self._data.shape[1], self.n_features), np.int64)
+        self._known: dict[tuple[int, int], Known] = {}
+        self._similar = (
+            rules.least == 1
+            and rules.split <= 2
+            and rules.light == 0
+            and rules.members <= 1
+            and not self._priced
+        )
+        self.subproblems = 0
+        everything = np.arange(n)
+        self._deep, self._wide = rules.limits.depth < ANY, rules.limits.leaves < ANY
+        self._root = self._of(everything)
+        self._cap = rules.limits
+        self._until: float | None = None
+        self._tell: Callable[[int, int], None] = lambda low, up: None
+        self._told: tuple[int, int] | None = None
+        self._bytes: int | None = None
+        self._stack: list[Iterator] = [self._everything(everything)]
+        self._relaxed, self._more = Relaxed(merged, p, q, rules.worst), 0
+        self._top: Split | None = None
+        self._best = self._root.leaf
+        self._lower = p
+
+    # -- what every search has ---------------------------------------------------------------------
+
+    @property
+    def lower(self) -> int:
+        """No tree is below; without ``base``."""
+        low = self._lower
+        if self._top is not None and self._stack:
+            low = max(
+                low, min(self._root.best(self._cap).cost, int(self._top.bound.min(initial=ANY)))
+            )
+        return self.own + min(self._value(self._best), max(low, self._root.low(self._cap)))
+
+    @property
+    def upper(self) -> int:
+        """Value of the best tree known; without ``base``."""
+        return self.own + self._value(self._best)
+
+    @property
+    def bytes_used(self) -> int:
+        return (
+            len(self._known) * NODE_BYTES
+            + self._outcome.nbytes
+            + self._data.nbytes
+            + self._words.nbytes
+            + self._held
+        )
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
+        """Go on until it is finished (""), or "seconds" or "bytes" run out."""
+        self._until, self._bytes, self._tell = until, memory_bytes, tell
+        self._relaxed.memory_bytes = (
+            None if memory_bytes is None else max(0, memory_bytes - self.bytes_used)
+        )
+        try:
+            return self._go_on(until, memory_bytes)
+        except OutOfTime:  # the next step would take longer
+            self._stack = [self._everything(np.arange(len(self._data)))]
+            return "seconds"
+        except BaseException:
+            # Ctrl-C ends the step under way, and what is above takes it for done: what is known is
+            # true all the same
+            self._stack = [self._everything(np.arange(len(self._data)))]
+            raise
+
+    def _go_on(self, until: float | None, memory_bytes: int | None) -> str:
+        while self._stack:
+            if until is not None and time.monotonic() >= until:
+                return "seconds"
+            if memory_bytes is not None and self.bytes_used > memory_bytes:
+                return "bytes"
+            below = next(self._stack[-1], None)
+            if below is None:
+                self._stack.pop()
+            else:
+                self._stack.append(below)
+            if len(self._stack) <= 2:
+                self._tell_news()
+        return ""
+
+    def _tell_news(self) -> None:
+        if (now := (self.lower, self.upper)) != self._told:
+            self._told = now
+            self._tell(*now)
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: (feature or −1, 0, node of outcome 1, node of the rest), root first."""
+        nodes: list[list[int]] = []
+        waiting: list[tuple[Grown, int, int]] = [(self._best, -1, 0)]
+        while waiting:
+            tree, above, side = waiting.pop()
+            if above >= 0:
+                nodes[above][side] = len(nodes)
+            if tree.one is not None and tree.rest is not None:
+                waiting += [(tree.rest, len(nodes), 3), (tree.one, len(nodes), 2)]
+            nodes.append([tree.feature, 0, -1, -1])
+        return np.array(nodes, np.int64)
+
+    # -- the search; a step that needs another one done first yields it ----------------------------
+
+    def _look(self, steps: int) -> None:
+        Context(deadline=self._until).look(steps)
+
+    def _value(self, tree: Grown) -> int:
+        return tree.cost + (tree.bill if self.rules.worst else 0)
+
+    def _keep(self) -> None:
+        tree = self._root.best(self._cap)
+        if self._value(tree) < self._value(self._best):
+            self._best = tree
+
+    def _everything(self, rows: np.ndarray) -> Iterator:
+        """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps
+        (one cap where that is no matter).
+        """
+        if self._relaxed.usable:
+            self._relax(rows)
+            if (
+                self.rules.worst
+                and (found := self._relaxed.expected(self._depth(self._cap))) is not None
+            ):
+                self._run(*found, rows, lambda low: setattr(self, "_lower", max(self._lower, low)))
+        while True:
+            if self.lower >= self.upper:
+                break
+            yield self._solve(self._root, rows, self._cap, self._value(self._best) - 1)
+            self._keep()
+            low, self._top = self._root.low(self._cap), None
+            self._lower = max(self._lower, low)
+            found = self._root.best(self._cap)
+            if not self.rules.worst or found.bill == 0 or self._lower >= self._value(self._best):
+                break
+            # trees of the same or a higher value are all that is left above what this one pays; a
+            # lower one pays less
+            self._cap = self._cap._replace(bill=min(found.bill, self._value(self._best) - low) - 1)
+        self._lower = self._value(self._best)
+
+    def _of(self, rows: np.ndarray) -> Known:
+        """What is known of a set."""
+        one, two = self._words[rows].sum(axis=0, dtype=np.uint64).tolist()
+        found = self._known.get((one, two))
+        if found is None:
+            loss = int(self._data[rows, : self._classes].sum(axis=0).min())
+            found = self._known[one, two] = Known(
+                Grown(self.q * loss + self.p, 0, int(self._wide), 0)
+            )
+            self.subproblems += 1
+        return found
+
+    def _relax(self, rows: np.ndarray) -> None:
+        """Bounds and trees of all objects by the fast searches, for several prices of a leaf where
+        leaves are limited.
+
+        The price that bounds best is where a tree of fewer leaves than the limit costs as much as
+        one of more (or there is a tree of just as many); it is used for the sets below, too.  High
+        prices, whose searches are short, come first.
+        """
+        root, most, tried = self._root, self._cap.leaves, set()
+        few, many, more = (
+            root.leaf,
+            None,
+            0 if most == ANY else max(root.leaf.cost // (2 * most) - self.p, 0),
+        )
+        more = 0 if more < self.p else more  # it takes about as long
+        while more not in tried and len(tried) < 12:
+            tried.add(more)
+            before = tuple(root.lines)
+            found = self._relaxed.search(rows, self._depth(self._cap), more)
+            if found is None:
+                break
+
+            def learn(low: int, before: tuple = before, more: int = more) -> None:
+                root.lines[:] = [*before, self._relaxed.line(self._cap.depth, low, more)]
+
+            tree = self._run(*found, rows, learn)
+            if (
+                found[0].lower < found[0].upper
+                or most == ANY
+                or tree.leaves == most
+                or (tree.leaves < most and more == 0)
+            ):
+                break
+            few, many = (tree, many) if tree.leaves < most else (few, tree)
+            if many is None:
+                more = max((self.p + more) // 4 - self.p, 0)
+            else:
+                more = max(
+                    ((few.cost - self.p * few.leaves) - (many.cost - self.p * many.leaves))
+                    // (many.leaves - few.leaves)
+                    - self.p,
+                    0,
+                )
+        if root.lines and most < ANY:
+            self._more = max(root.lines, key=lambda line: line.of(most)).more
+
+    def _depth(self, limits: Bounds) -> int | None:
+        return None if limits.depth == ANY else limits.depth
+
+    def _run(
+        self,
+        search: Any,
+        read: Callable[[int], int],
+        rows: np.ndarray,
+        learn: Callable[[int], None],
+    ) -> Grown:
+        """A fast search for all objects, within half of the time that is left; its tree is kept,
+        and its bound learnt.
+        """
+
+        def told(low: int, up: int) -> None:
+            learn(read(low))
+            self._tell_news()
+
+        try:
+            self._step(
+                search,
+                None if self._until is None else (time.monotonic() + self._until) / 2,
+                PATIENCE,
+                told,
+            )
+        finally:  # also where Ctrl-C ends it
+            learn(read(search.lower))
+            tree = self._grow(search.tree(), rows)[-1]
+            self._keep()
+        return tree
+
+    def _step(
+        self,
+        search: Any,
+        until: float | None,
+        slices: int,
+        told: Callable[[int, int], None] = lambda low, up: None,
+    ) -> None:
+        free = RELAXED_BYTES if self._bytes is None else max(0, self._bytes - self.bytes_used)
+        search.run(until, free, told, slices)
+
+    def _grow(self, nodes: np.ndarray, rows: np.ndarray, at: int = 0) -> list[Grown]:
+        """The tree of a fast search for a set, as far as the rules allow it, and where leaves are
+        limited what pruning leaves of it: the best of each number of leaves, the largest last.
+        All, and those of its nodes, are kept.
+        """
+        known, k = self._of(rows), self._classes
+        f, _, one, rest = nodes[at].tolist()
+        if f < 0 or self._firm(self._data[rows].sum(axis=0)):
+            return [known.leaf]
+        mine = self._outcome[rows, f] == 1
+        parts = rows[mine], rows[~mine]
+        counts = [int(self._data[part, k + 1].sum()) for part in parts]
+        if min(counts) < self.rules.least or not (len(parts[0]) and len(parts[1])):
+            return self._grow(nodes, rows, rest if counts[1] > counts[0] else one)
+        paid = 0 if self.rules.worst else int(self._price[f]) * int(self._data[rows, k + 3].sum())
+        best = {known.leaf.leaves: known.leaf}
+        for two in itertools.product(
+            self._grow(nodes, parts[0], one), self._grow(nodes, parts[1], rest)
+        ):
+            tree = self._join(f, paid, *two)
+            best[tree.leaves] = min(best.get(tree.leaves, tree), tree, key=lambda tree: tree.cost)
+        for tree in best.values():
+            known.plant(tree)
+        return [best[leaves] for leaves in sorted(best)]
+
+    def _firm(self, total: np.ndarray) -> bool:
+        """Whether objects with these sums must be a leaf."""
+        rules, (count, size, mass, members) = self.rules, total[self._classes + 1 :].tolist()
+        return (
+            size < 2
+            or count < max(rules.split, 2 * rules.least)
+            or mass <= rules.light
+            or members < rules.members
+        )
+
+    def _ask(self, known: Known, rows: np.ndarray, limits: Bounds) -> None:
+        """Bound and tree of a set by a fast search, unless it was asked."""
+        if (
+            not self._relaxed.usable
+            or known.leaf.cost <= 4 * self.p
+            or limits.depth < 3
+            or limits.leaves < 4
+        ):
+            return
+        if any(line.depth == limits.depth for line in known.lines):
+            return
+        found = self._relaxed.search(rows, self._depth(limits), self._more)
+        if found is None:
+            return
+        search, read = found
+        self._step(search, self._until, STEP)
+        known.lines.append(self._relaxed.line(limits.depth, read(search.lower), self._more))
+        self._grow(search.tree(), rows)
+
+    def _split(self, rows: np.ndarray, limits: Bounds) -> Split | None:
+        """The features that may divide these objects; None where the node must be a leaf."""
+        from arboretum_gosdt.general.kernels import tally
+
+        rules, k = self.rules, self._classes
+        total = self._data[rows].sum(axis=0)
+        mass = int(total[k + 3])
+        self._look(len(rows) * self.n_features * self._data.shape[1])
+        if self._firm(total) or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
+            return None
+        tally(rows, self._outcome, self._data, self._out)
+        sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
+        there = (sums[:, k + 2] > 0) & (sums[:, k + 1] >= rules.least)
+        feature = np.flatnonzero(
+            there.all(axis=0) & (self._price <= limits.bill if rules.worst else True)
+        )
+        if not len(feature):
+            return None
+        # one order, for which kernels are loaded
+        sums, price = np.ascontiguousarray(sums[:, :, feature]), self._price[feature]
+        paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
+        leaf = self.q * sums[:, :k].min(axis=1) + self.p
+        divided = self._divided(sums)
+        firm = divided >= ANY >> 2
+        if limits.depth < 2 or limits.leaves < 3:
+            divided[:] = ANY >> 2
+        either = np.minimum(leaf, divided)
+        bound = paid + np.minimum(either[0] + divided[1], divided[0] + either[1])
+        return Split(feature, paid, leaf, either, bound, sums, firm)
+
+    def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
+        """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
+        from arboretum_gosdt.general.kernels import look_ahead, tally_pairs
+
+        m, rules = len(split.feature), self.rules
+        if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
+            return
+        self._look(len(rows) * m * m // 2 * self._data.shape[1])
+        both, costs, floors = (
+            np.empty((self._data.shape[1], m, m), np.int64),
+            np.empty((5, 2, m), np.int64),
+            np.empty((2, m), np.int64),
+        )
+        tally_pairs(rows, self._outcome, self._data, split.feature, np.empty(m, np.int64), both)
+        cheapest, deep = (
+            0 if rules.worst else self._cheapest,
+            limits.depth >= 3 and limits.leaves >= 4,
+        )
+        setting = (
+            self.p,
+            self.q,
+            self._classes,
+            rules.least,
+            rules.split,
+            int(rules.light),
+            rules.members,
+            cheapest,
+            rules.worst,
+            limits.bill,
+            deep,
+        )
+        look_ahead(
+            both,
+            split.sums,
+            self._price[split.feature],
+            split.firm,
+            split.leaf,
+            np.array(setting, np.int64),
+            costs,
+            floors,
+        )
+        costs[1] = np.where(costs[1] < 0, -1, split.feature[costs[1]])
+        np.maximum(split.low, floors, out=split.low)
+        split.bound, split.stump = split.paid + split.low.sum(axis=0), costs
+        best = np.minimum(costs[0], split.leaf)
+        value = split.paid + (
+            best.sum(axis=0)
+            if limits.leaves > 3
+            else np.minimum(best[0] + split.leaf[1], split.leaf[0] + best[1])
+        )
+        i = int(value.argmin())
+        one, other = (self._child(split, side, i) for side in range(2))
+        if limits.leaves == 3:  # one of the two is a leaf
+            first = best[0, i] + split.leaf[1, i] <= split.leaf[0, i] + best[1, i]
+            one, other = (
+                (one, self._leaf(split.leaf[1, i]))
+                if first
+                else (self._leaf(split.leaf[0, i]), other)
+            )
+        known.plant(self._join(int(split.feature[i]), int(split.paid[i]), one, other))
+
+    def _divided(self, sums: np.ndarray) -> np.ndarray:
+        """The least that sets cost if they are divided: two leaves and a test; far above all where
+        they must be leaves.
+
+        sums : int64[sets, columns, …].
+        """
+        k, rules = self._classes, self.rules
+        firm = (
+            (sums[:, k + 2] < 2)
+            | (sums[:, k + 1] < max(rules.split, 2 * rules.least))
+            | (sums[:, k + 3] <= rules.light)
+        )
+        firm |= sums[:, k + 4] < rules.members
+        return np.where(
+            firm, ANY >> 2, 2 * self.p + (0 if rules.worst else self._cheapest * sums[:, k + 3])
+        )
+
+    def _leaf(self, cost: int) -> Grown:
+        return Grown(int(cost), 0, int(self._wide), 0)
+
+    def _child(self, split: Split, side: int, i: int) -> Grown:
+        """The best tree known of a child: a leaf, or one that asks one test."""
+        if split.stump is None or split.stump[1, side, i] < 0:
+            return self._leaf(split.leaf[side, i])
+        _, f, paid, one, rest = split.stump[:, side, i].tolist()
+        return self._join(f, paid, self._leaf(one), self._leaf(rest))
+
+    def _stump(self, split: Split, i: int) -> Grown:
+        """The tree that asks one test."""
+        f = int(split.feature[i])
+        return self._join(
+            f, int(split.paid[i]), self._leaf(split.leaf[0, i]), self._leaf(split.leaf[1, i])
+        )
+
+    def _join(self, f: int, paid: int, one: Grown, rest: Grown) -> Grown:
+        bill = int(self._price[f]) + max(one.bill, rest.bill) if self.rules.worst else 0
+        depth = 1 + max(one.depth, rest.depth) if self._deep else 0
+        return Grown(
+            paid + one.cost + rest.cost, depth, one.leaves + rest.leaves, bill, f, one, rest
+        )
+
+    def _below(self, limits: Bounds, f: int) -> Bounds:
+        """Limits of a child if the other one is a leaf."""
+        bill = (
+            limits.bill - int(self._price[f])
+            if self.rules.worst and limits.bill < ANY
+            else limits.bill
+        )
+        return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), bill)
+
+    def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Iterator:
+        """Afterwards the best tree within limits is known, or its value is proven to exceed the
+        budget.
+        """
+        depth, leaves = (
+            ANY if limits.depth >= len(rows) - 1 else limits.depth,
+            ANY if limits.leaves >= len(rows) else limits.leaves,
+        )
+        limits = Bounds(depth, leaves, limits.bill)  # no tree on so few objects uses more
+        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
+            return
+        paid = (
+            self._cheapest * int(self._data[rows, self._classes + 3].sum())
+            if self._priced and not self.rules.worst
+            else 0
+        )
+        # a node that is divided has two leaves, and pays for a test
+        if known.leaf.cost <= 2 * self.p + paid:
+            known.prove(Bounds(), known.leaf.cost)
+            return
+        self._ask(known, rows, limits)
+        if known.low(limits) >= min(known.best(limits).cost, budget + 1):
+            return
+        split = self._split(rows, limits)
+        if split is None:
+            known.prove(limits, known.leaf.cost)
+            return
+        stumps = split.leaf.sum(axis=0) + split.paid
+        known.plant(self._stump(split, int(stumps.argmin())))
+        self._look_ahead(known, split, rows, limits)
+        if split.stump is not None:
+            stumps = np.minimum(split.stump[0], split.leaf).sum(axis=0) + split.paid
+            if limits.depth == 2 or limits.leaves == 3:  # all trees have been looked at
+                known.prove(limits, known.best(limits).cost)
+        if known is self._root:
+            self._top = split
+            self._keep()
+        # balanced tests make children alike, whose bounds then serve each other; the best guess
+        # comes before them
+        balance = split.sums[:, self._classes].min(axis=0)
+        balance[stumps.argmin()] = ANY
+        for i in np.argsort(-balance, kind="stable").tolist():
+            up = known.best(limits).cost
+            if known.low(limits) >= up:
+                break
+            if split.bound[i] <= min(budget, up - 1):
+                yield from self._pair(known, rows, limits, split, i, min(budget, up - 1))
+                if known is self._root:
+                    self._keep()
+        known.prove(limits, min(known.best(limits).cost, int(split.bound.min())))
+
+    def _pair(
+        self, known: Known, rows: np.ndarray, limits: Bounds, split: Split, i: int, budget: int
+    ) -> Iterator:
+        """Try one test: all ways to share the leaves between the children."""
+        f, paid = int(split.feature[i]), int(split.paid[i])
+        mine = self._outcome[rows, f] == 1
+        parts = [rows[mine], rows[~mine]]
+        small = int(len(parts[1]) < len(parts[0]))  # the smaller child first
+        a, b = parts[small], parts[1 - small]
+        left, right, most = self._of(a), self._of(b), self._below(limits, f)
+        for child, side in ((left, small), (right, 1 - small)):
+            child.plant(self._child(split, side, i))
+            child.prove(most, int(split.low[side, i]))
+        far, low = max(right.low(most), int(split.low[1 - small, i])), ANY
+        share = min(most.leaves, len(a))
+        while share >= 1:
+            here = most._replace(leaves=share) if limits.leaves < ANY else most
+            yield self._solve(left, a, here, budget - paid - far)
+            best = left.best(here)
+            if left.low(here) < best.cost or best.cost + far + paid > budget:
+                low = min(low, max(left.low(here), int(split.low[small, i])) + far + paid)
+                break
+            rest = (
+                most._replace(leaves=limits.leaves - best.leaves) if limits.leaves < ANY else most
+            )
+            yield self._solve(right, b, rest, budget - paid - best.cost)
+            other = right.best(rest)
+            low = min(low, best.cost + max(right.low(rest), int(split.low[1 - small, i])) + paid)
+            one, two = (other, best) if small else (best, other)
+            tree = self._join(f, paid, one, two)
+            known.plant(tree)
+            budget = min(budget, tree.cost - 1)
+            if rest.leaves >= len(b):
+                break
+            share = best.leaves - 1
+        split.bound[i] = max(split.bound[i], low)
+        if self._similar:
+            self._spread(split, a, left.low(most))
+            self._spread(split, b, right.low(most))
+
+    def _spread(self, split: Split, rows: np.ndarray, low: int) -> None:
+        """R(S) ≥ R(T) − q · w(T ∖ S) for the children S of all features, where R(T) ≥ low under
+        the limits that they have.
+        """
+        from arboretum_gosdt.general.kernels import tally
+
+        if low <= 2 * self.p:
+            return
+        influence = self._data[:, self._classes : self._classes + 1]
+        sums = self._out[:1]
+        tally(rows, self._outcome, influence, sums)
+        one = sums[0, split.feature]
+        rest = int(influence[rows].sum()) - one
+        np.maximum(split.low[0], low - self.q * rest, out=split.low[0])
+        np.maximum(split.low[1], low - self.q * one, out=split.low[1])
+        np.maximum(split.bound, split.low.sum(axis=0) + split.paid, out=split.bound)

@@ -1,0 +1,510 @@
+"""A problem as integers: tests as bits, equal rows as one object, what each label saves there.
+
+Every additive objective takes this form.  Object u (all rows that agree on every test) costs c_u(k)
+where its leaf says k, in whole losses.  What counts is what label k saves of the worst label's
+cost, weight_u(k) = max_j c_u(j) − c_u(k):
+
+    loss of a leaf S = Σ_u Σ_k weight_u(k) − max_k Σ_u weight_u(k) + constants that every tree pays,
+    summed up as ``base``.
+
+For errors of two classes weight_u is the lead of the majority: the loss of equal rows (equivalent
+points, B.9) is in ``base``. Objects that no label helps are left out of the search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from fractions import Fraction
+from functools import cached_property
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    DataError,
+    Encoded,
+    Family,
+    Problem,
+    Task,
+    TestRule,
+    midpoints,
+    refuse_prices,
+)
+from arboretum_gosdt.problem.objectives import WHOLE, Price, class_weights, decimal, exact_weights
+
+MOST = 1 << 58
+"""All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62
+bits.
+"""
+FINE = 34
+"""Bits of the mean loss, or of 1/q, where something has to be rounded."""
+SMALL = 65_534
+"""Greatest weight of all objects together for lanes of 16 bits."""
+SORTING, LAYING = 30, 10
+"""Steps for each value of a column that is sorted, or laid out by its rank."""
+THRESHOLDS = 1
+"""Family of a column whose test k has outcome 1 where code > k, as in
+arboretum.kernels.solving.rows; any other: where code ≠ k.
+"""
+
+
+@attrs.frozen(eq=False)
+class Prepared:
+    """What a search over binary tests reads.
+
+    bits : uint32[objects, ceil(features / 32)]; bit f % 32 of word f // 32 is the outcome of
+        feature f.
+    weights : int64[objects, classes], ≥ 0, the least of an object 0, never all 0.
+    base : losses that every tree makes, besides those that the formula above counts; may be below
+        0.
+    tests : int64[features], the problem's test that each feature is; constant ones, duplicates and
+        complements are left out.
+    """
+
+    bits: np.ndarray
+    weights: np.ndarray
+    base: int
+    tests: np.ndarray
+
+
+@attrs.frozen(eq=False)
+class Units:
+    """How integers are read: a tree is worth (q · (losses + base) + p · leaves + prices) ·
+    loss_value / q.
+
+    loss : int64[objects], losses where an object's answer costs 1.
+    cost : int64[classes, classes], that cost by the object's class (row) and the answer.
+    mass : int64[objects], weights without their common divisor, for prices.
+    price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the
+        dearest counts); 0: prices do not count.
+    slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything
+        is exact.
+    above : what λ is more than p, in 1/q losses, where it is above all losses together: then the
+        best tree is a leaf, which pays it once.
+    """
+
+    loss_value: Fraction
+    q: int
+    p: int
+    loss: np.ndarray
+    cost: np.ndarray
+    mass: np.ndarray
+    price_value: Fraction
+    slack: Fraction
+    slack_per_leaf: Fraction
+    worst: bool
+    above: Fraction = Fraction(0)
+
+    def value(self, integer: int) -> float:
+        """Of a value in 1/q losses, ``base`` included."""
+        return float((integer + self.above) * self.loss_value / self.q)
+
+
+def units_of(problem: Problem) -> Units:
+    """The integers of a problem's objective: exact wherever they fit into 62 bits.
+
+    Else each object's loss is rounded (by half of a loss at most), or λ (by half of 1/q loss per
+    leaf): ``slack`` says what that may change.  Raises CapabilityError for prices that do not fit,
+    and objectives that are not for these classes.
+    """
+    objective, objects = problem.parts.objective, problem.objects
+    mass, unit, error = exact_weights(objects.weight)
+    factors, errors = (
+        objective.factors(class_weights(objects, mass, unit)),
+        objective.errors(objects.n_classes),
+    )
+    distinct = {one for row in errors for one in row}
+    parts = Fraction(1) if distinct <= {0, 1} else _common(distinct)
+    cost = np.array(
+        [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
+    )
+    most, total, slack, per_leaf = (
+        int(cost.max(initial=1)),
+        int(mass.sum()),
+        Fraction(0),
+        Fraction(0),
+    )
+    scaled = [factor * unit for factor in factors]
+    apart = _common(set(scaled))
+    each, loss_value = [int(one / apart) for one in scaled], apart * parts
+    if error:
+        slack += error * len(mass) * max(factors) * parts * most
+    if total * max(each) * most < WHOLE:
+        loss = mass if max(each) == 1 else mass * np.array(each)[objects.label]
+    else:  # half a loss, and the rounding of a product of floats below 2^52 in losses
+        loss_value = (
+            Fraction(
+                float(total * unit * max(factors))
+                / (1 << min(FINE + len(mass).bit_length(), 51 - most.bit_length()))
+            )
+            * parts
+        )
+        loss = np.rint(
+            objects.weight
+            * np.array([float(one * parts / loss_value) for one in factors])[objects.label]
+        ).astype(np.int64)
+        slack += len(mass) * loss_value * most
+    bound, lam = int(loss.sum()) * most + 1, decimal(objective.lam) / loss_value
+    q, per_price = lam.denominator, Fraction(0)
+    if objective.mu > 0:
+        if error:
+            raise CapabilityError(
+                "weights have too many digits to be priced exactly (objective.mu > 0); round "
+                "them to fewer"
+            )
+        prices, masses = _prices(problem), 1 if objective.price is Price.max else total
+        per_price = decimal(objective.mu) / loss_value / masses
+        q = math.lcm(q, *((per_price * one).denominator for one in prices))
+        if max(q * bound, max(prices, default=0) * per_price * q * masses * len(mass)) >= MOST:
+            raise CapabilityError(
+                "objective.lam, objective.mu, prices and weights do not fit into 62 bits "
+                "together; give them fewer digits"
+            )
+    elif q * bound >= MOST:
+        q = 1 << max(0, min(FINE, 57 - bound.bit_length()))
+        per_leaf = loss_value / (2 * q)
+    # λ above all losses together: no tree but a leaf pays, whatever it is
+    p = min(round(lam * q), q * bound)
+    worst = per_price > 0 and objective.price is Price.max
+    above = lam * q - p if lam > bound else Fraction(0)
+    return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
+
+
+def _common(numbers: Collection[Fraction]) -> Fraction:
+    """The largest number of which all are whole multiples; 1 where all are 0."""
+    below = math.lcm(*(number.denominator for number in numbers))
+    return Fraction(
+        math.gcd(*(number.numerator * (below // number.denominator) for number in numbers)) or 1,
+        below,
+    )
+
+
+def _prices(problem: Problem) -> list[Fraction]:
+    """The distinct prices of tests."""
+    return [
+        decimal(price)
+        for price in sorted({*problem.prices.tests.tolist(), *problem.prices.raw.tolist()})
+    ]
+
+
+@attrs.frozen(eq=False)
+class Tests:
+    """All two-way tests of a problem, numbered: the fixed ones as the problem has them, then the
+    thresholds of raw columns.
+
+    codes : uint8, uint16 or uint32[columns, objects], of the coded columns, then the ranks of raw
+        values.
+    family : int64[columns], 1 for thresholds.
+    column, index : int64[tests].
+    price : float64[tests].
+    """
+
+    __test__ = False
+
+    objects: Encoded
+    codes: np.ndarray
+    family: np.ndarray
+    column: np.ndarray
+    index: np.ndarray
+    price: np.ndarray
+
+    @property
+    def first(self) -> np.ndarray:
+        """int64[columns + 1]: the number of each column's first test."""
+        return np.searchsorted(self.column, np.arange(len(self.codes) + 1))
+
+    def kept(self, which: np.ndarray) -> Tests:
+        """Some of them.   which : bool[tests]."""
+        return attrs.evolve(
+            self, column=self.column[which], index=self.index[which], price=self.price[which]
+        )
+
+    def outcome(self, test: int, objects: np.ndarray) -> np.ndarray:
+        """bool[len(objects)]: whether they have outcome 1."""
+        code, k = self.codes[self.column[test], objects], self.index[test]
+        return code > k if self.family[self.column[test]] == THRESHOLDS else code != k
+
+    def rule(self, test: int) -> TestRule:
+        """As the tree asks it."""
+        column, fixed = int(self.column[test]), len(self.objects.features)
+        if column < fixed:
+            return self.objects.features[column].rule(int(self.index[test]))
+        ends = np.unique(self.objects.raw[:, column - fixed])[
+            self.index[test] : self.index[test] + 2
+        ]
+        return self.objects.raw_features[column - fixed].rule(float(midpoints(ends[None])[0]))
+
+
+def all_tests(
+    problem: Problem, task: Task = Task.classification, context: Context = Context()
+) -> Tests:
+    """The tests of a problem; raises CapabilityError or DataError, with the way out, where it is
+    none for this solver, and OutOfTime.
+    """
+    objects, prices, solver = (
+        problem.objects,
+        problem.prices,
+        getattr(problem.parts.solver, "name", "gosdt"),
+    )
+    if objects.task is not task:
+        raise CapabilityError(
+            f"solver {solver} knows classes only, but the target is a number; make classes "
+            "of it (dataset.task=classification)"
+        )
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    refuse_prices(solver, objects, prices)
+    codes, family, counts = objects.codes.T, [], []
+    for f, feature in enumerate(objects.features):
+        bins, kind = feature.n_bins, feature.family
+        family.append(THRESHOLDS if kind is Family.thresholds else 0)
+        counts.append(
+            bins if kind is Family.equals else bins - 1 if kind is Family.thresholds else 1
+        )
+        if bins > 2 and kind is Family.multiway:
+            ways = "encoder=onehot (a test per value), or encoder=midpoints"
+            raise CapabilityError(
+                f"solver {solver} asks two-way tests, but column {feature.column!r} has "
+                f"{bins} branches; use {ways}"
+            )
+        if feature.has_missing and (codes[f] == bins).any():
+            _refuse_missing(solver, feature.column)
+    if objects.raw_features:
+        from arboretum_gosdt.problem.ranks import ranks_of
+
+        missing = np.isnan(objects.raw).any(axis=0)
+        if missing.any():
+            _refuse_missing(solver, objects.raw_features[int(missing.argmax())].column)
+        context.look(SORTING * objects.raw.size)
+        ranks = ranks_of(objects.raw)
+        cuts = ranks.max(axis=1)
+        most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
+        kind = np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32
+        # fewer bytes than to cast what was put together
+        codes = np.concatenate([codes, ranks], dtype=kind, casting="unsafe")
+        family += [THRESHOLDS] * len(cuts)
+        counts += cuts.tolist()
+    column = np.repeat(np.arange(len(counts)), counts)
+    first = np.cumsum([0, *counts[:-1]])
+    price = np.concatenate([prices.tests, np.repeat(prices.raw, counts[len(objects.features) :])])
+    return Tests(
+        objects,
+        np.ascontiguousarray(codes),
+        np.array(family, np.int64),
+        column,
+        np.arange(len(column)) - first[column],
+        price,
+    )
+
+
+def _refuse_missing(solver: str, column: str) -> None:
+    raise CapabilityError(
+        f"solver {solver} needs an outcome of every test for every object, but column "
+        f"{column!r} has missing values; "
+        "use encoder.missing=category (or drop_rows)"
+    )
+
+
+@attrs.frozen(eq=False)
+class Merged:
+    """All rows that agree on every test as one object, those that no label helps included.
+
+    bits, weights, base, tests : as in :class:`Prepared`.
+    class_loss : int64[objects, classes], what wrong answers cost.
+    mass, rows : int64[objects], weight without common divisor, and training rows.
+    members : int64[objects], the problem's objects in each.
+    price : int64[features], in 1/q losses per unit of mass (per path).
+    helps : bool[objects], whether a label saves anything.
+    """
+
+    units: Units
+    bits: np.ndarray
+    weights: np.ndarray
+    base: int
+    tests: np.ndarray
+    mass: np.ndarray
+    rows: np.ndarray
+    members: np.ndarray
+    price: np.ndarray
+    helps: np.ndarray
+    class_loss: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Of its arrays."""
+        return sum(getattr(one, "nbytes", 0) for one in attrs.astuple(self, recurse=False))
+
+    @cached_property
+    def prepared(self) -> Prepared:
+        """What a search sees that asks for neither prices nor rows."""
+        kept = slice(None) if self.helps.all() else self.helps
+        return Prepared(self.bits[kept], self.weights[kept], self.base, self.tests)
+
+
+def merge(problem: Problem, tests: Tests, units: Units, context: Context = Context()) -> Merged:
+    """Bits, and equal rows as one.  Raises BudgetError, with the estimate, where the bits of all
+    tests exceed the budget, and OutOfTime.
+
+    Of tests that divide all rows alike the first is kept, or the cheapest where prices count.
+    """
+    order = (
+        np.argsort(tests.price, kind="stable")
+        if units.price_value
+        else np.arange(len(tests.column))
+    )
+    planes, kept = pack(tests, context, order)
+    first, weights, helps, sums, base, class_loss = _grouped(problem, units, planes)
+    bits = np.ascontiguousarray(planes[:, first].T)
+    price = np.zeros(len(kept), np.int64)
+    if units.price_value:
+        price[:] = [int(units.price_value * decimal(one)) for one in tests.price[kept].tolist()]
+    return Merged(units, bits, weights, base, kept, *sums, price, helps, class_loss)
+
+
+def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(uint32[words, objects], the bits of the tests; int64[features], the test that each is),
+    the first in ``order`` of those that divide alike.
+    """
+    from arboretum.kernels.solving.fingerprints import random_words
+    from arboretum_gosdt.problem import kernels
+
+    n, n_tests = tests.codes.shape[1], len(tests.column)
+    width = max(1, -(-n_tests // 32))
+    context.look(n * n_tests)
+    context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
+    planes, kept, words = (
+        np.zeros((width, n), np.uint32),
+        np.empty(n_tests, np.int64),
+        random_words(n)[:, 0].copy(),
+    )
+    room = kernels.Planes(
+        planes,
+        kept,
+        words,
+        np.empty(n, np.uint32),
+        np.empty(n_tests, np.uint64),
+        np.full(_slots(n_tests), -1),
+    )
+    found = kernels.pack_tests(
+        kernels.Coded(tests.codes, tests.family, tests.column[order], tests.index[order]), room
+    )
+    return planes[: -(-found // 32)], order[kept[:found]]
+
+
+def run_steps(
+    work: Callable[[int], int],
+    make_room: Callable[[], bool],
+    until: float | None,
+    tell: Callable[[], None],
+) -> str:
+    """As ``run_slices``, of a kernel that begins no step of more than so many simple steps, but
+    returns TOO_LONG.
+    """
+    from arboretum.kernels.solving.slices import FINISHED, run_slices
+    from arboretum_gosdt.problem.kernels import TOO_LONG
+
+    found = FINISHED
+
+    def slice_of_work() -> int:
+        nonlocal found
+        found = work(int(min(Context(deadline=until).steps_left, 1 << 62)))
+        return FINISHED if found == TOO_LONG else found
+
+    ended = run_slices(slice_of_work, make_room, until, tell)
+    return "seconds" if found == TOO_LONG else ended
+
+
+def alike(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int64[objects], the group of equal rows that each is in, and int64[groups], the first of
+    each.
+
+    planes : uint32[words, objects].
+    """
+    from arboretum_gosdt.problem import kernels
+
+    n = planes.shape[1]
+    group, first = np.empty(n, np.int64), np.empty(n, np.int64)
+    groups = kernels.merge_rows(
+        planes, np.empty(n, np.uint64), np.full(_slots(n), -1), group, first
+    )
+    return group, first[:groups]
+
+
+@attrs.frozen(eq=False)
+class Ranked:
+    """The objects as a search over cuts of columns sees them; those that no label helps are left
+    out.
+
+    ranks : int32[objects, columns], column-wise.
+    weights, base : as in :class:`Prepared`.
+    first_test : int64[columns], the test "rank ≤ 0" of each column; that of the next cut follows.
+    objects : how many different ones there are.
+    """
+
+    ranks: np.ndarray
+    weights: np.ndarray
+    base: int
+    first_test: np.ndarray
+    objects: int
+
+
+def merge_ranks(
+    problem: Problem, tests: Tests, units: Units, context: Context = Context()
+) -> Ranked:
+    """Columns of ranks: one of thresholds as it is, each test of another family as one of two
+    ranks.
+    """
+    # each test of another family is one
+    per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))
+    ranks = tests.codes.shape[1] * int(per_column.sum())
+    context.look(LAYING * ranks)
+    context.room(
+        16 * ranks,
+        f"the ranks of {int(per_column.sum()):,} columns of {tests.codes.shape[1]:,} objects",
+    )
+    first, weights, helps, _, base, _ = _grouped(problem, units, tests.codes.astype(np.uint32))
+    rows, starts, columns = first[helps], tests.first, []
+    for column in range(len(tests.codes)):
+        tests_here = range(starts[column], starts[column + 1])
+        if tests.family[column] == THRESHOLDS:
+            columns.append((starts[column], tests.codes[column, rows]))
+        else:
+            columns += [(test, tests.outcome(test, rows)) for test in tests_here]
+    ranks = np.empty((len(columns), len(rows)), np.int32)
+    for place, (_, values) in enumerate(columns):
+        ranks[place] = values
+    return Ranked(
+        ranks.T, weights[helps], base, np.array([test for test, _ in columns], np.int64), len(first)
+    )
+
+
+def _grouped(
+    problem: Problem, units: Units, planes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray]:
+    """Groups of equal objects: the first of each, weights and helps as in :class:`Merged`, int64[3,
+    groups] mass, rows and members, the base, and the loss of each class.
+
+    planes : uint32[words, objects].
+    """
+    from arboretum_gosdt.problem import kernels
+
+    objects, (group, first) = problem.objects, alike(planes)
+    groups = len(first)
+    class_loss, sums = (
+        np.zeros((groups, objects.n_classes), np.int64),
+        np.zeros((3, groups), np.int64),
+    )
+    np.add.at(class_loss, (group, objects.label), units.loss)
+    np.add.at(sums[0], group, units.mass)
+    sums[1], sums[2] = np.bincount(group, objects.count), np.bincount(group)
+    weights, helps = np.empty_like(class_loss), np.empty(groups, np.bool_)
+    base = kernels.save(class_loss, units.cost, weights, helps)
+    return first, weights, helps, sums, int(base), class_loss
+
+
+def _slots(n: int) -> int:
+    """Length of a hash table for n things."""
+    return 1 << (2 * n + 1).bit_length()

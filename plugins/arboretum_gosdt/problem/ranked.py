@@ -1,0 +1,167 @@
+"""Losses that are no sums over leaves: functions of false positives and false negatives, and areas
+under the ROC curve.
+
+The second class is the positive one (``dataset.positive=CLASS`` chooses).  A tree costs its loss +
+λ · leaves (section 2, R(d)).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Problem, Tree, param
+from arboretum_gosdt.problem.objectives import PAPER
+
+
+@attrs.frozen
+class OfTwoClasses:
+    """What both kinds have in common.   lam : λ, what a leaf costs."""
+
+    kind: ClassVar[str] = "objective"
+    paper: ClassVar[str] = PAPER
+    capabilities: ClassVar[tuple] = ("classification", "weights")
+
+    lam: float = param(
+        0.01,
+        "λ, what a leaf costs: a split stays where it lowers the loss by more",
+        ge=0.0,
+        lt=math.inf,
+    )
+
+    def classes_of(self, problem: Problem) -> tuple[float, float]:
+        """Weight of the positives and of the negatives.  Raises CapabilityError unless both have
+        some.
+        """
+        objects = problem.objects
+        if objects.n_classes > 2:
+            raise CapabilityError(
+                f"objective {self.name} knows two classes, and there are "
+                f"{objects.n_classes}; use accuracy, balanced or cost_matrix"
+            )
+        if objects.n_classes < 2:
+            raise CapabilityError(
+                f"objective {self.name} is undefined with one class; choose rows of both classes"
+            )
+        negatives, positives = np.bincount(objects.label, objects.weight, 2).tolist()
+        if not positives or not negatives:
+            missing = "positive" if not positives else "negative"
+            raise CapabilityError(
+                f"objective {self.name} is undefined without a {missing} row; choose rows of "
+                "both classes (split.stratify=true)"
+            )
+        return positives, negatives
+
+
+@attrs.frozen
+class Confusion(OfTwoClasses):
+    """A loss that never falls when false positives or false negatives grow; a subclass, also of
+    another plugin, says which (``loss``).
+    """
+
+    shape: ClassVar[str] = "confusion"
+
+    def loss(self, fp: Any, fn: Any, positives: float, negatives: float) -> Any:
+        """Of false positives and negatives (weights; arrays of one shape), with those that each
+        class has in all.
+        """
+        raise NotImplementedError
+
+    def label_costs(self, weights: np.ndarray, problem: Problem) -> np.ndarray:
+        """Nothing: which labels are best depends on all leaves, and ``value`` judges those that
+        a tree has.
+        """
+        return np.zeros_like(weights)
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """The loss by the classes that the tree predicts, + λ · leaves.  Raises CapabilityError
+        without two classes.
+        """
+        positives, negatives = self.classes_of(problem)
+        rest, says = tree.resting, tree.label == 1
+        wrong = rest[says, 0].sum(), rest[~says, 1].sum()
+        return float(self.loss(*wrong, positives, negatives)) + self.lam * int(tree.is_end.sum())
+
+
+@attrs.frozen
+class FScore(Confusion):
+    """1 − F_β, (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), + λ · leaves (equation 39, where β = 1)."""
+
+    name = "f_score"
+    example = "dataset=monk1-full method=fronts objective=f_score"
+
+    beta: float = param(1.0, "β, how much more recall counts than precision", gt=0.0, lt=math.inf)
+
+    def loss(self, fp: Any, fn: Any, positives: float, negatives: float) -> Any:
+        square = self.beta**2
+        # so that fn = positives gives 1, however small β is
+        return (fp + square * fn) / ((positives - fn) + (fp + square * positives))
+
+
+@attrs.frozen
+class Ranking(OfTwoClasses):
+    """A loss of the ROC curve: leaves from the greatest share of positives down, joined by
+    straight lines.
+    """
+
+    shape: ClassVar[str] = "ranking"
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """The loss, + λ · leaves.  Raises CapabilityError without two classes."""
+        self.classes_of(problem)
+        return self.ranked_loss(tree.resting[:, 1], tree.resting[:, 0]) + self.lam * int(
+            tree.is_end.sum()
+        )
+
+    def until(self) -> tuple[float, float]:
+        """(the false-positive rate up to which area counts, what the area is divided by)."""
+        return 1.0, 1.0
+
+    def ranked_loss(self, positive: np.ndarray, negative: np.ndarray) -> float:
+        """1 − area.   positive, negative : float64[leaves], what each holds, in any order."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            order = np.argsort(-np.nan_to_num(positive / (positive + negative)), kind="stable")
+        return float(self.curve_loss(positive[order], negative[order]))
+
+    def curve_loss(self, rise: np.ndarray, run: np.ndarray) -> np.ndarray:
+        """1 − area of curves.
+
+        rise, run : float64[…, segments], positives and negatives, the steepest first; segments of
+            nothing may follow.
+        """
+        theta, unit = self.until()
+        x, y = np.cumsum(run, axis=-1), np.cumsum(rise, axis=-1)
+        width, height = run / x[..., -1:], rise / y[..., -1:]
+        before, below = x / x[..., -1:] - width, y / y[..., -1:] - height
+        part = np.clip(theta - before, 0.0, width)
+        up = np.divide(height * part, width, out=np.zeros_like(width), where=width > 0)
+        return 1.0 - (part * (below + up / 2)).sum(axis=-1) / unit
+
+
+@attrs.frozen
+class Auc(Ranking):
+    """1 − area under the ROC curve, which is its own convex hull, + λ · leaves (equation 2)."""
+
+    name = "auc"
+    example = "dataset=monk1-full method=fronts objective=auc"
+
+
+@attrs.frozen
+class PartialAuc(Ranking):
+    """1 − area up to a false-positive rate of θ, + λ · leaves; at least 1 − θ, unless it is
+    ``normalised``.
+    """
+
+    name = "pauc"
+    example = "dataset=monk1-full method=fronts objective=pauc"
+
+    theta: float = param(0.1, "θ, the greatest false-positive rate that counts", gt=0.0, le=1.0)
+    normalised: bool = param(
+        False, "whether the area is divided by θ, so that a perfect ranking loses nothing"
+    )
+
+    def until(self) -> tuple[float, float]:
+        return self.theta, self.theta if self.normalised else 1.0

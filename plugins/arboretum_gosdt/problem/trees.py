@@ -1,0 +1,100 @@
+"""From the nodes that a search hands over to a tree that predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+import numpy as np
+
+from arboretum.api import Problem, Tree, two_way_order, two_way_tree
+from arboretum_gosdt.problem.prepared import Tests, Units
+
+
+def tree_of(
+    problem: Problem, tests: Tests, units: Units, nodes: np.ndarray, *, idle: bool = False
+) -> Tree:
+    """The tree, its labels those of least loss (ties: the smallest).
+
+    nodes : int64[nodes, 3], (test of ``tests`` or −1 for a leaf, node of outcome 1, node of outcome
+        0), root first.
+    idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
+        some.
+    """
+    from arboretum_gosdt.problem import kernels as kernels_prepare, tree_kernels as kernels_trees
+
+    objects, nodes = problem.objects, two_way_order(nodes)
+    n, classes = len(nodes), objects.n_classes
+    held = kernels_trees.Held(
+        np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64)
+    )
+    coded = kernels_prepare.Coded(tests.codes, tests.family, tests.column, tests.index)
+    kernels_trees.walk(
+        coded,
+        nodes,
+        kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss),
+        held,
+    )
+    if not idle and not held.rows.all():
+        return tree_of(problem, tests, units, _parting(nodes, held.rows > 0))
+    held_by_nodes = (
+        held.weights,
+        held.rows,
+        (held.losses @ units.cost).argmin(axis=1),
+        np.full(n, np.nan),
+    )
+    return two_way_tree(objects, nodes, tests.rule, tests.price, held_by_nodes)
+
+
+def _parting(nodes: np.ndarray, reached: np.ndarray) -> np.ndarray:
+    """The same nodes, each test that sends all objects one way passed over.
+
+    reached : bool[nodes], by any object.
+    """
+
+    def down(node: int) -> int:
+        while nodes[node, 0] >= 0 and not reached[nodes[node, 1:]].all():
+            node = nodes[node, 1 if reached[nodes[node, 1]] else 2]
+        return node
+
+    kept, inner = nodes.copy(), nodes[:, 0] >= 0
+    kept[inner, 1:] = [[down(one), down(rest)] for one, rest in nodes[inner, 1:]]
+    kept[0] = kept[down(0)]
+    return kept
+
+
+def labelled(
+    problem: Problem, tests: Tests, units: Units, kept: np.ndarray, best: Iterable[tuple[int, int]]
+) -> Tree:
+    """The tree of (feature, −1) for every inner node and (−1, answer) for every leaf, in preorder,
+    the side of outcome 1 first; answer −1: that of least loss.
+
+    kept : test of each feature.
+    """
+    best = list(best)
+    nodes = laid([test for test, _ in best])
+    inner = nodes[:, 0] >= 0
+    nodes[inner, 0] = kept[nodes[inner, 0]]
+    marked = np.array(nodes)
+    marked[~inner, 1] = [answer for test, answer in best if test < 0]
+    tree, said = tree_of(problem, tests, units, nodes, idle=True), two_way_order(marked)
+    said = np.where((said[:, 0] < 0) & (said[:, 1] >= 0), said[:, 1], -1)
+    return attrs.evolve(tree, label=np.where(said >= 0, said, tree.label))
+
+
+def laid(preorder: Iterable[int]) -> np.ndarray:
+    """int64[nodes, 3], as :func:`tree_of` reads them, from tests in preorder (−1: a leaf; the
+    side of outcome 1 comes first).
+    """
+    rest, nodes = iter(preorder), []
+
+    def lay() -> int:
+        test, at = next(rest), len(nodes)
+        nodes.append([test, -1, -1])
+        if test >= 0:
+            nodes[at][1] = lay()
+            nodes[at][2] = lay()
+        return at
+
+    lay()
+    return np.array(nodes)

@@ -1,0 +1,1 @@
+"""Trees of proven least squared or absolute error."""

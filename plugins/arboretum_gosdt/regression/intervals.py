@@ -1,0 +1,78 @@
+"""The least cost of dividing sorted targets into intervals: no tree of as many leaves costs less
+(numba kernels).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.regression.pairs import ABSOLUTE
+
+
+@jit(inner=True, borrow=True)
+def segment(table, prefix, i, j):
+    """Cost of the objects i … j − 1 of a sorted list as one leaf."""
+    weight, total = prefix[0, j] - prefix[0, i], prefix[1, j] - prefix[1, i]
+    if table.numbers[ABSOLUTE] == 0:
+        return prefix[2, j] - prefix[2, i] - table.scale[0] * total * total / weight
+    half, low, high = (prefix[0, i] + prefix[0, j]) / 2, i, j - 1
+    while low < high:  # the object that holds the median
+        middle = (low + high) // 2
+        if prefix[0, middle + 1] < half:
+            low = middle + 1
+        else:
+            high = middle
+    y = (prefix[1, low + 1] - prefix[1, low]) / (prefix[0, low + 1] - prefix[0, low])
+    return table.scale[0] * (
+        prefix[1, j]
+        + prefix[1, i]
+        - 2 * prefix[1, low]
+        - y * (prefix[0, j] + prefix[0, i] - 2 * prefix[0, low])
+    )
+
+
+@jit(borrow=True)
+def intervals(table, scratch, objects, price):
+    """The least cost of a division of sorted objects into intervals, each of which costs ``price``
+    more.
+
+    The cost of intervals is Monge, so that the best last interval never begins earlier for a longer
+    list: what begins where is kept in a queue.
+    """
+    n, prefix, best, queue = len(objects), scratch.prefix, scratch.prefix[3], scratch.queue
+    prefix[:3, 0] = 0.0
+    for at in range(n):
+        r = objects[at]
+        prefix[0, at + 1] = prefix[0, at] + table.weight[r]
+        prefix[1, at + 1] = prefix[1, at] + table.total[r]
+        prefix[2, at + 1] = prefix[2, at] + table.square[r]
+    begin, end = np.int64(0), np.int64(1)
+    best[0], queue[0, 0], queue[1, 0] = 0.0, 0, 1
+    for j in range(1, n + 1):
+        while begin + 1 < end and queue[1, begin + 1] <= j:
+            begin += 1
+        best[j] = best[queue[0, begin]] + segment(table, prefix, queue[0, begin], j) + price
+        low = np.int64(n + 1)
+        while end > begin:
+            last, since = queue[0, end - 1], max(queue[1, end - 1], j + 1)
+            if since <= n and best[j] + segment(table, prefix, j, since) <= best[last] + segment(
+                table, prefix, last, since
+            ):
+                low = since
+                end -= 1
+                continue
+            high, low = low, max(since, j + 1)
+            while low < high:
+                middle = (low + high) // 2
+                if best[j] + segment(table, prefix, j, middle) <= best[last] + segment(
+                    table, prefix, last, middle
+                ):
+                    high = middle
+                else:
+                    low = middle + 1
+            break
+        if low <= n:
+            queue[0, end], queue[1, end] = j, low
+            end += 1
+    return best[n]

@@ -1,0 +1,363 @@
+"""Trees of least squared or absolute error + p · leaves: branch and bound over sets of rows, with a
+memo (numba kernels).
+
+All costs are whole numbers.  A leaf S costs Σ square − round(scale · (Σ w y)² / Σ w), or scale · Σ
+w |y − median|; a leaf's price p comes on top. Objects are sorted by their target.  Bounds of a side
+of a test: its best one and two leaves, exactly, from all pairs of tests; the least cost of any
+division of its targets into intervals (k-means in one dimension, Zhang et al. 2023), when the side
+is about to be entered; a tree for fewer rows costs no more, and a tree for a similar set serves
+with what the rows between them can cost at most.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.problem.kernels import TOO_LONG
+from arboretum_gosdt.regression.intervals import intervals
+from arboretum_gosdt.regression.pairs import (
+    ABSOLUTE,
+    BEST,
+    BUDGET,
+    CHILD,
+    DEPTH,
+    FIRST,
+    GIVEN,
+    KEY_1,
+    KEY_2,
+    LEAF,
+    LEAST,
+    LEAVES,
+    NEVER,
+    NEW,
+    SHARE,
+    SIDE,
+    SIMILAR,
+    SLACK,
+    WIDTH,
+    P,
+    absolute_cells,
+    absolute_twos,
+    count_pairs,
+    count_tests,
+    gain,
+    leaf_cost,
+    squared_twos,
+    two_levels,
+)
+
+UNLIMITED = np.int64(1) << 20
+"""Remaining depth where there is no limit."""
+DEPTH_KEY, LEAVES_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+
+
+class Memo(NamedTuple):
+    """Sets by number.
+
+    slots : see fingerprints.
+    lower, upper : int64, least cost.
+    test, share : int64, the first test of the tree of ``upper``.
+    """
+
+    slots: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    test: np.ndarray
+    share: np.ndarray
+
+
+LEVEL, KNOWN, OPENED = range(3)
+N_STATE = 3
+
+
+@jit(inline=True, borrow=True)
+def keyed(one, depth, leaves):
+    """The first word of a set whose trees have limits."""
+    return (
+        np.uint64(one)
+        + LEAVES_KEY * np.uint64(leaves)
+        + (DEPTH_KEY * np.uint64(depth) if depth < UNLIMITED else np.uint64(0))
+    )
+
+
+@jit(inline=True, borrow=True)
+def below(depth):
+    """Remaining depth of a side."""
+    return depth if depth >= UNLIMITED else depth - 1
+
+
+@jit(inner=True, borrow=True)
+def expand(table, levels, scratch, memo, d):
+    """What the pairs of its tests say of a set, and what is known of the sides."""
+    node, p, absolute = levels.node[d], table.numbers[P], table.numbers[ABSOLUTE] != 0
+    node[CHILD], node[WIDTH], node[FIRST] = -1, 0, -1
+    node[LEAF] = node[BEST] = (
+        leaf_cost(table, levels.objects[levels.first[d] : levels.first[d + 1]]) + p
+    )
+    if node[DEPTH] < 1 or node[LEAVES] == 1 or node[LEAF] <= 2 * p:
+        return
+    m = count_tests(table, levels, scratch, d)
+    node[WIDTH] = m
+    if m == 0:
+        return
+    sums, whole, both, square = scratch.sums, scratch.whole, scratch.both, m * m
+    count_pairs(table, levels, scratch, d, m, True)
+    if absolute:
+        absolute_cells(table, levels, scratch, d, m)
+        absolute_twos(table, scratch, m)
+    else:
+        squared_twos(table, scratch, m)
+    for k in range(square):
+        levels.near[d, k] = both[2, k]
+    depth, leaves, scale = below(node[DEPTH]), levels.low.shape[3], table.scale[0]
+    for i in range(m):
+        for side in range(2):
+            mine = sums[:, i]
+            for word in range(2):
+                levels.child[d, side, i, word] = (
+                    mine[4 + word] if side == 0 else node[KEY_1 + word] - mine[4 + word]
+                )
+            levels.weight[d, side, i] = mine[3] if side == 0 else whole[3] - mine[3]
+            squares = mine[2] if side == 0 else whole[2] - mine[2]
+            if absolute:
+                leaf, two = (
+                    np.int64(scale * scratch.cells[2, i, 1 - side, 1, m]) + p,
+                    np.int64(scratch.two[side, i]) + 2 * p,
+                )
+                floor = squares
+            else:
+                total, weight = (
+                    (mine[1], mine[0]) if side == 0 else (whole[1] - mine[1], whole[0] - mine[0])
+                )
+                leaf, two = (
+                    squares - np.int64(gain(scale, np.float64(total), np.float64(weight))) + p,
+                    squares - np.int64(scratch.two[side, i]) + 2 * p,
+                )
+                floor = np.int64(0)
+            levels.seen[d, side, i] = 0
+            for k in range(leaves):
+                few = leaf if depth < 1 or k == 1 else min(leaf, two)
+                low = few if depth < 2 or k == 1 or k == 2 else min(few, floor + 3 * p)
+                high = few if table.numbers[LEAST] <= 1 else leaf
+                if low < high:
+                    known = find(
+                        memo.slots,
+                        keyed(levels.child[d, side, i, 0], depth, k),
+                        np.uint64(levels.child[d, side, i, 1]),
+                    )
+                    if known >= 0:
+                        low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
+                levels.low[d, side, i, k], levels.high[d, side, i, k] = low, high
+    for i in range(m):
+        refresh(levels, d, i)
+    if table.numbers[SIMILAR] != 0:
+        for i in range(m):
+            for side in range(2):
+                spread(table, levels, d, i, side)
+
+
+@jit(inner=True, borrow=True)
+def refresh(levels, d, i):
+    """The best tree by test i."""
+    node, many = levels.node[d], levels.node[d, LEAVES]
+    for a in range(min(many, 1), max(many, 1)):
+        cost = levels.high[d, 0, i, a] + levels.high[d, 1, i, many - a]
+        if cost < node[BEST]:
+            node[BEST], node[FIRST], node[GIVEN] = cost, levels.test[d, i], a
+
+
+@jit(inner=True, borrow=True)
+def spread(table, levels, d, i, side):
+    """R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S): what is known of one side bounds those of all
+    tests.
+    """
+    m, slack = levels.node[d, WIDTH], table.numbers[SLACK]
+    for k in range(levels.low.shape[3]):
+        low = levels.low[d, side, i, k] - slack
+        if low <= 2 * table.numbers[P]:
+            continue
+        whole = levels.weight[d, side, i]
+        for j in range(m):
+            near = levels.near[d, i * m + j]
+            common = near if side == 0 else levels.weight[d, 0, j] - near
+            levels.low[d, 0, j, k] = max(
+                levels.low[d, 0, j, k], min(low - (whole - common), levels.high[d, 0, j, k])
+            )
+            levels.low[d, 1, j, k] = max(
+                levels.low[d, 1, j, k], min(low - common, levels.high[d, 1, j, k])
+            )
+
+
+@jit(inner=True, borrow=True)
+def learn(table, levels, d, i, side, k, lower, upper):
+    """Enter what is known of a side with k leaves."""
+    low, high = levels.low[d, side, i], levels.high[d, side, i]
+    for b in range(k, len(high)):
+        if k > 0 or b == k:
+            high[b] = min(high[b], upper)
+    for b in range(min(k, 1), k + 1):
+        low[b] = min(max(low[b], lower), high[b])
+    refresh(levels, d, i)
+
+
+@jit(inner=True, borrow=True)
+def enter(table, levels, d, i, side, k, budget):
+    """Make a side of test i the set of level d + 1."""
+    node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        levels.objects[end] = r
+        end += (table.outcome[r, f] == 1) == (side == 0)
+    levels.first[d + 2] = end
+    node[CHILD], node[SIDE], node[SHARE] = i, side, k
+    child[BUDGET], child[DEPTH], child[LEAVES], child[CHILD] = budget, below(node[DEPTH]), k, NEW
+    child[KEY_1], child[KEY_2] = levels.child[d, side, i, 0], levels.child[d, side, i, 1]
+
+
+@jit(inner=True, borrow=True)
+def next_open(levels, d, limit):
+    """(test, leaves of its side 1) within the limit of which a side is not solved, the most
+    balanced; test −1: none.
+    """
+    found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d, LEAVES]
+    for i in range(levels.node[d, WIDTH]):
+        balance = min(levels.weight[d, 0, i], levels.weight[d, 1, i])
+        if balance > most:
+            for a in range(min(many, 1), max(many, 1)):
+                one, rest = levels.low[d, 0, i, a], levels.low[d, 1, i, many - a]
+                if one + rest <= limit and (
+                    one < levels.high[d, 0, i, a] or rest < levels.high[d, 1, i, many - a]
+                ):
+                    found, given, most = np.int64(i), np.int64(a), balance
+    return found, given
+
+
+@jit(inner=True, borrow=True)
+def look(table, levels, scratch, d, i, side):
+    """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
+    overcharges the most leaves that it may have.
+    """
+    f, end, p = levels.test[d, i], levels.first[d + 1], table.numbers[P]
+    for at in range(levels.first[d], levels.first[d + 1]):
+        r = levels.objects[at]
+        levels.objects[end] = r
+        end += (table.outcome[r, f] == 1) == (side == 0)
+    levels.seen[d, side, i] = 1
+    depth, many = below(levels.node[d, DEPTH]), levels.low.shape[3] - 1
+    most = np.int64(1) << min(depth, 20)
+    most = min(most, many) if many > 0 else most
+    price = max(np.float64(p), 2.0 * levels.high[d, side, i, many] / most / most / most)
+    bound = (
+        np.int64(
+            intervals(table, scratch, levels.objects[levels.first[d + 1] : end], price)
+            - (price - p) * most
+        )
+        - table.numbers[SLACK]
+    )
+    for k in range(many + 1):
+        levels.low[d, side, i, k] = max(
+            levels.low[d, side, i, k], min(bound, levels.high[d, side, i, k])
+        )
+
+
+@jit(inner=True, borrow=True)
+def remember(memo, state, node, lower):
+    """Enter what is known of a set; returns its number."""
+    number = find_or_enter(
+        memo.slots,
+        keyed(node[KEY_1], node[DEPTH], node[LEAVES]),
+        np.uint64(node[KEY_2]),
+        state[KNOWN],
+    )
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
+        memo.lower[number], memo.upper[number] = 0, NEVER
+    memo.lower[number] = max(memo.lower[number], lower)
+    if node[BEST] < memo.upper[number]:
+        memo.upper[number], memo.test[number], memo.share[number] = (
+            node[BEST],
+            node[FIRST],
+            node[GIVEN],
+        )
+    return number
+
+
+@jit(inner=True, borrow=True)
+def least_open(levels, d):
+    """What is proven of the set of level d."""
+    node, many = levels.node[d], levels.node[d, LEAVES]
+    lower = node[BEST]
+    for i in range(node[WIDTH]):
+        for a in range(min(many, 1), max(many, 1)):
+            lower = min(lower, levels.low[d, 0, i, a] + levels.low[d, 1, i, many - a])
+    return lower
+
+
+@jit(borrow=True)
+def search(table, levels, scratch, memo, state, out, work, most):
+    """Work on, some ``work`` objects · tests² long; returns FINISHED, NEED_ROOM or PAUSED, or
+    TOO_LONG where the next set alone takes ``most``.
+
+    out : int64[1], the bound of the root.
+    """
+    tests, short = (
+        table.outcome.shape[1],
+        table.numbers[ABSOLUTE] == 0 and table.numbers[LEAST] <= 1,
+    )
+    while True:
+        d = state[LEVEL]
+        node = levels.node[d]
+        if node[CHILD] == NEW:
+            soon = state[KNOWN] + d + 2
+            if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
+                return NEED_ROOM
+            if work < 0:
+                out[0] = least_open(levels, 0) if d > 0 else out[0]
+                return PAUSED
+            step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
+            if step > most:
+                out[0] = least_open(levels, 0) if d > 0 else out[0]
+                return TOO_LONG
+            work -= 1000 + step
+            state[OPENED] += 1
+            if node[DEPTH] == 2 and short and (node[LEAVES] == 0 or node[LEAVES] > 3):
+                two_levels(table, levels, scratch, d)
+            else:
+                expand(table, levels, scratch, memo, d)
+        limit = min(node[BUDGET], node[BEST] - 1)
+        i, a = next_open(levels, d, limit)
+        if i >= 0:
+            one, rest = a, node[LEAVES] - a
+            open_1, open_0 = (
+                levels.low[d, 0, i, one] < levels.high[d, 0, i, one],
+                levels.low[d, 1, i, rest] < levels.high[d, 1, i, rest],
+            )
+            side = (
+                0
+                if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i])
+                else 1
+            )
+            k, other = (
+                (one, levels.low[d, 1, i, rest]) if side == 0 else (rest, levels.low[d, 0, i, one])
+            )
+            if levels.seen[d, side, i] == 0:
+                look(table, levels, scratch, d, i, side)
+                continue
+            enter(table, levels, d, i, side, k, limit - other)
+            state[LEVEL] = d + 1
+            continue
+        number = remember(memo, state, node, least_open(levels, d))
+        if d == 0:
+            out[0] = memo.lower[number]
+            return FINISHED
+        d -= 1
+        state[LEVEL] = d
+        i, side, k = levels.node[d, CHILD], levels.node[d, SIDE], levels.node[d, SHARE]
+        learn(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
+        if table.numbers[SIMILAR] != 0:
+            spread(table, levels, d, i, side)

@@ -1,0 +1,657 @@
+"""Regression trees of proven least squared or absolute error + λ · leaves: a problem becomes
+integers, its best tree is grown.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    BudgetError,
+    CapabilityError,
+    Context,
+    Problem,
+    Solution,
+    Status,
+    Task,
+    Tree,
+    param,
+    two_way_order,
+    two_way_tree,
+)
+from arboretum.kernels.solving.arrays import Arrays
+from arboretum_gosdt.problem.limits import Asked
+from arboretum_gosdt.problem.objectives import decimal, exact_weights
+from arboretum_gosdt.problem.prepared import alike, all_tests, pack, run_steps
+from arboretum_gosdt.problem.proving import interrupted
+
+DEFAULT_BYTES = 4_000_000_000
+"""Where the run sets no budget.memory_mb."""
+SLICE = 20_000_000
+"""Work between looks at the clock."""
+BITS, MOST_WEIGHT = 50, 1 << 31
+"""Costs of the whole table stay below 2^BITS, all weights in their common unit below the other."""
+SLACK = 1e-9
+"""Relative: a gap that rounding leaves counts as none."""
+ANY = 1 << 20
+PER_OBJECT = 2_000
+"""Steps of what is reckoned in fractions of whole numbers."""
+
+
+@attrs.frozen
+class SquaredError:
+    """Σ w (y − leaf's mean)², as a share of what a single leaf leaves (1 − R²), + λ · leaves."""
+
+    kind: ClassVar[str] = "objective"
+    name: ClassVar[str] = "squared_error"
+    paper: ClassVar[str] = "Zhang, Xin, Seltzer & Rudin 2023"
+    capabilities: ClassVar[tuple] = ("regression", "weights")
+    shape: ClassVar[str] = "deviation"
+    example: ClassVar[str] = (
+        "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
+    )
+
+    lam: float = param(
+        0.01,
+        "λ, what a leaf costs (0.01: a split stays where it explains more than a hundredth "
+        "of the deviation)",
+        ge=0.0,
+        lt=math.inf,
+    )
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """What a leaf predicts."""
+        return float(np.average(y, weights=weight))
+
+    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
+        return float(weight @ (y - said) ** 2)
+
+    def value(self, tree: Tree, problem: Problem) -> float:
+        """Of what the tree predicts; a target that is everywhere the same leaves nothing to
+        explain.
+        """
+        objects = problem.objects
+        said, whole = (
+            tree.predict(objects.table)[objects.row_of_object],
+            self.leaf_value(objects.y, objects.weight),
+        )
+        share = 0.0 if (objects.y == objects.y[0]).all() else 1.0
+        if share:
+            share = self.deviation(objects.y, said, objects.weight) / self.deviation(
+                objects.y, whole, objects.weight
+            )
+        return share + self.lam * int(tree.is_end.sum())
+
+
+@attrs.frozen
+class AbsoluteDeviation(SquaredError):
+    """Σ w |y − leaf's median|, as a share of what a single leaf leaves, + λ · leaves."""
+
+    name = "absolute_error"
+
+    def leaf_value(self, y: np.ndarray, weight: np.ndarray) -> float:
+        """The weighted median (the middle of the two, where half of the weight lies on either
+        side).
+        """
+        order = np.argsort(y, kind="stable")
+        below, y = np.cumsum(weight[order]), y[order]
+        i, half = int(np.searchsorted(below, below[-1] / 2)), below[-1] / 2
+        return float(y[i] if below[i] != half else (y[i] + y[i + 1]) / 2)
+
+    def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
+        return float(weight @ np.abs(y - said))
+
+
+@attrs.frozen
+class Regression:
+    """Proven least squared or absolute error + λ · leaves, under limits on depth, leaves and rows
+    per leaf.
+
+    Sets of rows are solved once each, with bounds (branch and bound with a memo).  Two-way tests:
+    of ``encoder=auto`` all there are, of ``encoder=raw`` every threshold.  Stopped by a budget,
+    Ctrl-C or SIGTERM it returns its best tree and what is proven.
+    """
+
+    kind = "solver"
+    name = "regression"
+    paper = "Zhang, Xin, Seltzer & Rudin 2023, after Lin et al. 2020"
+    capabilities = ("regression", "weights", "thresholds", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("deviation",)
+    limits = ("max_depth", "max_leaves", "min_leaf")
+    example = "dataset=diabetes encoder=bins method=regression stopping.standard.max_depth=3"
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with
+        the way out.
+        """
+        return Attempt(problem, context).solution()
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        context.progress(0, None, "loading the kernels of regression")
+        rng = np.random.default_rng(0)
+        for absolute in (False, True):
+            Search(
+                rng.integers(0, 2, (40, 5), np.uint8),
+                np.ones(40, np.int64),
+                rng.integers(-9, 9, 40),
+                np.ones(40, np.int64),
+                np.arange(40),
+                absolute,
+                Fraction(1, 50),
+            ).run()
+
+    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+        """The objective that is certified, and its least value within the limits.  Raises
+        CapabilityError where it is another's.
+        """
+        objective = problem.parts.objective
+        if not isinstance(objective, SquaredError):
+            raise CapabilityError(
+                "solver regression certifies squared_error and absolute_error; choose "
+                "solver=gosdt for classes"
+            )
+        found = self.solve(problem, context)
+        # the run has more to do than the signal leaves time for
+        if found.interrupted and found.interrupted.args:
+            raise found.interrupted
+        return objective, found
+
+
+class Search:
+    """The tree of least deviation + λ · leaves, of a table of whole numbers.
+
+    outcome : uint8[objects, tests].
+    weight, total, rows, group : int64[objects], Σ w, Σ w y, training rows, and of absolute errors
+        the group of equal outcomes that an object, of one target, is in.
+    price : of a leaf, in the unit of the deviation.
+    """
+
+    def __init__(
+        self,
+        outcome: np.ndarray,
+        weight: np.ndarray,
+        total: np.ndarray,
+        rows: np.ndarray,
+        group: np.ndarray,
+        absolute: bool,
+        price: Fraction,
+        *,
+        depth: int | None = None,
+        leaves: int | None = None,
+        least: int = 1,
+        memory_bytes: int | None = None,
+    ) -> None:
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_gosdt.regression import loop as kernels, pairs
+
+        self._kernels, (n, tests), kind = kernels, outcome.shape, np.int64
+        order = np.argsort(total / weight, kind="stable")
+        outcome, weight, total, rows, group = (
+            np.ascontiguousarray(one[order]) for one in (outcome, weight, total, rows, group)
+        )
+        bits = min(BITS, 60 - n.bit_length())
+        square, worst, self.scale, self.constant = costs_of(weight, total, group, absolute, bits)
+        # else no tree costs less than a leaf
+        self.p, self.pays = (
+            min(round(price * self.scale), 2**bits),
+            tests > 0 and price * self.scale < 2**bits,
+        )
+        shift = int(weight.sum()).bit_length()
+        shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
+        numbers = np.array([self.p, least, absolute, least <= 1, 2 * n + 64, shift], kind)
+        keys = random_words(n).view(kind)
+        self._table = pairs.Table(
+            outcome,
+            weight,
+            total,
+            square,
+            worst,
+            rows,
+            keys,
+            numbers,
+            np.array([float(self.scale)]),
+        )
+        self.upper = int(kernels.leaf_cost(self._table, np.arange(n))) + self.p
+        most_depth = kernels.UNLIMITED if depth is None else depth
+        levels = min(n, most_depth, self.upper // self.p if self.p else n) + 3
+        self.leaves, self.depth = min(leaves or 0, n), most_depth
+        k = self.leaves + 1
+        self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
+        needed = 8 * (
+            levels * (tests * tests + 4 * tests * k + 5 * tests)
+            + (3 + 12 * absolute) * tests * tests
+            + n * (levels + 7)
+        )
+        if needed > self._bytes:
+            ways = "raise budget.memory_mb, limit the depth, or ask fewer tests (encoder=bins)"
+            raise BudgetError(
+                f"the pairs of {tests:,} tests on {levels} levels take {needed / 1e6:,.0f} "
+                f"MB; {ways}"
+            )
+
+        def level(*shape: int) -> np.ndarray:
+            return np.zeros((levels, *shape), kind)
+
+        self._levels = pairs.Levels(
+            np.empty(n * (levels + 1) + 64, kind),
+            np.zeros(levels + 1, kind),
+            level(pairs.N_NODE),
+            level(tests),
+            level(2, tests, k),
+            level(2, tests, k),
+            level(2, tests, 2),
+            level(2, tests),
+            level(tests * tests),
+            np.zeros((levels, 2, tests), np.uint8),
+        )
+        cells = np.empty((3, tests, 2, 2, tests + 1)) if absolute else np.empty((3, 0, 2, 2, 0))
+        self._scratch = pairs.Scratch(
+            np.empty((7, tests), kind),
+            np.empty(7, kind),
+            np.empty((3, tests * tests), kind),
+            np.empty(tests + 1, kind),
+            np.empty((2, tests)),
+            cells,
+            np.empty((4, n + 1)),
+            np.empty((2, n + 1), kind),
+        )
+        self._memo = Arrays(
+            {
+                "slots": np.zeros((2048, 2), np.uint64),
+                **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]},
+            }
+        )
+        self._state, self._bound = np.zeros(kernels.N_STATE, kind), np.zeros(1, kind)
+        self._levels.objects[:n], self._levels.first[1] = np.arange(n), n
+        root = self._levels.node[0]
+        root[kernels.BUDGET], root[kernels.BEST], root[kernels.DEPTH], root[kernels.LEAVES] = (
+            kernels.NEVER,
+            self.upper,
+            most_depth,
+            self.leaves,
+        )
+        root[kernels.CHILD], root[[kernels.KEY_1, kernels.KEY_2]], root[kernels.FIRST] = (
+            kernels.NEW,
+            keys.sum(axis=0),
+            -1,
+        )
+
+    def run(self, until: float | None = None, tell: Any = lambda low, up: None) -> str:
+        """Search; returns "" when the least cost is known, else what ran out, "seconds" or
+        "bytes".
+        """
+
+        def work(most: int) -> int:
+            memo = self._kernels.Memo(*self._memo.values())
+            return self._kernels.search(
+                self._table,
+                self._levels,
+                self._scratch,
+                memo,
+                self._state,
+                self._bound,
+                SLICE,
+                most,
+            )
+
+        def make_room() -> bool:
+            known = int(self._state[self._kernels.KNOWN]) + len(self._levels.node) + 3
+            return self._memo.make_room(
+                {"slots": 2 * known + 1, **dict.fromkeys(self._kernels.Memo._fields[1:], known)},
+                self._bytes,
+            )
+
+        with self._memo.moved_by(until):
+            return run_steps(
+                work,
+                make_room,
+                until,
+                lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])),
+            )
+
+    @property
+    def lower(self) -> int:
+        """No tree costs less."""
+        return max(int(self._bound[0]), self.p)
+
+    @property
+    def opened(self) -> int:
+        """Sets whose tests were counted in pairs."""
+        return int(self._state[self._kernels.OPENED])
+
+    def deviation(self, cost: int) -> Fraction:
+        """What a cost says, prices of leaves included, in whole units of the table."""
+        return (cost - self.constant) / self.scale
+
+    def tree(self) -> list[int]:
+        """The best tree known, as its tests in preorder (−1: a leaf; the side of outcome 1 comes
+        first).
+        """
+        node, kernels = self._levels.node[0], self._kernels
+        start = int(node[kernels.FIRST]), int(node[kernels.GIVEN])
+        if start[0] < 0:
+            return [-1]
+        return self._grown(np.arange(len(self._table.weight)), self.depth, self.leaves, start)[1]
+
+    def _grown(
+        self, rows: np.ndarray, depth: int, leaves: int, start: tuple[int, int] | None = None
+    ) -> tuple[int, list[int]]:
+        """(cost, tests in preorder) of the best tree known of a set."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        kernels, table = self._kernels, self._table
+        best = int(kernels.leaf_cost(table, rows)) + self.p, [-1]
+        if depth < 1 or leaves == 1:
+            return best
+        if start is None:
+            best = min(best, self._stump(rows), key=lambda tree: tree[0])
+            one, two = (np.uint64(int(key) % 2**64) for key in table.keys[rows].sum(axis=0))
+            known = [
+                find(self._memo["slots"], keyed(int(one), depth, k), two)
+                for k in (range(2, leaves + 1) if leaves else (0,))
+            ]
+            known = [
+                at
+                for at in known
+                if at >= 0 and self._memo["test"][at] >= 0 and self._memo["upper"][at] < best[0]
+            ]
+            if not known:
+                return best
+            at = min(known, key=lambda at: int(self._memo["upper"][at]))
+            start = int(self._memo["test"][at]), int(self._memo["share"][at])
+        mine = table.outcome[rows, start[0]] == 1
+        less = depth if depth >= ANY else depth - 1
+        one, rest = (
+            self._grown(rows[mine], less, start[1]),
+            self._grown(rows[~mine], less, leaves and leaves - start[1]),
+        )
+        return min(
+            best, (one[0] + rest[0], [start[0], *one[1], *rest[1]]), key=lambda tree: tree[0]
+        )
+
+    def _stump(self, rows: np.ndarray) -> tuple[int, list[int]]:
+        """The best tree of one test."""
+        kernels, table = self._kernels, self._table
+        found = int(kernels.NEVER), [-1]
+        for f in range(table.outcome.shape[1]):
+            mine = table.outcome[rows, f] == 1
+            sides = rows[mine], rows[~mine]
+            if all(
+                len(side) and table.rows[side].sum() >= table.numbers[kernels.LEAST]
+                for side in sides
+            ):
+                cost = sum(int(kernels.leaf_cost(table, side)) for side in sides) + 2 * self.p
+                found = min(found, (cost, [f, -1, -1]), key=lambda tree: tree[0])
+        return found
+
+
+def costs_of(
+    weight: np.ndarray, total: np.ndarray, group: np.ndarray, absolute: bool, bits: int
+) -> tuple[np.ndarray, np.ndarray, Fraction, Any]:
+    """(square, worst, scale) as in :class:`arboretum_gosdt.regression.pairs.Table`, all below
+    2^bits, and what rounding up adds to the cost of all trees.
+    """
+    y, square = total / weight, np.zeros(len(total), np.int64)
+    each, of, squares = squares_of(total, weight)
+    scale = Fraction(2) ** (
+        bits - math.ceil(deviation_of(total, weight) if absolute else squares).bit_length()
+    )
+    far = np.maximum(y - y[0], y[-1] - y)
+    worst = np.minimum(
+        np.ceil(float(scale) * weight * (far if absolute else far**2)) + 2, 2.0**bits
+    ).astype(np.int64)
+    if not absolute:
+        square[:] = np.array([math.ceil(scale * one) + 1 for one in each])[of]
+        return square, worst, scale, int(square.sum()) - scale * squares
+    for one in np.unique(group):
+        mine = np.flatnonzero(group == one)
+        square[mine[0]] = math.floor(scale * deviation_of(total[mine], weight[mine]))
+    return square, worst, scale, 0
+
+
+def squares_of(
+    total: np.ndarray, weight: np.ndarray
+) -> tuple[list[Fraction], np.ndarray, Fraction]:
+    """The distinct total² / weight of int64[n] each, which of them each is, and the sum of all
+    n.
+    """
+    kinds, of, many = np.unique(
+        np.column_stack([total, weight]), axis=0, return_inverse=True, return_counts=True
+    )
+    each = [Fraction(s * s, w) for s, w in kinds.tolist()]
+    return (
+        each,
+        of.ravel(),
+        sum((one * n for one, n in zip(each, many.tolist(), strict=True)), Fraction(0)),
+    )
+
+
+def keyed(one: int, depth: int, leaves: int) -> np.uint64:
+    """As the kernels do."""
+    from arboretum_gosdt.regression import loop as kernels
+
+    return np.uint64(
+        (
+            one
+            + int(kernels.LEAVES_KEY) * leaves
+            + (int(kernels.DEPTH_KEY) * depth if depth < ANY else 0)
+        )
+        % 2**64
+    )
+
+
+def deviation_of(total: np.ndarray, weight: np.ndarray) -> int:
+    """Σ w |y − median| of sorted objects."""
+    y, below = total // weight, np.cumsum(weight)
+    half = y[np.searchsorted(below, below[-1] / 2)]
+    return int((weight * np.abs(y - half)).sum())
+
+
+class Attempt:
+    """A problem on its way to be solved."""
+
+    def __init__(self, problem: Problem, context: Context) -> None:
+        objective, objects = problem.parts.objective, problem.objects
+        if not isinstance(objective, SquaredError):
+            raise CapabilityError(
+                "solver regression minimises squared_error or absolute_error; add "
+                "objective=squared_error"
+            )
+        asked = Asked.of(problem, Regression.limits)
+        if asked.split > 2 or asked.light or asked.members > 2:
+            raise CapabilityError(
+                "solver regression knows max_depth, max_leaves and min_leaf; leave other "
+                "leaf rules out"
+            )
+        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
+            raise CapabilityError(
+                "objective.lam=0 needs a limit, or trees grow without end; set "
+                "stopping.standard.max_depth, max_leaves or min_leaf"
+            )
+        self.problem, self.context, self.tests = (
+            problem,
+            context,
+            all_tests(problem, Task.regression, context),
+        )
+        mass, _, error = exact_weights(objects.weight)
+        if error or mass.sum() >= MOST_WEIGHT:
+            raise CapabilityError(
+                "solver regression counts weights exactly, and these have too many digits; "
+                "round them to fewer"
+            )
+        context.look(PER_OBJECT * objects.n_objects)
+        target, off = whole_targets(objects.y, int(mass.sum()))
+        planes, self.kept = pack(self.tests, context, np.arange(len(self.tests.column)))
+        absolute = isinstance(objective, AbsoluteDeviation)
+        group, first = alike(planes)
+        many = len(first)
+        if absolute:  # equal rows of one target are an object
+            both, first, of = np.unique(
+                np.column_stack([group, target]), axis=0, return_index=True, return_inverse=True
+            )
+            group, of = both[:, 0], of.ravel()
+        else:
+            of, group = group, np.arange(many)
+        weight, total, rows = np.zeros((3, len(first)), np.int64)
+        np.add.at(weight, of, mass)
+        np.add.at(total, of, mass * target)
+        np.add.at(rows, of, objects.count)
+        bits = np.unpackbits(
+            np.ascontiguousarray(planes[:, first].T)
+            .astype("<u4")
+            .view(np.uint8)
+            .reshape(len(first), -1),
+            axis=1,
+            bitorder="little",
+        )
+        order = np.argsort(target, kind="stable")
+        if absolute:
+            self.all, self.apart = (
+                Fraction(deviation_of((mass * target)[order], mass[order])),
+                Fraction(0),
+            )
+        else:
+            squares = squares_of(mass * target, mass)[2]
+            self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
+            self.apart = squares - squares_of(total, weight)[2]  # within equal rows
+        limits = {
+            "depth": asked.depth,
+            "leaves": asked.leaves,
+            "least": asked.least,
+            "memory_bytes": context.memory_bytes,
+        }
+        outcome = bits[:, : len(self.kept)]
+        self.search = Search(
+            outcome,
+            weight,
+            total,
+            rows,
+            group,
+            absolute,
+            decimal(objective.lam) * self.all,
+            **limits,
+        )
+        leaves = min(many, 2 ** min(62, asked.depth or many), asked.leaves or many)
+        # a target that is off by so much changes a tree's deviation, and that of one leaf, by as
+        # much per weight, or times twice the range
+        moved = (
+            off
+            * int(mass.sum())
+            * (1 if absolute else 2 * float(target.max() - target.min()) + off)
+        )
+        self.slack = float((2 * Fraction(moved) + 2 * leaves / self.search.scale) / (self.all or 1))
+
+    def _value(self, cost: int) -> float:
+        """Of a cost, prices included."""
+        return (
+            float((self.search.deviation(cost) + self.apart) / self.all)
+            if self.all
+            else float(self.problem.parts.objective.lam)
+        )
+
+    def solution(self) -> Solution:
+        """Search until the optimum is proven, or a budget ends it."""
+        search, details = self.search, {}
+
+        def tell(lower: int, upper: int) -> None:
+            self.context.proven(self._value(lower), self._value(upper))
+            self.context.progress(0, None, f"{search.opened:,} sets of rows")
+
+        try:
+            ended = search.run(self.context.deadline, tell) if self.all and search.pays else ""
+        except KeyboardInterrupt as error:
+            ended, details = "interrupt", interrupted(error)
+        tree = self._tree(search.tree())
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        bound = (
+            min(value, self._value(search.lower) - self.slack)
+            if self.all and search.pays
+            else value
+        )
+        proven = value - bound <= SLACK * max(1.0, abs(value))
+        what = (
+            "the search was interrupted"
+            if ended == "interrupt"
+            else f"the budget of {ended} ran out"
+        )
+        told = (
+            f"{what} after {search.opened:,} sets of rows: the value is that of the best tree "
+            f"found, and no tree is below {bound:g}"
+        )
+        notes = (told,) if not proven and ended else ()
+        if not proven and not ended:
+            notes = (
+                f"targets have more digits than the search counts; proven up to {value - bound:g}",
+            )
+        return Solution(
+            tree,
+            value,
+            bound,
+            Status.optimal if proven else Status.feasible,
+            search.opened,
+            not ended or proven,
+            notes,
+            details,
+        )
+
+    def _tree(self, preorder_tests: list[int]) -> Tree:
+        """As it predicts."""
+        from arboretum_gosdt.problem.trees import laid
+
+        objects, objective = self.problem.objects, self.problem.parts.objective
+        nodes = laid(preorder_tests)
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.kept[nodes[inner, 0]]
+        nodes = two_way_order(nodes)
+        weights, counts, value, at = (
+            np.zeros((len(nodes), 3)),
+            np.zeros(len(nodes)),
+            np.zeros(len(nodes)),
+            {0: np.arange(objects.n_objects)},
+        )
+        for v, (test, one, rest) in enumerate(nodes.tolist()):
+            rows = at.pop(v)
+            y, w = objects.y[rows], objects.weight[rows]
+            weights[v], counts[v], value[v] = (
+                [w.sum(), w @ y, w @ y**2],
+                objects.count[rows].sum(),
+                objective.leaf_value(y, w),
+            )
+            if test >= 0:
+                mine = self.tests.outcome(test, rows)
+                at[one], at[rest] = rows[mine], rows[~mine]
+        return two_way_tree(
+            objects,
+            nodes,
+            self.tests.rule,
+            self.tests.price,
+            (weights, counts, np.zeros(len(nodes), np.int64), value),
+        )
+
+
+def whole_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
+    """(int64[n] in some unit, by how much of it they may be off): y less a constant, exactly
+    where its decimals are few.
+    """
+    for places in range(16):
+        whole = np.rint(y * 10.0**places)
+        if np.abs(whole).max() >= 1e15:
+            break
+        if (whole / 10.0**places == y).all():
+            exact = whole.astype(np.int64)
+            exact -= int(exact.sum() // len(exact))
+            if int(np.abs(exact).max()) * mass < 1 << 52:
+                return exact, 0.0
+            break
+    middle, spread = float(y.min() + y.max()) / 2, float(y.max() - y.min())
+    unit = spread * mass / (1 << 51)
+    return np.rint((y - middle) / unit).astype(np.int64), 0.5 + 4 * float(
+        np.abs(y).max()
+    ) * 2.0**-52 / unit

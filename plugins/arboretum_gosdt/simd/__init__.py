@@ -1,0 +1,1 @@
+"""Vector code for kernels."""

@@ -1,0 +1,1 @@
+"""The components: what a run names, and which search serves it."""

@@ -1,0 +1,239 @@
+"""Which search knows a problem's limits, and is the fastest of those that do."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Context, Problem
+from arboretum_gosdt.problem.limits import Asked
+from arboretum_gosdt.problem.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
+
+MANY_TESTS = 700
+"""From as many tests on intervals of cuts are faster than bits; between 500 and 1,000 both are
+alike.
+"""
+WEIGHTS = (1 << 31) - 2
+"""Of all objects together, in losses: what lanes of 32 bits hold."""
+
+
+class Search(Protocol):
+    """What every search here has; values are integers, without constants."""
+
+    lower: int
+    upper: int
+    subproblems: int
+    bytes_used: int
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
+        """Go on until it is finished (""), or "seconds" or "bytes" run out; ``tell(lower,
+        upper)`` as they improve.
+        """
+
+    def tree(self) -> np.ndarray:
+        """int64[nodes, 4]: (feature or column, −1 for a leaf; cut; node of outcome 1 or rank ≤
+        cut; the other), root first.
+        """
+
+
+class Which(enum.Enum):
+    """The searches."""
+
+    auto = "auto"
+    sparse = "sparse"
+    limited = "limited"
+    intervals = "intervals"
+    general = "general"
+
+
+@attrs.frozen(eq=False)
+class Chosen:
+    """A search, and how its results are read.
+
+    base : losses that every tree makes besides.
+    tests : a search's nodes (int64[nodes, 4]) → int64[nodes, 3], (the problem's test or −1, node of
+        outcome 1, node of outcome 0).
+    objects : how many different ones there are.
+    """
+
+    search: Search
+    base: int
+    tests: Callable[[np.ndarray], np.ndarray]
+    objects: int
+
+
+def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
+    """The search that is used where ``which`` is asked for.  Raises CapabilityError where the
+    one named does not know the limits.
+    """
+    few = asked.only_depth and len(tests.column) > 0
+    fits = few and not units.price_value
+    small = (
+        max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum()))
+        <= WEIGHTS
+    )
+    able = {
+        Which.sparse: few and small and units.p > 0 and not units.worst,
+        Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
+        Which.limited: fits and units.p == 0 and asked.depth is not None,
+        Which.general: True,
+    }
+    if which is Which.auto:
+        fast = [
+            Which.sparse,
+            *([Which.intervals] if len(tests.column) >= MANY_TESTS else []),
+            Which.limited,
+            Which.general,
+        ]
+        return next(one for one in fast if able[one])
+    if not able[which]:
+        knows = (
+            "objective.lam > 0, expected prices and a limit on depth"
+            if which is Which.sparse
+            else "objective.lam=0 with a limit on depth"
+        )
+        raise CapabilityError(
+            f"solver.search={which.name} knows {knows}, and no more; choose solver.search=auto"
+        )
+    return which
+
+
+def choose(
+    problem: Problem,
+    asked: Asked,
+    tests: Tests,
+    units: Units,
+    which: Which,
+    context: Context,
+    without: tuple[str, ...] = (),
+    threads: int = 1,
+) -> Chosen:
+    """Prepare the problem for a search.
+
+    without : its bounds that are not used.
+    threads : of the sparse search.
+
+    Raises CapabilityError where the one that was named does not know its limits, or knows no such
+    bound; BudgetError where it cannot begin.
+    """
+    which = kind_of(which, asked, tests, units)
+    known = bounds_of(which)
+    if unheard := [name for name in without if name not in known]:
+        has = f"has the bounds {', '.join(known)}" if known else "has no bounds to leave out"
+        raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
+    if which is Which.intervals:
+        return _intervals(problem, asked, tests, units, context)
+    merged = merge(problem, tests, units, context)
+    prepared = merged.prepared
+    if which is not Which.general and len(prepared.weights) and len(prepared.tests):
+        search = _on_bits(which, merged, asked.depth, without, threads, context)
+    else:
+        search = _general(problem, asked, merged, units, context)
+
+    def in_tests(nodes: np.ndarray) -> np.ndarray:
+        found = nodes[:, [0, 2, 3]]
+        inner = found[:, 0] >= 0
+        found[inner, 0] = merged.tests[found[inner, 0]]
+        return found
+
+    return Chosen(search, merged.base, in_tests, len(merged.bits))
+
+
+def bounds_of(which: Which) -> tuple[str, ...]:
+    """Names of the bounds that a search may do without."""
+    if which is Which.sparse:
+        from arboretum_gosdt.sparse.search import BOUNDS
+
+        return tuple(BOUNDS)
+    return ("similarity", "cells", "greedy") if which is Which.limited else ()
+
+
+def _on_bits(
+    which: Which,
+    merged: Merged,
+    depth: int | None,
+    without: tuple[str, ...],
+    threads: int,
+    context: Context,
+) -> Search:
+    prepared, units = merged.prepared, merged.units
+    if which is Which.sparse:
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        arrays, priced = (prepared.bits, prepared.weights), {}
+        if units.price_value:  # objects that no label helps pay for tests, too
+            arrays, priced = (merged.bits, merged.weights), {"paid": (merged.mass, merged.price)}
+        asked = (*arrays, len(prepared.tests), units.p, units.q, depth, without)
+        if threads == 1:
+            return SparseSearch(*asked, **priced, memory_bytes=context.memory_bytes)
+        from arboretum_gosdt.sparse.team import SparseTeam
+
+        return SparseTeam(
+            threads,
+            *asked,
+            **priced,
+            memory_bytes=None if context.memory_bytes is None else context.memory_bytes // threads,
+        )
+    from arboretum_gosdt.depth.search import LimitedSearch
+
+    # no tree asks more on a path
+    deepest = min(depth or 0, len(prepared.tests), len(prepared.bits) - 1)
+    return LimitedSearch(
+        prepared.bits,
+        prepared.weights,
+        len(prepared.tests),
+        deepest,
+        **dict.fromkeys(without, False),
+    )
+
+
+def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context: Context) -> Search:
+    from arboretum_gosdt.general.known import ANY, Bounds
+    from arboretum_gosdt.general.search import GeneralSearch, Rules
+
+    # a byte per outcome, and once more while they are made
+    needed = 2 * len(merged.bits) * len(merged.tests)
+    context.look(LAYING * needed)
+    context.room(
+        needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search"
+    )
+    bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
+    # masses are whole: a node is light where its mass is at most this
+    light = (
+        math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum()))
+        if asked.light
+        else 0
+    )
+    return GeneralSearch(
+        merged,
+        units.p,
+        units.q,
+        Rules(bounds, asked.least, asked.split, light, asked.members, units.worst),
+    )
+
+
+def _intervals(
+    problem: Problem, asked: Asked, tests: Tests, units: Units, context: Context
+) -> Chosen:
+    from arboretum_gosdt.continuous.search import IntervalSearch
+
+    ranked = merge_ranks(problem, tests, units, context)
+    context.look(LAYING * ranked.ranks.size)
+    search = IntervalSearch(
+        ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1))
+    )
+
+    def in_tests(nodes: np.ndarray) -> np.ndarray:
+        found = nodes[:, [0, 3, 2]]  # what is above the cut has outcome 1
+        inner = found[:, 0] >= 0
+        found[inner, 0] = ranked.first_test[found[inner, 0]] + nodes[inner, 1]
+        return found
+
+    return Chosen(search, ranked.base, in_tests, ranked.objects)

@@ -1,0 +1,547 @@
+"""Optimal trees that keep promises: predictions monotone in some columns, groups that are told
+yes at about the same rates.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from fractions import Fraction
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    BudgetError,
+    CapabilityError,
+    ConfigError,
+    Context,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    param,
+    shape_of,
+    unknown,
+)
+from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.problem.prepared import alike, pack
+from arboretum_gosdt.problem.proving import interrupted
+from arboretum_gosdt.problem.trees import labelled
+from arboretum_gosdt.solvers.choice import WEIGHTS
+from arboretum_gosdt.solvers.constraints import Space, Tilt, rates_of, with_all_tests
+from arboretum_gosdt.solvers.gosdt import Gosdt
+from arboretum_gosdt.solvers.rashomon import TreeSet
+
+TRIED = 8
+"""Lagrangian costs that are tried."""
+PATIENCE = 300
+"""Slices of the search for the least of one; a slice takes some 30 ms."""
+FEW = 20_000
+"""Answers tried for a tree that is only a guess."""
+EVERY = 256
+"""Trees between looks at the clock."""
+PER_OUTCOME, BYTES = 12, 4
+"""Steps and bytes for each outcome of a test while the tests are laid out."""
+
+
+@attrs.frozen
+class Constrained:
+    """Proven least loss + λ · leaves of trees that are monotone in named columns, or treat groups
+    alike; a leaf then may say what is not best for it.
+
+    Monotone: of two rows that differ in one column of ``increasing`` alone, the one with the
+    greater value is told no earlier class (in the order of the classes).  Parity: the shares of the
+    groups of ``sensitive`` that are told the second class differ by at most ``parity``, and of
+    those whose class it is by at most ``opportunity``.
+    """
+
+    kind = "solver"
+    name = "constrained"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020, beyond it"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "prices",
+        "thresholds",
+        "exact",
+        "anytime",
+    )
+    needs = ("objective",)
+    minimises = ("additive",)
+    limits = ("max_depth", "max_leaves", "min_leaf")
+    constrains_labels = True
+    example = "dataset=monk1-full method=constrained objective.lam=0.02"
+
+    increasing: tuple[str, ...] = param(
+        (), "columns of numbers in which predictions must not fall", converter=tuple
+    )
+    decreasing: tuple[str, ...] = param(
+        (), "columns of numbers in which predictions must not rise", converter=tuple
+    )
+    sensitive: str = param("", "column of the groups that are compared; nothing: none")
+    parity: float = param(
+        1.0,
+        "most by which the groups' shares that are told the second class may differ "
+        "(demographic parity); 1: any",
+        ge=0.0,
+        le=1.0,
+    )
+    opportunity: float = param(
+        1.0, "the same of the rows of the second class (equal opportunity); 1: any", ge=0.0, le=1.0
+    )
+    ask_sensitive: bool = param(False, "whether tests may ask the sensitive column")
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError, ConfigError or DataError with
+        the way out.
+        """
+        if shape_of(problem.parts.objective) is not Shape.additive:
+            raise CapabilityError(
+                "solver constrained minimises a loss that is a sum over objects; add "
+                "objective=accuracy (or balanced, cost_matrix)"
+            )
+        self._check(problem)
+        return Attempt(self, problem, context).solution()
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        from arboretum_gosdt.all_trees.enumeration import load
+
+        load()
+        Gosdt().warm_up(problem, context)
+
+    def _check(self, problem: Problem) -> None:
+        columns = [column.name for column in problem.objects.table.columns]
+        for field in ("increasing", "decreasing", "sensitive"):
+            names = (
+                (self.sensitive,) * bool(self.sensitive)
+                if field == "sensitive"
+                else getattr(self, field)
+            )
+            for name in names:
+                if name not in columns:
+                    raise ConfigError(f"solver.{field}: {unknown('column', name, columns)}")
+        if both := set(self.increasing) & set(self.decreasing):
+            raise ConfigError(
+                f"column {min(both)!r} is in solver.increasing and in solver.decreasing; "
+                "leave it out of one"
+            )
+        limited = min(self.parity, self.opportunity) < 1
+        if limited != bool(self.sensitive):
+            raise ConfigError(
+                "solver.sensitive=COLUMN and solver.parity or solver.opportunity (a limit "
+                "below 1) go together; say both"
+            )
+        if limited and problem.objects.n_classes != 2:
+            ways = "make two with dataset.positive=CLASS"
+            raise CapabilityError(
+                "solver.parity and solver.opportunity compare two classes, but there are "
+                f"{problem.objects.n_classes}; {ways}"
+            )
+
+
+class Attempt:
+    """A problem on its way to be solved: trees are gone through in the order of their
+    unconstrained cost, of which no constrained one is lower.
+    """
+
+    def __init__(self, asked: Constrained, problem: Problem, context: Context) -> None:
+        self.asked, self.problem, self.context = asked, problem, context
+        found = self.found = TreeSet.of(
+            problem,
+            context,
+            asked.limits,
+            "constrained",
+            "" if asked.ask_sensitive else asked.sensitive,
+        )
+        order = (
+            np.argsort(found.tests.price, kind="stable")
+            if found.units.price_value
+            else np.arange(len(found.tests.column))
+        )
+        group, self.first = alike(
+            pack(found.tests, attrs.evolve(context, memory_bytes=None), order)[0]
+        )
+        self.rates = rates_of(
+            problem, asked.sensitive, (asked.parity, asked.opportunity), group, len(self.first)
+        )
+        self.monotone = bool(asked.increasing or asked.decreasing)
+        outcomes = len(found.tests.column) * len(self.first)
+        context.look(PER_OUTCOME * outcomes)
+        context.room(
+            BYTES * outcomes,
+            f"the outcomes of {len(found.tests.column):,} tests of {len(self.first):,} objects",
+        )
+        if self.monotone:
+            found.merged = with_all_tests(found, self.first)
+        merged = found.merged
+        self.space = Space(found, asked.increasing, asked.decreasing) if self.monotone else None
+        self.cost = found.units.q * (merged.weights.max(axis=1, keepdims=True) - merged.weights)
+        self.tilt: Tilt | None = None
+        self.outcome, self.leaves = outcomes_of(merged), {}
+        total = self.cost.sum(axis=0)  # a leaf keeps every promise
+        self.upper, self.best = int(total.min()) + found.units.p, [(-1, int(total.argmin()))]
+        self.planes = [
+            int.from_bytes(column.tobytes(), "little")
+            for column in np.packbits(
+                np.ascontiguousarray(self.outcome.T), axis=1, bitorder="little"
+            )
+        ]
+
+    def solution(self) -> Solution:
+        """Search until the optimum is proven, or a budget ends it."""
+        found, details = self.found, {}
+        first = found.optimum(lambda low, up: self._tell(low - found.own))
+        self.lower = found.chosen.search.lower - found.own
+        self._plant(found.chosen.tests(found.chosen.search.tree()))
+        if first.status is not Status.optimal:
+            ended, details = "seconds", dict(first.details)
+        else:
+            self.lower = found.chosen.search.upper - found.own
+            try:
+                ended = self._search()
+            except BudgetError:
+                ended = "bytes"
+            except KeyboardInterrupt as error:
+                ended, details = "interrupt", interrupted(error)
+        tree = labelled(self.problem, found.tests, found.units, found.merged.tests, self.best)
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        bound = min(value, found.value(self.lower + found.own)) if ended else value
+        what = (
+            "the search was interrupted"
+            if "interrupted" in details
+            else f"the budget of {ended} ran out"
+        )
+        notes = (
+            (
+                f"{what}: the value is that of the best tree found, and no tree that keeps "
+                f"the limits is below {bound:g}",
+            )
+            if ended
+            else ()
+        )
+        status = Status.feasible if ended else Status.optimal
+        return Solution(
+            tree, value, bound, status, found.chosen.search.subproblems, not ended, notes, details
+        )
+
+    def _tell(self, lower: int) -> None:
+        self.context.proven(
+            self.found.value(min(lower, self.upper) + self.found.own),
+            self.found.value(self.upper + self.found.own),
+        )
+
+    def _plant(self, nodes: np.ndarray, features: bool = False) -> None:
+        """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
+        best answers that keep all promises, if it is the best one.
+        """
+        number = {-1: -1} | {
+            f if features else int(test): f for f, test in enumerate(self.found.merged.tests)
+        }
+        preorder, waiting = [], [0]
+        while waiting:
+            test, one, rest = nodes[waiting.pop()].tolist()
+            # the same rows divided by another test, which may be another one where there is no row
+            if test not in number:
+                return
+            preorder.append(number[test])
+            waiting += [rest, one] if test >= 0 else []
+        self._label(preorder, FEW)
+
+    def _search(self) -> str:
+        """Widen the set of trees until the best one in it keeps the promises, or none outside
+        can be better than that; returns what ran out.
+        """
+        step, before = max(1, self.found.units.p // 4), self.lower - 1
+        if not self.monotone and self.rates:
+            self.tilt = self._tilted()
+        aim = self.lower
+        while aim < self.upper:
+            ended = self._listed(aim, before) if self.monotone else self._marked(aim)
+            if ended:
+                return ended
+            before, self.lower = aim, max(self.lower, min(self.upper, aim + 1))
+            self._tell(self.lower)
+            aim, step = min(aim + step, max(self.upper - 1, aim + 1)), 2 * step
+        return ""
+
+    def _tilted(self) -> Tilt | None:
+        """The Lagrangian cost that bounds the optimum best, for the rates that differ most in
+        the best tree of all; its trees are tried, too.
+        """
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        found, merged = self.found, self.found.merged
+        if found.units.price_value or not found.units.p or not len(merged.tests):
+            return None
+        sums = self._sums(found.chosen.tests(found.chosen.search.tree()), self.cost)
+        apart = [
+            [
+                Fraction(0),
+                *(Fraction(x, n * one.sizes[0]) for x, n in zip(mine, one.sizes[1:], strict=True)),
+            ]
+            for one, mine in zip(self.rates, sums, strict=True)
+        ]
+        over, which = max(
+            (max(rates) - min(rates) - one.most, i)
+            for i, (one, rates) in enumerate(zip(self.rates, apart, strict=True))
+        )
+        if over <= 0:
+            return None
+        rates, one = apart[which], self.rates[which]
+        g, h = (rates.index(most(rates)) for most in (max, min))
+        # of pairs of rows of the two groups
+        each = one.held[:, g] * one.sizes[h] - one.held[:, h] * one.sizes[g]
+        room, low, best = int(one.most * one.sizes[g] * one.sizes[h]), 0.0, None
+        high = 4.0 * float(merged.weights.max(axis=1).sum()) / (one.sizes[g] * one.sizes[h])
+        for _ in range(TRIED):
+            if self.lower >= self.upper:
+                break
+            tilt = Tilt.of(found, each, room, (low + high) / 2)
+            most, nodes = tilt.cost.max(axis=1), np.array([[-1, -1, -1]])
+            saves = most[:, None] - tilt.cost
+            kept = saves.any(axis=1)
+            if saves.sum() > WEIGHTS:
+                break
+            search = SparseSearch(
+                merged.bits[kept],
+                saves[kept],
+                len(merged.tests),
+                tilt.p,
+                tilt.q,
+                found.asked.depth,
+                memory_bytes=self.context.memory_bytes,
+            )
+            tell = lambda low, up: self.context.progress(
+                0,
+                None,
+                f"{search.subproblems:,} sets of objects",  # noqa: B023 - of this turn
+            )
+            search.run(self.context.deadline, self.context.memory_bytes, tell, slices=PATIENCE)
+            nodes = search.tree()[:, [0, 2, 3]]
+            self._plant(nodes, features=True)
+            bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
+            if best is None or bound > self.lower:
+                best, self.lower = tilt, max(self.lower, min(bound, self.upper))
+            self._tell(self.lower)
+            inner = nodes[:, 0] >= 0
+            nodes[inner, 0] = merged.tests[nodes[inner, 0]]
+            yes = self._sums(nodes, tilt.cost, [each[:, None]])[0][0]
+            low, high = ((low + high) / 2, high) if yes > room else (low, (low + high) / 2)
+        return best
+
+    def _sums(
+        self, nodes: np.ndarray, cost: np.ndarray, per_object: list[np.ndarray] | None = None
+    ) -> list[list[int]]:
+        """Sums of each rate over the leaves of a tree (see tree_of) that say yes, where each has
+        its best answer.
+
+        cost : int64[objects, answers].
+        """
+        found, per_object = (
+            self.found,
+            [one.per_object for one in self.rates] if per_object is None else per_object,
+        )
+        sums, waiting = (
+            [np.zeros(one.shape[1], np.int64) for one in per_object],
+            [(0, np.arange(len(cost)))],
+        )
+        while waiting:
+            at, rows = waiting.pop()
+            test, one, rest = nodes[at].tolist()
+            if test >= 0:
+                mine = found.tests.outcome(test, self.first[rows])
+                waiting += [(one, rows[mine]), (rest, rows[~mine])]
+            elif cost[rows].sum(axis=0).argmin() == 1:
+                sums = [
+                    total + each[rows].sum(axis=0)
+                    for total, each in zip(sums, per_object, strict=True)
+                ]
+        return [one.tolist() for one in sums]
+
+    def _marked(self, aim: int) -> str:
+        """The best tree of a cost up to ``aim`` that keeps the rates, from marks of cost and
+        differences.
+        """
+        found, context, tilt = (
+            self.found,
+            self.context,
+            self.tilt or Tilt.of(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0),
+        )
+        most = tilt.budget(aim)
+        within = Within(
+            Rows.of(found.merged, tilt.cost),
+            tilt.p,
+            tilt.q,
+            most,
+            found.asked.depth,
+            found.asked.least,
+            context.memory_bytes,
+        )
+        tell = lambda: context.progress(
+            0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}"
+        )
+        if ended := within.run(context.deadline, tell):
+            return ended
+        rates = np.concatenate(
+            [one.per_object for one in self.rates] or [np.zeros((len(self.cost), 0), np.int64)],
+            axis=1,
+        )
+        columns = np.zeros((len(self.cost), self.cost.shape[1], rates.shape[1] + 1), np.int64)
+        columns[:, -1, 1:], columns[:, :, 0] = rates, self.cost
+        fronts = within.fronts(columns, equal=(False,) + (True,) * rates.shape[1])
+        if ended := fronts.run(context.deadline, tell):
+            return ended
+        for trees in fronts.trees():
+            if context.deadline is not None and time.monotonic() > context.deadline:
+                return "seconds"
+            sums = trees.mark[:, 1 : rates.shape[1] + 1, 0]
+            cost = (
+                trees.cost
+                if tilt.scale == 1
+                else trees.mark[:, 0, 0] + found.units.p * trees.leaves
+            )
+            able = cost < self.upper
+            if found.asked.leaves is not None:
+                able &= trees.leaves <= found.asked.leaves
+            start = 0
+            for one in self.rates:
+                able &= one.about(sums[:, start : start + len(one.sizes) - 1])
+                start += len(one.sizes) - 1
+            for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
+                if self._keeps(sums[i].tolist()):
+                    self.upper, self.best = int(cost[i]), fronts.nodes(trees.origin[i])
+                    break
+        return ""
+
+    def _keeps(self, sums: list[int]) -> bool:
+        """Whether all rates are close enough."""
+        rest = iter(sums)
+        return all(
+            one.keeps(list(itertools.islice(rest, len(one.sizes) - 1))) for one in self.rates
+        )
+
+    def _listed(self, aim: int, before: int) -> str:
+        """The trees that cost up to ``aim`` one by one, each with its best answers that keep all
+        promises; those up to ``before`` are done.
+        """
+        found = self.found
+        if ended := found.find(aim - found.chosen.search.upper + found.own):
+            return ended
+        costs = itertools.chain.from_iterable(
+            itertools.repeat(int(cost) - found.own, count)
+            for cost, count in zip(found.costs, found.counts, strict=True)
+        )
+        for number, (cost, preorder) in enumerate(zip(costs, found.preorders(), strict=False)):
+            if cost >= self.upper:
+                return ""
+            if (
+                number % EVERY == 0
+                and self.context.deadline is not None
+                and time.monotonic() > self.context.deadline
+            ):
+                self.lower = max(self.lower, cost)
+                return "seconds"
+            if cost > before:
+                self._label(preorder.tolist())
+        return ""
+
+    def _leaf(self, rows: int) -> tuple[list[tuple[int, int]], list[int], int, int, int]:
+        """Of a leaf with these objects: (what it costs more than the best answer, answer),
+        cheapest first; sums of the rates if it says yes; cost; mass; rows.
+        """
+        if rows not in self.leaves:
+            n = len(self.cost)
+            inside = np.unpackbits(
+                np.frombuffer(rows.to_bytes(-(-n // 8), "little"), np.uint8),
+                count=n,
+                bitorder="little",
+            ).astype(bool)
+            costs = self.cost[inside].sum(axis=0)
+            sums = [int(x) for one in self.rates for x in one.per_object[inside].sum(axis=0)]
+            merged = self.found.merged
+            cost, mass, count = (
+                int(costs.min()) + self.found.units.p,
+                int(merged.mass[inside].sum()),
+                int(merged.rows[inside].sum()),
+            )
+            self.leaves[rows] = (
+                sorted((int(x - costs.min()), k) for k, x in enumerate(costs)),
+                sums,
+                cost,
+                mass,
+                count,
+            )
+        return self.leaves[rows]
+
+    def _label(self, preorder: list[int], most: float = math.inf) -> None:
+        """The answers of a tree that keep all promises and cost least, if that is less than the
+        best tree does.
+
+        most : answers tried.
+        """
+        space, price = self.space, self.found.merged.price
+        boxes, rows, waiting, cost = (
+            [],
+            [],
+            [((1 << len(self.cost)) - 1, space.whole if space else 0)],
+            0,
+        )
+        for test in preorder:
+            here, box = waiting.pop()
+            if test < 0:
+                boxes.append(box)
+                rows.append(here)
+                continue
+            one, rest = space.sides[test] if space else (0, 0)
+            cost += int(price[test] * self._leaf(here)[3]) if price[test] else 0
+            waiting += [
+                (here & ~self.planes[test], box & rest),
+                (here & self.planes[test], box & one),
+            ]
+        leaves, asked = [self._leaf(one) for one in rows], self.found.asked
+        if min(leaf[4] for leaf in leaves) < asked.least or len(leaves) > (
+            asked.leaves or len(leaves)
+        ):
+            return
+        cost += sum(leaf[2] for leaf in leaves)
+        order = [
+            [space.order(boxes[j], boxes[i]) if space else (False, False) for j in range(i)]
+            for i in range(len(boxes))
+        ]
+        said: list[int] = []
+
+        def assign(extra: int) -> None:
+            nonlocal most
+            i, most = len(said), most - 1
+            if most < 0:
+                return
+            if i == len(leaves):
+                sums = [
+                    sum(
+                        leaf[1][k] for leaf, answer in zip(leaves, said, strict=True) if answer == 1
+                    )
+                    for k in range(len(leaves[0][1]))
+                ]
+                if self._keeps(sums):
+                    answers = iter(said)
+                    self.upper, self.best = (
+                        cost + extra,
+                        [(test, -1) if test >= 0 else (-1, next(answers)) for test in preorder],
+                    )
+                return
+            for dearer, answer in leaves[i][0]:
+                if cost + extra + dearer >= self.upper:
+                    return
+                if all(
+                    (not up or said[j] <= answer) and (not down or answer <= said[j])
+                    for j, (up, down) in enumerate(order[i])
+                ):
+                    said.append(answer)
+                    assign(extra + dearer)
+                    said.pop()
+
+        assign(0)

@@ -1,0 +1,267 @@
+"""What a constrained tree keeps: rates of groups that differ by little, and boxes of cells in an
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Problem
+from arboretum_gosdt.problem.objectives import decimal, exact_weights
+from arboretum_gosdt.problem.prepared import THRESHOLDS, Merged
+from arboretum_gosdt.solvers.rashomon import TreeSet
+
+SCALE = 32
+"""Parts of a loss in Lagrangian costs."""
+GROUPS = 10
+"""Values that a sensitive column of numbers may have."""
+MOST_WEIGHT = 1 << 30
+"""Products of two weights fit into 62 bits."""
+ROUNDING = 1e-9
+"""Rates that are about as close as the limit are compared in whole numbers."""
+
+
+@attrs.frozen(eq=False)
+class Tilt:
+    """An additive cost that is never above that of a tree that keeps a rate: scale · cost + q ·
+    ⌊scale · ratio · (its difference − room)⌋, shifted.
+
+    cost : int64[objects, answers], in losses · scale.
+    p, q : of a leaf and a loss.
+    shift : of all trees, in their unit.
+    """
+
+    cost: np.ndarray
+    p: int
+    q: int
+    scale: int
+    shift: int
+
+    @staticmethod
+    def of(found: TreeSet, each: np.ndarray, room: int, ratio: float) -> Tilt:
+        """each : int64[objects], what a yes adds to the difference, at most ``room`` in all.
+
+        ratio : losses that a unit of it is worth.
+        """
+        scale = SCALE if ratio else 1
+        weights = found.merged.weights
+        cost, real = (
+            scale * (weights.max(axis=1, keepdims=True) - weights),
+            scale * ratio * each.astype(float),
+        )
+        cost[:, -1] += np.floor(real - ROUNDING * np.abs(real)).astype(np.int64)
+        least, units = cost.min(axis=1, keepdims=True), found.units
+        free = int(np.ceil(scale * ratio * room * (1 + ROUNDING)))
+        return Tilt(
+            cost - least, scale * units.p, units.q, scale, units.q * (int(least.sum()) - free)
+        )
+
+    def bound(self, cost: int) -> int:
+        """What trees that keep the rate cost at least, where none has a lower tilted cost."""
+        return -(-(cost + self.shift) // self.scale)
+
+    def budget(self, cost: int) -> int:
+        """The tilted cost, at most, of trees that keep the rate and cost so much."""
+        return self.scale * cost - self.shift
+
+
+@attrs.frozen(eq=False)
+class Rates:
+    """By how much rates of groups differ: of every group but the first, N₀ · positives − N ·
+    positives₀, sums over leaves that say yes.
+
+    per_object : int64[objects, groups − 1].
+    held : int64[objects, groups], weights.
+    sizes : of the groups, the first one first.
+    most : what rates may differ.
+    """
+
+    per_object: np.ndarray
+    held: np.ndarray
+    sizes: tuple[int, ...]
+    most: Fraction
+
+    @staticmethod
+    def of(held: np.ndarray, names: Sequence[str], most: float) -> Rates:
+        """held : int64[objects, groups], the weight of each group that counts."""
+        sizes = held.sum(axis=0)
+        if (sizes == 0).any():
+            raise CapabilityError(
+                f"group {names[int(sizes.argmin())]!r} has no row of the second class, so "
+                "that its opportunity is undefined"
+            )
+        return Rates(
+            held[:, 1:] * sizes[0] - held[:, :1] * sizes[1:],
+            held,
+            tuple(sizes.tolist()),
+            decimal(most),
+        )
+
+    def keeps(self, sums: Sequence[int]) -> bool:
+        """Whether a tree with these sums keeps the limit."""
+        rates = [
+            Fraction(0),
+            *(
+                Fraction(one, size * self.sizes[0])
+                for one, size in zip(sums, self.sizes[1:], strict=True)
+            ),
+        ]
+        return max(rates) - min(rates) <= self.most
+
+    def about(self, sums: np.ndarray) -> np.ndarray:
+        """bool[trees]: the same, where it is not close; else True.
+
+        sums : int64[trees, groups − 1].
+        """
+        rates = np.column_stack(
+            [np.zeros(len(sums)), sums / (np.array(self.sizes[1:], float) * self.sizes[0])]
+        )
+        return np.ptp(rates, axis=1) <= float(self.most) + ROUNDING
+
+
+def rates_of(
+    problem: Problem, sensitive: str, limits: Sequence[float], group: np.ndarray, objects: int
+) -> list[Rates]:
+    """What is limited.
+
+    limits : of the rates of all rows, and of those of the second class.
+    group : int64[problem's objects], which one of ``objects`` each is in.
+    """
+    if not sensitive:
+        return []
+    table = problem.objects.table
+    column = next(one for one in table.columns if one.name == sensitive)
+    if column.missing.any():
+        raise CapabilityError(
+            f"the sensitive column {column.name!r} has missing values; drop those rows"
+        )
+    values, of = np.unique(column.values, return_inverse=True)
+    if len(values) > GROUPS and not column.categories:
+        raise CapabilityError(
+            f"the sensitive column {column.name!r} has {len(values):,} values; make a column "
+            f"of at most {GROUPS} groups of it"
+        )
+    if len(values) < 2:
+        raise CapabilityError(
+            f"all rows have one value of the sensitive column {column.name!r}; there are no "
+            "groups to compare"
+        )
+    mass, _, error = exact_weights(table.row_weights())
+    if error or mass.sum() >= MOST_WEIGHT:
+        raise CapabilityError(
+            "solver constrained counts weights exactly, and these have too many digits; "
+            "round them to fewer"
+        )
+    names, at, found = (
+        [column.categories[int(one)] if column.categories else f"{one:g}" for one in values],
+        group[problem.objects.object_of_row],
+        [],
+    )
+    positive = problem.objects.label[problem.objects.object_of_row] == 1
+    for most, rows in zip(limits, (np.ones_like(positive), positive), strict=True):
+        if most < 1:
+            held = np.zeros((objects, len(values)), np.int64)
+            np.add.at(held, (at[rows], of.ravel()[rows]), mass[rows])
+            found.append(Rates.of(held, names, most))
+    return found
+
+
+def with_all_tests(found: TreeSet, first: np.ndarray) -> Merged:
+    """The objects with every test that divides them: those that divide training rows alike may
+    divide cells in other ways.
+
+    first : an object of each.
+    """
+    tests, merged = found.tests, found.merged
+    outcome = np.empty((len(tests.column), len(first)), np.bool_)
+    for test, row in enumerate(outcome):
+        row[:] = tests.outcome(test, first)
+    kept = np.flatnonzero(outcome.any(axis=1) & ~outcome.all(axis=1))
+    bits = np.zeros((4 * max(1, -(-len(kept) // 32)), len(first)), np.uint8)
+    bits[: -(-len(kept) // 8)] = np.packbits(outcome[kept], axis=0, bitorder="little")
+    price = np.zeros(len(kept), np.int64)
+    if found.units.price_value:
+        price[:] = [
+            int(found.units.price_value * decimal(one)) for one in tests.price[kept].tolist()
+        ]
+    return attrs.evolve(
+        merged, bits=np.ascontiguousarray(bits.T).view("<u4"), tests=kept, price=price
+    )
+
+
+def number_of(bits: np.ndarray) -> int:
+    """bool[n] as the bits of a number, the first one lowest."""
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+class Space:
+    """The cells that tests can tell apart, leaves as boxes of them: bits, one for every value of
+    every column that some test tells apart.
+    """
+
+    def __init__(
+        self, found: TreeSet, increasing: Sequence[str], decreasing: Sequence[str]
+    ) -> None:
+        tests, kept = found.tests, found.merged.tests
+        names = [tests.rule(int(test)).columns[0] for test in kept]
+        self.whole, self.sides, self.columns, self.ordered = 0, [(0, 0)] * len(kept), [], []
+        for name in dict.fromkeys(names):
+            mine = [f for f, one in enumerate(names) if one == name]
+            coded = sorted({int(tests.column[kept[f]]) for f in mine})
+            if len(coded) == 1:
+                codes = np.arange(int(self._most(tests, coded[0])) + 1)[:, None]
+            else:
+                codes = np.unique(tests.codes[coded].T, axis=0)
+            if name in increasing or name in decreasing:
+                if len(coded) > 1 or (tests.family[coded[0]] != THRESHOLDS and len(codes) > 2):
+                    raise CapabilityError(
+                        f"predictions can be monotone in numbers, but {name!r} is asked by "
+                        "its categories; choose encoder=midpoints or bins"
+                    )
+                self.ordered.append((len(self.columns), name in increasing))
+            first = self.whole.bit_length()
+            mask = ((1 << len(codes)) - 1) << first
+            for f in mine:
+                code, k = codes[:, coded.index(int(tests.column[kept[f]]))], tests.index[kept[f]]
+                one = code > k if tests.family[tests.column[kept[f]]] == THRESHOLDS else code != k
+                self.sides[f] = tuple(number_of(side) << first for side in (one, ~one))
+            self.whole |= mask
+            self.columns.append(mask)
+        self.sides = [
+            tuple(side | (self.whole & ~self.columns[self._column(side)]) for side in sides)
+            for sides in self.sides
+        ]
+        self._known: dict[tuple[int, int], tuple[bool, bool]] = {}
+
+    def _most(self, tests: Any, column: int) -> int:
+        features = tests.objects.features
+        return (
+            features[column].n_bins - 1
+            if column < len(features)
+            else int(tests.codes[column].max())
+        )
+
+    def _column(self, side: int) -> int:
+        return next(c for c, mask in enumerate(self.columns) if side & mask)
+
+    def order(self, a: int, b: int) -> tuple[bool, bool]:
+        """Whether box a must say no more than b, and b no more than a: some cells of theirs
+        differ in one ordered column alone.
+        """
+        if (a, b) not in self._known:
+            shared, up, down = [bool(a & b & mask) for mask in self.columns], False, False
+            for c, rising in self.ordered:
+                if all(shared[:c]) and all(shared[c + 1 :]):
+                    x, y = a & self.columns[c], b & self.columns[c]
+                    less, more = (
+                        x & -x < 1 << (y.bit_length() - 1),
+                        y & -y < 1 << (x.bit_length() - 1),
+                    )
+                    up, down = up or (less if rising else more), down or (more if rising else less)
+            self._known[a, b] = up, down
+        return self._known[a, b]

@@ -1,0 +1,346 @@
+"""Optima of losses that are no sums over leaves: additive costs bound the loss, then all trees
+below a budget are gone through.
+
+Any additive cost will do of which it is known how much trees can cost whose value R(d) = loss + λ ·
+leaves is below some R: lines of (FP, FN) (:mod:`arboretum_gosdt.all_trees.monotone`), or
+tangents of ROC curves (:mod:`arboretum_gosdt.all_trees.areas`).  The least of such a cost bounds
+R(d) from below, and often that is the end.  Else R rises in steps: all trees that may be better are
+in the graph of :mod:`arboretum_gosdt.all_trees.enumeration`, of their marks, (FP, FN) or curves,
+only those are kept that no other beats, and the best of whole trees is the
+optimum as soon as it is at most R.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    BudgetError,
+    CapabilityError,
+    Context,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    Tree,
+    shape_of,
+)
+from arboretum_gosdt.all_trees.areas import RankedLoss
+from arboretum_gosdt.all_trees.enumeration import DEFAULT_BYTES, Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss
+from arboretum_gosdt.problem.limits import Asked
+from arboretum_gosdt.problem.objectives import exact_weights
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge
+from arboretum_gosdt.problem.proving import interrupted
+from arboretum_gosdt.problem.trees import labelled
+from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
+
+STEPS = (0.3, 0.55, 0.75, 0.9, 1.0)
+"""Where between the bound and the best tree known R is set; a better tree then lowers the rest."""
+NEAR = 1.0
+"""Leaves: all trees that cost so little more than the cheapest are gone through at once."""
+WEIGHTS = 1 << 31
+"""All weights in their common unit stay below."""
+PER_PAIR, PER_OUTCOME, BYTES = 300, 5, 4
+"""Steps of the trees of three leaves that ask two tests; steps and bytes of an outcome that is
+laid out and counted.
+"""
+PATIENCE = 1000
+"""Slices of the search for the least additive cost; a slice takes some 30 ms."""
+
+
+@attrs.frozen
+class NonDominated:
+    """Proven optima of losses of false positives and negatives, and of areas under the ROC curve, +
+    λ · leaves.
+
+    Goes through all trees that an additive bound leaves, of which only those are kept that no other
+    beats in (FP, FN) or in its curve, and leaves. Limits: ``stopping.standard.max_depth``,
+    ``max_leaves``, ``min_leaf``.  Stopped by a budget it returns its best tree and what is proven.
+    """
+
+    kind = "solver"
+    name = "fronts"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
+    capabilities = ("classification", "weights", "thresholds", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("confusion", "ranking")
+    limits = ("max_depth", "max_leaves", "min_leaf")
+    example = "dataset=monk1-full method=fronts objective=f_score"
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
+        return Attempt(problem, context).solution()
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        from arboretum_gosdt.all_trees.enumeration import load
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        context.progress(0, None, "loading the kernels of fronts")
+        load()
+        wide = 1 << 20  # costs of all but the smallest tables ask for wide lanes
+        search = SparseSearch(
+            np.arange(4, dtype=np.uint32)[:, None],
+            np.array([[0, wide], [wide, 0], [wide, 0], [0, wide]]),
+            2,
+            1,
+            1,
+        )
+        search.run(None, None, lambda low, up: None)
+        search.tree()
+
+    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+        """The objective that is certified, and its least value within the limits.  Raises
+        CapabilityError where it is another's.
+        """
+        objective = problem.parts.objective
+        if objective is None or shape_of(objective) not in (Shape.confusion, Shape.ranking):
+            raise CapabilityError(
+                "solver fronts certifies f_score, auc, pauc and their like; choose "
+                "solver=gosdt for sums over leaves"
+            )
+        found = self.solve(problem, context)
+        # the run has more to do than the signal leaves time for
+        if found.interrupted and found.interrupted.args:
+            raise found.interrupted
+        return objective, found
+
+
+class Attempt:
+    """A problem on its way to be solved."""
+
+    def __init__(self, problem: Problem, context: Context) -> None:
+        self.problem, self.context, objective = problem, context, problem.parts.objective
+        asked = self.asked = Asked.of(problem, NonDominated.limits)
+        if asked.split > 2 or asked.light or asked.members > 2:
+            raise CapabilityError(
+                "solver fronts knows max_depth, max_leaves and min_leaf; leave other leaf rules out"
+            )
+        objective.classes_of(problem)
+        mass, unit, error = exact_weights(problem.objects.weight)
+        if error or mass.sum() >= WEIGHTS:
+            raise CapabilityError(
+                "solver fronts counts weights exactly, and these have too many digits; round "
+                "them to fewer"
+            )
+        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
+            raise CapabilityError(
+                "objective.lam=0 needs a limit, or trees grow without end; set "
+                "stopping.standard.max_depth, max_leaves or min_leaf"
+            )
+        none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
+        self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
+        self.tests: Tests = all_tests(problem, context=context)
+        self.merged: Merged = merge(problem, self.tests, self.units, context)
+        kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
+        n = len(self.merged.class_loss)
+        self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, asked.leaves or n))
+        context.look(PER_OUTCOME * n * len(self.merged.tests))
+        context.room(
+            BYTES * n * len(self.merged.tests),
+            f"the outcomes of {len(self.merged.tests):,} tests of {n:,} objects",
+        )
+        ones = np.zeros(len(self.merged.tests), np.int64)
+        self.table = Rows(
+            outcomes_of(self.merged),
+            np.zeros((n, 2), np.int64),
+            self.merged.rows,
+            self.merged.mass,
+            ones,
+        )
+        if context.memory_bytes is not None:  # what is left of it
+            held = self.merged.nbytes + sum(
+                array.nbytes for array in attrs.astuple(self.table, recurse=False)
+            )
+            self.context = attrs.evolve(context, memory_bytes=max(1, context.memory_bytes - held))
+        total = self.merged.class_loss.sum(axis=0)[None]
+        self.value, answers = self.loss.of_leaves(total)
+        self.best, self.leaves = [(-1, int(answers[0]))], total
+        self.bound, self.sets = 0.0, 0
+        self.searches: dict[Any, Any] = {}
+
+    def solution(self) -> Solution:
+        """Search until the optimum is proven, or a budget ends it."""
+        details: dict[str, Any] = {}
+        try:
+            ended = self._search()
+        except BudgetError:
+            ended = "bytes"
+        except KeyboardInterrupt as error:
+            ended, details = "interrupt", interrupted(error)
+        if ended:
+            self.bound = max(self.bound, self.loss.bound(self.value))
+        tree = self._tree()
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        bound = min(self.bound, value) if ended else value
+        what = (
+            "the search was interrupted"
+            if ended == "interrupt"
+            else f"the budget of {ended} ran out"
+        )
+        told = (
+            f"{what} after {self.sets:,} sets of objects: the value is that of the best tree "
+            f"found, and no tree is below {bound:g}"
+        )
+        notes = (told,) if ended else ()
+        return Solution(
+            tree,
+            value,
+            bound,
+            Status.feasible if ended else Status.optimal,
+            self.sets,
+            not ended,
+            notes,
+            details,
+        )
+
+    def _search(self) -> str:
+        # of three leaves there is a tree for each pair of tests
+        quick = PER_PAIR * len(self.merged.tests) ** 2 < self.context.steps_left
+        asked = (
+            self.asked if quick else attrs.evolve(self.asked, leaves=min(2, self.asked.leaves or 2))
+        )
+        found = None if self.loss.curves else self.loss.smallest(self.table, asked)
+        if found is not None and found[0] < self.value:
+            self.value, self.best, self.leaves = found
+        if ended := self._bounding():
+            return ended
+        room = self.loss.within(self.value)[2]
+        steps = STEPS if room > NEAR else STEPS[-1:]
+        self.bound = self.loss.bound(self.value) if room > NEAR else self.bound
+        while room >= 0:
+            for step in steps:
+                self.context.proven(self.bound, self.value)
+                aim = self.bound + step * (self.value - self.bound)
+                if ended := self._below(aim):
+                    return ended
+                if self.value <= aim + ROUNDING:
+                    return ""
+                self.bound = max(self.bound, aim - ROUNDING)
+        return ""
+
+    def _bounding(self) -> str:
+        """Minimise additive costs, as long as they promise a better bound or tree; returns what
+        ran out, or "".
+        """
+        while (cost := self.loss.next(self.leaves, self.value)) is not None:
+            self.loss.learn(cost, *self._least(cost))
+            if self.context.deadline is not None and time.monotonic() > self.context.deadline:
+                return "seconds"
+        return ""
+
+    def _least(self, cost: Any) -> tuple[int, np.ndarray | None]:
+        """What a tree costs at least, and the leaves (int64[leaves, 2]) of the cheapest one
+        found, if one was searched.
+        """
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        costs, depth = cost.cost, self.asked.depth
+        most = costs.max(axis=1)
+        saves = most[:, None] - costs
+        kept = saves.any(axis=1)
+        if (
+            not cost.p
+            or not kept.any()
+            or not len(self.merged.tests)
+            or saves.max(axis=1).sum() * saves.shape[1] > SPARSE
+        ):
+            return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
+        room = (self._left() or DEFAULT_BYTES) - costs.nbytes - most.nbytes - saves.nbytes
+        search = SparseSearch(
+            self.merged.bits[kept],
+            saves[kept],
+            len(self.merged.tests),
+            cost.p,
+            cost.q,
+            depth,
+            memory_bytes=room,
+        )
+        tell = lambda low, up: self.context.progress(
+            0, None, f"{self.sets + search.subproblems:,} sets of objects"
+        )
+        search.run(self.context.deadline, room, tell, slices=PATIENCE)
+        self.sets += search.subproblems
+        leaves = self._plant(search.tree())
+        if kept.all() and costs.shape[1] == 2:
+            self.searches[cost] = search
+        return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
+
+    def _left(self) -> int | None:
+        """Bytes that the next search may take; those that were kept to know sooner what is not
+        below go where they hold more than a quarter.
+        """
+        room = self.context.memory_bytes
+        if room is None:
+            return None
+        held = sum(one.bytes_used for one in self.searches.values())
+        if held > room // 4:
+            self.searches.clear()
+        return room - held * bool(self.searches)
+
+    def _plant(self, nodes: np.ndarray) -> np.ndarray:
+        """Keep a tree (int64[nodes, 4], see SparseSearch) if it is better than the best, and
+        allowed; returns its leaves.
+        """
+        tests, leaves, rows, waiting = [], [], [], [(0, np.arange(len(self.table.outcome)))]
+        while waiting:
+            at, here = waiting.pop()
+            test, _, one, rest = nodes[at].tolist()
+            tests.append(test)
+            if test >= 0:
+                mine = self.table.outcome[here, test] == 1
+                waiting += [(rest, here[~mine]), (one, here[mine])]
+            else:
+                leaves.append(self.merged.class_loss[here].sum(axis=0))
+                rows.append(self.merged.rows[here].sum())
+        held = np.array(leaves)
+        if min(rows) < self.asked.least or len(leaves) > (self.asked.leaves or len(leaves)):
+            return held
+        value, answers = self.loss.of_leaves(held)
+        if value < self.value:
+            answer = iter(answers.tolist())
+            self.value, self.leaves = value, held
+            self.best = [(test, -1 if test >= 0 else next(answer)) for test in tests]
+        return held
+
+    def _below(self, aim: float) -> str:
+        """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
+        context, (cost, budget, room) = self.context, self.loss.within(aim)
+        tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
+        known = None
+        if cost in self.searches and room < NEAR:
+            known = self.searches[cost].known(
+                math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell
+            )
+        limits = self.asked.depth, self.asked.least, self._left()
+        within = Within(
+            attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
+        )
+        ended = within.run(context.deadline, tell)
+        self.sets += within.taken
+        fronts = within.fronts(self.loss.columns, curves=self.loss.curves)
+        ended = ended or fronts.run(context.deadline, tell)
+        if ended:
+            return ended
+        for trees in fronts.trees():
+            if context.deadline is not None and time.monotonic() > context.deadline:
+                return "seconds"
+            values = self.loss.values(trees)
+            if self.asked.leaves is not None:
+                values[trees.leaves > self.asked.leaves] = math.inf
+            i = int(values.argmin())
+            if values[i] < self.value:
+                self.value, self.best = float(values[i]), fronts.nodes(trees.origin[i])
+        return ""
+
+    def _tree(self) -> Tree:
+        """The best tree, its leaves labelled by their answers."""
+        best = [(test, -1 if self.loss.curves else answer) for test, answer in self.best]
+        return labelled(self.problem, self.tests, self.units, self.merged.tests, best)

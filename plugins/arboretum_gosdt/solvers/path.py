@@ -1,0 +1,397 @@
+"""The whole regularisation path: the best tree for every λ from the smallest one up, and what
+lies between.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    BudgetError,
+    CapabilityError,
+    Context,
+    Front,
+    FrontPoint,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    Tree,
+    param,
+    shape_of,
+)
+from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
+from arboretum_gosdt.problem.limits import Asked
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
+from arboretum_gosdt.problem.proving import interrupted
+from arboretum_gosdt.problem.trees import tree_of
+from arboretum_gosdt.solvers.choice import Which, kind_of
+from arboretum_gosdt.solvers.gosdt import DEFAULT_BYTES, Gosdt
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.sparse.search import SparseSearch
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """A tree of the path.
+
+    loss : in whole losses, without what every tree has.
+    nodes : as a search hands them over.
+    """
+
+    loss: int
+    leaves: int
+    nodes: np.ndarray
+
+
+@attrs.frozen
+class Path:
+    """Proven best trees for every λ from ``objective.lam`` up, as a front of error and leaves; the
+    run's tree is that of the smallest λ.
+
+    The least loss + λ · leaves is a concave function of λ, made of a few straight lines, one per
+    tree.  Between two known trees the search is asked at the λ where both cost the same: either
+    that is the optimum, or a tree between them is found (Eisner & Severance 1976). ``exact`` also
+    finds the trees that no λ makes best: the least error for every number of leaves.
+    """
+
+    kind = "solver"
+    name = "path"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020, beyond it"
+    capabilities = ("classification", "multiclass", "weights", "thresholds", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("additive",)
+    limits = ("max_depth",)
+    example = "dataset=monk1-full method=path objective.lam=0.01"
+
+    exact: bool = param(
+        False,
+        "whether the best tree of every number of leaves is found, also where no λ makes it "
+        "best; takes longer",
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Find the path.  Raises CapabilityError where the sparse search does not know what is
+        asked.
+        """
+        if shape_of(problem.parts.objective) is not Shape.additive:
+            raise CapabilityError(
+                "solver path goes through λ for a loss that is a sum over objects; add "
+                "objective=accuracy (or balanced, cost_matrix)"
+            )
+        return _Search(problem, context, self.limits).solution(self.exact)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        from arboretum_gosdt.all_trees.enumeration import load
+
+        if self.exact:
+            load()
+        Gosdt().warm_up(problem, context)
+
+
+class _Search:
+    """The path as far as it is known."""
+
+    def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
+        self.problem, self.context = problem, context
+        self.asked, self.tests, self.units = (
+            Asked.of(problem, limits),
+            all_tests(problem, context=context),
+            units_of(problem),
+        )
+        units: Units = self.units
+        if (
+            units.price_value
+            or units.slack
+            or units.slack_per_leaf
+            or kind_of(Which.auto, self.asked, self.tests, units) is not Which.sparse
+        ):
+            ways = (
+                "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no "
+                "limit but max_depth"
+            )
+            raise CapabilityError(f"solver path asks the sparse search, which knows {ways}")
+        tests: Tests = self.tests
+        self.merged: Merged = merge(problem, tests, units, context)
+        total = self.merged.weights.sum(axis=0)
+        self.own = int(self.merged.weights.sum() - self.merged.weights.max(axis=1).sum())
+        self.leaf = Step(int(total.sum() - total.max()), 1, np.array([[-1, 0, -1, -1]]))
+        self.steps: list[Step] = []  # most leaves first
+        self.open: list[tuple[Step, Step]] = []  # neighbours between which there may be others
+        # numbers of leaves between which every best tree is known
+        self.filled: set[tuple[int, int]] = set()
+        # p, q, least: all trees have q · loss + p · leaves ≥ least
+        self.lines = [(units.p, units.q, self.own * units.q + units.p)]
+        self.search: SparseSearch | None = None  # the last one
+        self.searches: list[SparseSearch] = []  # from which bounds are taken
+        # of the value at the smallest λ, as long as that is not solved
+        self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
+        self.trees: dict[int, Tree] = {}
+        self.stopped: dict[str, Any] = {}
+        self.sets = 0
+
+    def solution(self, exact: bool) -> Solution:
+        """The path, or what a budget or Ctrl-C leaves of it."""
+        between: list[Step] = []
+        try:
+            ended = self._walk() or (self._between(between) if exact else "")
+        except BudgetError:
+            ended = "bytes"
+        except KeyboardInterrupt as error:
+            ended, self.stopped = "interrupt", interrupted(error)
+        self.steps = self.steps or [self.leaf]
+        tree = self._tree(self.steps[0])
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        bound = value if self.floor is None else min(value, self._loss(self.floor))
+        errors = self.problem.parts.objective.name == "accuracy" and self._of_rows()
+        front = self._front([*self.steps, *between]) if errors else None
+        what = (
+            f"the path has gaps: the search was stopped ({ended}) after {self.sets:,} sets of "
+            "objects"
+        )
+        told = {
+            "lambdas": [float(one * self.units.loss_value) for one in self.lambdas()],
+            "leaves": [step.leaves for step in self.steps],
+            "losses": [self._loss(step.loss) for step in self.steps],
+        }
+        others = (
+            ()
+            if front
+            else tuple(
+                map(self._tree, sorted([*self.steps[1:], *between], key=lambda step: -step.leaves))
+            )
+        )
+        status = Status.optimal if self.floor is None else Status.feasible
+        notes = (what,) if ended else ()
+        return Solution(
+            tree,
+            value,
+            bound,
+            status,
+            self.sets,
+            not ended,
+            notes,
+            {**told, **self.stopped},
+            others,
+            front=front,
+        )
+
+    def _of_rows(self) -> bool:
+        """Whether errors of objects are those of rows: none were merged under one class, or
+        weighed anew.
+        """
+        objects, rows = self.problem.objects, self.problem.objects.table
+        weight = np.bincount(objects.object_of_row, rows.row_weights(), objects.n_objects)
+        same = np.array_equal(objects.label[objects.object_of_row], rows.target.codes)
+        return same and np.allclose(
+            weight / weight.sum(), objects.weight / objects.weight.sum(), rtol=1e-9, atol=0
+        )
+
+    def lambdas(self) -> list[Fraction]:
+        """From which λ on each step is best, in losses; the first: the smallest asked for."""
+        turns = [Fraction(b.loss - a.loss, a.leaves - b.leaves) for a, b in pairwise(self.steps)]
+        return [(self.units.p + self.units.above) / Fraction(self.units.q), *turns]
+
+    def _walk(self) -> str:
+        """Find all steps; returns what ran out, or ""."""
+        first, ended = self._best(self.units.p, self.units.q, self.leaf)
+        if ended:
+            self.steps = [first] if first.leaves == 1 else [first, self.leaf]
+            return ended
+        self.steps, self.open = (
+            [first, self.leaf] if first.leaves > 1 else [first],
+            [(first, self.leaf)] * (first.leaves > 1),
+        )
+        seen, few = 1, []
+        while self.open:
+            a, b = self.open[-1]
+            p, q = Fraction(b.loss - a.loss, a.leaves - b.leaves).as_integer_ratio()
+            cost = lambda step: q * step.loss + p * step.leaves  # noqa: B023
+            if seen == 1 and a.leaves - b.leaves > 1:
+                seen, few = self._few()
+            found, ended = (
+                min([a, *(step for step in few if b.leaves < step.leaves < a.leaves)], key=cost),
+                "",
+            )
+            if any(
+                q * self._least(k) + p * k < cost(found)
+                for k in range(max(b.leaves, seen) + 1, a.leaves)
+            ):
+                found, ended = self._best(p, q, a)
+            if ended:
+                return ended
+            self.open.pop()
+            self.lines.append((p, q, cost(found)))
+            if found is not a:
+                self.steps.insert(self.steps.index(b), found)
+                self.open += [(found, b), (a, found)]
+        return ""
+
+    def _least(self, leaves: int) -> int:
+        """No tree of so many leaves loses less: losses are whole, and no tree lies below a line."""
+        return max(self.own, *(-((p * leaves - least) // q) for p, q, least in self.lines))
+
+    def _few(self) -> tuple[int, list[Step]]:
+        """Up to how many leaves all trees were gone through, and the best of two and of three
+        leaves.
+        """
+        outcome = outcomes_of(self.merged)
+        return most_leaves(outcome, None, self.asked.depth), [
+            Step(*one) for one in best_of_few(outcome, self.merged.weights, self.asked.depth)
+        ]
+
+    def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
+        """A tree of least q · loss + p · leaves, from one that is known; what ran out, or ""."""
+        from arboretum_gosdt.sparse.search import SparseSearch
+
+        prepared = self.merged.prepared
+        first = self.search is None
+        if not len(prepared.weights) or not len(prepared.tests):
+            self.floor = None
+            return self.leaf, ""
+        if self.search is None:
+            room = self.context.memory_bytes or DEFAULT_BYTES
+            search = SparseSearch(
+                prepared.bits,
+                prepared.weights,
+                len(prepared.tests),
+                p,
+                q,
+                self.asked.depth,
+                memory_bytes=room,
+            )
+        else:
+            # there are no trees below ``known`` at lower prices, nor above it at higher ones, that
+            # have not been found
+            search = self.search.again(p, q)
+            search.below(q * known.loss + p * known.leaves)
+            by_price = sorted(
+                [*self.searches, search], key=lambda one: Fraction(one.asked.p, one.asked.q)
+            )
+            at = by_price.index(search)
+            if at:
+                search.start_between(
+                    by_price[at - 1], by_price[at + 1] if at + 1 < len(by_price) else None
+                )
+        told = lambda low, up: self.context.progress(
+            0, None, f"{len(self.steps)} trees of the path"
+        )
+        memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
+        try:
+            ended = search.run(self.context.deadline, memory and memory - held, told)
+        except KeyboardInterrupt as error:
+            ended, self.stopped = "interrupt", interrupted(error)
+        self.sets += search.subproblems
+        self.search = search
+        self.lines.append((p, q, search.lower))
+        self.searches = (
+            [*self.searches, search]
+            if memory is None or 2 * (held + search.bytes_used) < memory
+            else []
+        )
+        if not first and search.upper >= q * known.loss + p * known.leaves:
+            return known, ended
+        nodes = search.tree()
+        leaves = int((nodes[:, 0] < 0).sum())
+        # of an interrupted search ``upper`` lags behind
+        step = Step((search.asked.hang(nodes).settle() - p * leaves) // q, leaves, nodes)
+        if first:
+            # before its bound: whoever is interrupted here has both, or neither
+            self.steps = [step]
+            self.floor = Fraction(search.lower, q) if ended else None
+        return step, ended
+
+    def _between(self, found: list[Step]) -> str:
+        """The best trees of numbers of leaves between two steps, where they beat those of fewer;
+        returns what ran out, or "".
+        """
+        table = Rows.of(self.merged)
+        own = self.own
+        for a, b in pairwise(self.steps):
+            if a.leaves - b.leaves < 2:
+                continue
+            turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
+            p, q = turn.numerator, turn.denominator
+            within = Within(
+                table,
+                p,
+                q,
+                q * (b.loss - own - 1) + p * (a.leaves - 1),
+                self.asked.depth,
+                1,
+                self.context.memory_bytes,
+            )
+            between = f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
+            tell = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn
+            ended = within.run(self.context.deadline, tell)
+            fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
+            ended = ended or fronts.run(self.context.deadline, tell)
+            self.sets += within.taken
+            if ended:
+                return ended
+            best: dict[int, tuple[int, np.ndarray]] = {}
+            for trees in fronts.trees():
+                for loss, leaves, origin in zip(
+                    (trees.mark[:, 0, 0] + own).tolist(),
+                    trees.leaves.tolist(),
+                    trees.origin,
+                    strict=True,
+                ):
+                    if b.leaves < leaves < a.leaves and loss < best.get(leaves, (b.loss, None))[0]:
+                        best[leaves] = loss, origin.copy()
+            loss = b.loss
+            for leaves in sorted(best):
+                if best[leaves][0] < loss:
+                    loss = best[leaves][0]
+                    found.append(
+                        Step(
+                            loss,
+                            leaves,
+                            nodes_of(test for test, _ in fronts.nodes(best[leaves][1])),
+                        )
+                    )
+            self.filled.add((a.leaves, b.leaves))
+        return ""
+
+    def _front(self, steps: list[Step]) -> Front:
+        """Error and leaves of all trees found, and what no tree can beat."""
+        steps.sort(key=lambda step: step.leaves)
+        most = max(1, len(self.merged.weights))  # a leaf for every group of rows
+        most = (
+            most
+            if self.asked.depth is None or self.asked.depth >= most.bit_length()
+            else 1 << self.asked.depth
+        )
+        corners: list[tuple[float, float]] = []
+        for leaves in range(1, most + 1):
+            low = self._least(leaves)
+            if any(few <= leaves < many for many, few in self.filled):
+                low = max(low, min(step.loss for step in steps if step.leaves <= leaves))
+            corners.append((self._loss(low), float(leaves)))
+            if low <= self.own:
+                break
+        return Front(
+            ("train_error", "n_leaves"),
+            [FrontPoint((self._loss(s.loss), float(s.leaves)), self._tree(s)) for s in steps],
+            corners,
+        )
+
+    def _loss(self, loss: Any) -> float:
+        """Of whole losses, with what every tree has."""
+        return float((loss + self.merged.base) * self.units.loss_value)
+
+    def _tree(self, step: Step) -> Tree:
+        if id(step) in self.trees:
+            return self.trees[id(step)]
+        nodes = step.nodes[:, [0, 2, 3]]
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
+        return self.trees.setdefault(id(step), tree_of(self.problem, self.tests, self.units, nodes))

@@ -1,0 +1,524 @@
+"""The Rashomon set: all trees whose value is at most (1 + ε) times the optimum, or the k best;
+what they share, and where they differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    BudgetError,
+    CapabilityError,
+    Context,
+    OutOfTime,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    file_for,
+    legible,
+    legible_tree,
+    param,
+    put_text,
+    shape_of,
+)
+from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.problem.limits import Asked
+from arboretum_gosdt.problem.objectives import decimal
+from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
+from arboretum_gosdt.problem.proving import interrupted
+from arboretum_gosdt.problem.trees import laid, tree_of
+from arboretum_gosdt.solvers.choice import Which, choose
+from arboretum_gosdt.solvers.gosdt import Gosdt
+
+COSTS, COSTS_ON_PAGE = 10, 100
+"""Values of which the record, and the page, tell how many trees are as good; of more, so many
+from the first to the last.
+"""
+DISAGREED = 20
+"""Groups of equal rows on the page on which trees disagree most."""
+TITLE = "<title>Good trees for"
+"""How a page begins, so that no other file is taken for one."""
+SURE = 0.9
+"""Share of the trees that agree on a row, for a row that they agree on."""
+WIDER = Fraction(1, 4)
+"""By which share of a leaf's price, doubled each time, the set is widened until it holds k
+trees.
+"""
+
+
+@attrs.frozen
+class Rashomon:
+    """All trees of at most (1 + ε) times the least loss + λ · leaves + μ · price, or the k best:
+    counted, listed in order, compared.
+
+    The run's tree is the optimum; ``listed`` more lie beside it, best first.  The record's details
+    tell how many trees there are of each value, which columns all of them ask, how far the
+    importance of a column varies, and on which rows they disagree; ``page`` shows it.
+    """
+
+    kind = "solver"
+    name = "rashomon"
+    paper = "Xin, Zhong, Chen, Takagi, Seltzer & Rudin 2022, after Lin et al. 2020"
+    capabilities = ("classification", "multiclass", "weights", "prices", "thresholds", "exact")
+    needs = ("objective",)
+    minimises = ("additive",)
+    limits = ("max_depth", "min_leaf")
+    example = "dataset=monk1-full method=rashomon objective.lam=0.02"
+
+    epsilon: float = param(0.05, "ε, by what share of the optimum a tree may be worse", ge=0.0)
+    k: int = param(
+        0, "how many trees instead: the k best, with those as good as the k-th; 0: by epsilon", ge=0
+    )
+    listed: int = param(10, "trees kept beside the optimum, best first", ge=0)
+    compared: int = param(1000, "trees, the best ones, of which importances are told", ge=0)
+    page: str = param("", "HTML file for a page on the set; nothing: none", writes=True)
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Find the optimum, then the set.  Raises CapabilityError, DataError, or StoreError
+        where the page cannot be written.
+        """
+        if shape_of(problem.parts.objective) is not Shape.additive:
+            raise CapabilityError(
+                "solver rashomon lists trees of a loss that is a sum over objects; add "
+                "objective=accuracy (or balanced, cost_matrix)"
+            )
+        if self.page:  # known before the search, whose results would be lost
+            file_for(self.page, "solver.page", TITLE)
+        found = TreeSet.of(problem, context, self.limits)
+        if found.units.above:
+            lam = problem.parts.objective.lam
+            raise CapabilityError(
+                f"objective.lam={lam:g} is above all losses together, so that trees differ "
+                "by their leaves alone; set a smaller one"
+            )
+        solution = found.optimum()
+        if solution.status is not Status.optimal:
+            return attrs.evolve(
+                solution, notes=(*solution.notes, "the set is not known, as the optimum is not")
+            )
+        try:
+            ended = found.widen(self)
+            trees = (
+                []
+                if ended
+                else [
+                    legible_tree(found.tree(nodes), problem.objects.table)
+                    for nodes in found.first(self.listed + 1)
+                ]
+            )
+            details = {} if ended else found.details(self.compared)
+        except KeyboardInterrupt as error:
+            return attrs.evolve(
+                solution,
+                finished=False,
+                details=interrupted(error),
+                notes=("the set is not known: it was interrupted",),
+            )
+        except BudgetError as error:
+            return attrs.evolve(solution, finished=False, notes=(f"the set is not known: {error}",))
+        if ended:
+            ways = (
+                f"lower solver.{'k' if self.k else 'epsilon'}, or raise "
+                f"budget.{'seconds' if ended == 'seconds' else 'memory_mb'}"
+            )
+            note = (
+                f"the set is not known: the budget of {ended} ran out after "
+                f"{found.within.taken:,} sets of objects; {ways}"
+            )
+            return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
+        if self.page:
+            from arboretum_gosdt.solvers.rashomon_page import page_of
+
+            text = page_of(details, found.values(COSTS_ON_PAGE), found.disagreed(), trees, problem)
+            put_text(self.page, text, "solver.page", TITLE)
+        count = int(details["trees"])
+        left = (
+            f", {count - len(trees):,} of them not listed (solver.listed)"
+            if count > len(trees)
+            else ""
+        )
+        note = (
+            f"{count:,} {'tree' if count == 1 else 'trees'} of a value up to "
+            f"{details['most']:g}{left}"
+        )
+        told = {
+            "details": details,
+            "subproblems": found.within.taken,
+            "notes": (*solution.notes, note),
+        }
+        # the search's may be another of the best
+        return attrs.evolve(solution, tree=trees[0], others=tuple(trees[1:]), **told)
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Compile, or load, what will be called."""
+        from arboretum_gosdt.all_trees.enumeration import load
+
+        load()
+        Gosdt().warm_up(problem, context)
+
+
+class TreeSet:
+    """A problem, its optimum, and the trees that are nearly as good."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        context: Context,
+        asked: Asked,
+        tests: Tests,
+        units: Units,
+        merged: Merged,
+        chosen: Any,
+    ) -> None:
+        self.problem, self.context, self.asked, self.tests = problem, context, asked, tests
+        self.units, self.merged, self.chosen = units, merged, chosen
+        weights = merged.weights
+        # of all trees, in what searches tell
+        self.own = units.q * int(weights.sum() - weights.max(axis=1).sum())
+        self.within: Within
+        self.counted: Any
+        self.costs: np.ndarray
+        self.counts: list[int]
+
+    @staticmethod
+    def of(
+        problem: Problem,
+        context: Context,
+        limits: tuple[str, ...],
+        solver: str = "rashomon",
+        without: str = "",
+    ) -> TreeSet:
+        """Raises CapabilityError for rules and prices that the set is not known for.
+
+        without : a column that no test asks.
+        """
+        asked, tests, units = (
+            Asked.of(problem, limits),
+            all_tests(problem, context=context),
+            units_of(problem),
+        )
+        if without:
+            tests = tests.kept(
+                np.array(
+                    [tests.rule(test).columns[0] != without for test in range(len(tests.column))],
+                    bool,
+                )
+            )
+        if asked.split > 2 or asked.light or asked.members > 2:
+            raise CapabilityError(
+                f"solver {solver} knows {', '.join(limits)}; leave other leaf rules out"
+            )
+        if units.worst:
+            raise CapabilityError(
+                f"solver {solver} knows expected prices, and not those of the dearest path; "
+                "leave objective.price=max out"
+            )
+        if units.slack or units.slack_per_leaf:
+            raise CapabilityError(
+                "weights, costs or objective.lam have more digits than the set can be exact "
+                "with; round them to fewer"
+            )
+        if not units.p and asked.depth is None and asked.least < 2:
+            raise CapabilityError(
+                "objective.lam=0 needs a limit, or trees grow without end; set "
+                "stopping.standard.max_depth or min_leaf"
+            )
+        chosen = choose(problem, asked, tests, units, Which.auto, context)
+        return TreeSet(
+            problem, context, asked, tests, units, merge(problem, tests, units, context), chosen
+        )
+
+    def value(self, integer: int) -> float:
+        """Of a cost in 1/q losses, without constants."""
+        return self.units.value(integer + self.units.q * self.chosen.base)
+
+    def optimum(self, told: Callable[[int, int], None] | None = None) -> Solution:
+        """The best tree, proven unless a budget ends the search.
+
+        told : called with bound and cost in place of the context.
+        """
+        search, details = self.chosen.search, {}
+        told = told or (lambda low, up: self.context.proven(self.value(low), self.value(up)))
+
+        def tell(low: int, up: int) -> None:
+            told(low, up)
+            self.context.progress(0, None, f"{search.subproblems:,} sets of objects")
+
+        try:
+            ended = search.run(self.context.deadline, self.context.memory_bytes, tell)
+        except KeyboardInterrupt as error:
+            ended, details = "interrupt", interrupted(error)
+        tree = tree_of(self.problem, self.tests, self.units, self.chosen.tests(search.tree()))
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        if not ended:
+            return Solution(tree, value, value, Status.optimal, search.subproblems)
+        bound = min(value, self.value(search.lower))
+        return Solution(
+            tree,
+            value,
+            bound,
+            Status.feasible,
+            search.subproblems,
+            False,
+            (f"the search for the optimum was stopped ({ended})",),
+            details,
+        )
+
+    def widen(self, asked: Rashomon) -> str:
+        """Find all trees within ε, or more and more until there are k; returns what ran out, or
+        "".
+        """
+        least, q = self.chosen.search.upper, self.units.q
+        if not asked.k:
+            return self.find(int((least + q * self.chosen.base) * decimal(asked.epsilon)))
+        weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
+        paid = int(self.merged.price.sum()) * int(self.merged.mass.sum())
+        # no tree costs more
+        dearest = (
+            q * int(weights.max(axis=1).sum())
+            + self.units.p * len(weights)
+            + paid
+            + self.own
+            - least
+        )
+        while True:
+            if ended := self.find(more):
+                return ended
+            if sum(self.counts) >= asked.k or more >= dearest:
+                break
+            more, step = more + step, 2 * step
+        kept = next(
+            (i for i, n in enumerate(itertools.accumulate(self.counts)) if n >= asked.k),
+            len(self.counts) - 1,
+        )
+        # what they have in common is asked of these trees alone
+        return self.find(int(self.costs[kept]) - least)
+
+    def search(self, more: int) -> str:
+        """All trees that cost at most so much more than the best, as a graph; returns what ran
+        out, or "".
+        """
+        least = self.chosen.search.upper
+        most, asked = least - self.own + more, self.asked
+        self.within = Within(
+            Rows.of(self.merged),
+            self.units.p,
+            self.units.q,
+            most,
+            asked.depth,
+            asked.least,
+            self.context.memory_bytes,
+        )
+        return self.within.run(
+            self.context.deadline,
+            lambda: self.context.progress(
+                0, None, f"all trees of a value up to {self.value(least + more):.4f}"
+            ),
+        )
+
+    def find(self, more: int) -> str:
+        """The same, and how many there are of each cost."""
+        if ended := self.search(more):
+            return ended
+        try:
+            self.counted = self.within.counted()
+            costs, self.counts = self.within.costs(self.counted)
+        except OutOfTime:
+            return "seconds"
+        self.costs = costs + self.own
+        return ""
+
+    def preorders(self) -> Iterator[np.ndarray]:
+        """The trees, best first, by their tests in preorder."""
+        return self.within.trees(self.counted)
+
+    def first(self, most: int) -> Iterator[np.ndarray]:
+        """So many of them, or fewer when the time is over: one at least."""
+        deadline = math.inf if self.context.deadline is None else self.context.deadline
+        for at, preorder in enumerate(itertools.islice(self.preorders(), most)):
+            if at and time.monotonic() > deadline:
+                return
+            yield preorder
+
+    def tree(self, preorder: Sequence[int]) -> Any:
+        """As it predicts."""
+        nodes = laid(np.asarray(preorder).tolist())
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.merged.tests[nodes[inner, 0]]
+        return tree_of(self.problem, self.tests, self.units, nodes)
+
+    def details(self, compared: int) -> dict[str, Any]:
+        """All that the record tells of the set, in words of JSON."""
+        total = sum(self.counts)
+        columns = self._columns()
+        usage = {}
+        for name, mask in columns.items():
+            _, counts = self.within.costs(self.within.counted(mask))
+            usage[name] = {"asked": 1 - sum(counts) / total, "by_all": sum(counts) == 0}
+        trees, reliance = self._reliance(columns, compared)
+        for name, (low, high) in reliance.items():
+            usage[name] |= {"importance_from": low, "importance_to": high}
+        return {
+            "trees": str(total),
+            "least": self.value(int(self.costs[0])),
+            "most": self.value(int(self.costs[-1])),
+            "values": {f"{value:g}": str(trees) for value, trees in self.values(COSTS)},
+            "columns": usage,
+            "compared": trees,
+            "rows_in_doubt": int(self.merged.rows[self.said.max(axis=1) < SURE].sum()),
+        }
+
+    def values(self, most: int) -> list[tuple[float, int]]:
+        """(value, trees that are as good or better), of at most so many values."""
+        n, below = len(self.costs), list(itertools.accumulate(self.counts))
+        shown = (
+            range(n)
+            if n <= most
+            else sorted({round(i * (n - 1) / (most - 1)) for i in range(most)})
+        )
+        return [(self.value(int(self.costs[i])), below[i]) for i in shown]
+
+    @cached_property
+    def said(self) -> np.ndarray:
+        """float64[objects, classes]: the share of trees that say each class."""
+        return self.within.asked(self.counted)
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        """bool[tests] of every column: which tests ask it."""
+        names = [self.tests.rule(int(test)).columns[0] for test in self.merged.tests]
+        return {name: np.array([one == name for one in names]) for name in dict.fromkeys(names)}
+
+    def _reliance(
+        self, columns: dict[str, np.ndarray], compared: int
+    ) -> tuple[int, dict[str, tuple[float, float]]]:
+        """(trees, by how much their loss grows, least and most), of the best trees where a column's
+        values are those of any object instead of its own.
+
+        The mean over all pairs of objects (model reliance as a difference, Fisher, Rudin & Dominici
+        2019), no shuffle.
+        """
+        outcome, weights, mass = (
+            outcomes_of(self.merged).astype(bool),
+            self.merged.weights,
+            self.merged.mass,
+        )
+        loss = weights.max(axis=1, keepdims=True) - weights
+        patterns = {
+            name: np.unique(outcome[:, mask], axis=0, return_inverse=True)
+            for name, mask in columns.items()
+        }
+        shares = {
+            name: np.bincount(inverse.ravel(), mass) / mass.sum()
+            for name, (_, inverse) in patterns.items()
+        }
+        unit, found, trees = float(self.units.loss_value), {}, 0
+        for trees, preorder in enumerate(self.first(compared), 1):  # noqa: B007 - their number, afterwards
+            tests, labels = preorder.tolist(), {}
+            asked = {
+                name
+                for name, mask in columns.items()
+                if mask[[test for test in tests if test >= 0]].any()
+            }
+            plain = _said(tests, outcome[:, None, :], None, loss, labels)[:, 0]
+            own = float(loss[np.arange(len(loss)), plain].sum())
+            for name, mask in columns.items():
+                grown = 0.0
+                if name in asked:
+                    said = _said(
+                        tests,
+                        outcome[:, None, :],
+                        (np.flatnonzero(mask), patterns[name][0]),
+                        loss,
+                        labels,
+                    )
+                    grown = (
+                        float((np.take_along_axis(loss, said, axis=1) @ shares[name]).sum()) - own
+                    ) * unit
+                low, high = found.get(name, (grown, grown))
+                found[name] = min(low, grown), max(high, grown)
+        return trees, found
+
+    def disagreed(self) -> list[tuple[int, dict[str, float], list[str]]]:
+        """The groups of equal rows on which the trees disagree most: their rows, the share of
+        trees by what they say, and what holds for them.
+        """
+        classes, outcome = self.problem.objects.table.target.classes, outcomes_of(self.merged)
+        rules = legible(
+            [self.tests.rule(int(test)) for test in self.merged.tests], self.problem.objects.table
+        )
+        doubt = (1 - self.said.max(axis=1)) * self.merged.rows
+        return [
+            (
+                int(self.merged.rows[u]),
+                {str(classes[k]): float(x) for k, x in enumerate(self.said[u]) if x > 0},
+                _told(
+                    [
+                        (rule.subject, rule.outcome_label(int(one)), rule.cuts)
+                        for rule, one in zip(rules, outcome[u], strict=True)
+                    ]
+                ),
+            )
+            for u in np.argsort(-doubt, kind="stable")[:DISAGREED].tolist()
+            if doubt[u] > 1e-12
+        ]
+
+
+def _told(facts: list[tuple[str, str, tuple[float, ...] | None]]) -> list[str]:
+    """What holds, without what a column is not where something says what it is; of its
+    thresholds the nearest on each side.
+    """
+    named = {subject for subject, label, _ in facts if label.startswith("=")}
+    near: dict[tuple[str, str], float] = {}
+    for subject, label, cuts in facts:
+        if cuts:
+            side = subject, label[0]
+            near[side] = (min if label.startswith("≤") else max)(cuts[0], near.get(side, cuts[0]))
+    said = [one[:2] for one in facts if not one[2] or near[one[0], one[1][0]] == one[2][0]]
+    return [
+        f"{subject} {label}"
+        for subject, label in said
+        if subject not in named or label.startswith("=")
+    ]
+
+
+def _said(
+    tests: list[int],
+    outcome: np.ndarray,
+    other: tuple[np.ndarray, np.ndarray] | None,
+    loss: np.ndarray,
+    labels: dict[int, int],
+) -> np.ndarray:
+    """int64[objects, patterns]: the answer of a tree, where the tests ``other[0]`` have the
+    outcomes of each pattern (``other[1]``) instead.
+
+    labels : leaf → answer, filled by the plain tree (without ``other``).
+    """
+    n, width = len(outcome), 1 if other is None else len(other[1])
+    said, place = np.zeros((n, width), np.int64), itertools.count()
+    rest = iter(tests)
+
+    def walk(mask: np.ndarray) -> None:
+        test, at = next(rest), next(place)
+        if test < 0:
+            if other is None:
+                labels[at] = int(loss[mask[:, 0]].sum(axis=0).argmin())
+            said[mask] = labels[at]
+            return
+        goes = outcome[:, :, test]
+        if other is not None and test in other[0]:
+            goes = other[1][:, int(np.flatnonzero(other[0] == test)[0])][None]
+        walk(mask & goes)
+        walk(mask & ~goes)
+
+    walk(np.ones((n, width), bool))
+    return said

@@ -1,0 +1,274 @@
+"""What the nodes of a sparse search say of one another, and trees of few leaves below a child
+(numba kernels).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.sparse.node import (
+    BOUNDS,
+    CHEAPEST,
+    CHILD,
+    DEPTH,
+    DIVIDED,
+    LANES,
+    LEAF,
+    LOSS,
+    N_FEATURES,
+    NEVER,
+    PATH,
+    PLANES,
+    SIDE,
+    SIMILAR,
+    STRIDE,
+    SUMMED,
+    SUPPORT,
+    TWO_0,
+    TWO_1,
+    UNLIMITED,
+    cells,
+    paid_for,
+    words_of,
+)
+from arboretum_gosdt.sparse.pair_counts import (
+    best_of_two,
+    has_prices,
+    leaf_candidates,
+    lowest_bit,
+    mask_of,
+)
+
+LONGEST = 5_000_000
+"""Work on trees of three leaves below one child: some tenths of a second."""
+
+
+@jit(inner=True, borrow=True)
+def inherit(data, levels, scratch, d):
+    """Bounds of the children of the node of level d from those of its parent's children.
+
+    Child T of the parent has the rows of child S of the same literal here, and those that the other
+    side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
+    them, one level deeper (as in ``spread_bound``).
+    """
+    q, p, support, above = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[SUPPORT],
+        levels.node[d - 1],
+    )
+    path, asked = levels.node[d, PATH], levels.features[d - 1, above[CHILD]]
+    cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
+    if above[DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
+        support = NEVER
+    wide, stride, n, found, lane = (
+        above[STRIDE],
+        levels.node[d, STRIDE],
+        levels.node[d, N_FEATURES],
+        scratch.cells,
+        levels.lane[d],
+    )
+    upper, low, many = levels.upper[d], levels.low[d], levels.many[d]
+    for side in range(2):
+        gone = 0 if side == 1 else 2 * wide
+        for f in range(n):
+            old, place = lane[f], side * stride + f
+            loss, saved = np.int64(found[gone + old]), np.int64(found[gone + wide + old])
+            less = p + q * loss if saved >= support else q * (loss + saved)
+            if has_prices(data.price):
+                less = q * (loss + saved) + path * scratch.gone[old if side == 1 else wide + old]
+                if support != NEVER:
+                    less = min(
+                        less,
+                        p + q * loss + data.price[asked] * levels.mass[d - 1, side * wide + old],
+                    )
+            bound = levels.low[d - 1, side * wide + old] - less
+            many[place] = bound
+            low[place] = max(low[place], min(bound, upper[place]))
+
+
+@jit(inner=True, borrow=True)
+def spread_bound(data, levels, scratch, d, i, side, value):
+    """A bound of child (side, i) bounds the children of other features, which have most of its
+    rows.
+
+    With T the rows of the one, S of the other: a tree for S serves T, at the cost of the rows T ∖ S
+    (similar support, B.10).  Or T is divided by S's literal first, and T ∖ S becomes a leaf: its
+    loss and a leaf, one level deeper.
+    """
+    q, p, support, stride = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[SUPPORT],
+        levels.node[d, STRIDE],
+    )
+    if data.numbers[BOUNDS] & SIMILAR == 0:
+        return
+    cells(data, levels, scratch, d, i, side)
+    if levels.node[d, DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
+        support = NEVER
+    upper, low, many, pair, found = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        scratch.cells,
+    )
+    mass, path = levels.mass[d], levels.node[d, PATH]
+    for other in range(2):
+        out = 2 * stride if other == 1 else 0  # T without f where S has it
+        if has_prices(data.price):
+            for f in range(stride):
+                loss, saved, place = (
+                    np.int64(found[out + f]),
+                    np.int64(found[out + stride + f]),
+                    other * stride + f,
+                )
+                less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
+                if support != NEVER and f < levels.node[d, N_FEATURES]:
+                    less = min(
+                        less,
+                        p + q * loss + data.price[levels.features[d, f]] * mass[side * stride + i],
+                    )
+                many[place] = max(many[place], value - less)
+                low[place] = max(low[place], min(value - less, upper[place]))
+            continue
+        for f in range(stride):
+            loss, saved, place = (
+                np.int64(found[out + f]),
+                np.int64(found[out + stride + f]),
+                other * stride + f,
+            )
+            bound = value - (p + q * loss if saved >= support else q * (loss + saved))
+            many[place] = max(many[place], bound)
+            low[place] = max(low[place], min(bound, upper[place]))
+    for f in range(stride):
+        pair[f] = max(
+            pair[f],
+            min(low[stride + f] + many[f], many[stride + f] + low[f])
+            + paid_for(data, levels, d, f),
+        )
+
+
+@jit(inner=True, borrow=True)
+def hand_up(data, levels, d):
+    """Bounds of the children of the node of level d from those of the child that was solved:
+    more rows cost no less.
+    """
+    wide, stride, n, lane = (
+        levels.node[d, STRIDE],
+        levels.node[d + 1, STRIDE],
+        levels.node[d + 1, N_FEATURES],
+        levels.lane[d + 1],
+    )
+    upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
+    for f in range(n):
+        if levels.alive[d + 1, f] == 0:
+            continue
+        old = lane[f]
+        for side in range(2):
+            bound, place = levels.low[d + 1, side * stride + f], side * wide + old
+            many[place] = max(many[place], bound)
+            low[place] = max(low[place], min(bound, upper[place]))
+        pair[old] = max(
+            pair[old],
+            min(low[wide + old] + many[old], many[wide + old] + low[old])
+            + paid_for(data, levels, d, old),
+        )
+
+
+@jit(inner=True, borrow=True)
+def two_leaves(data, levels, scratch, d, i, side):
+    """The least cost of two leaves for child (side, i), where tests have prices."""
+    q, p, stride, found = (
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        levels.node[d, STRIDE],
+        scratch.cells,
+    )
+    place, best = side * stride + i, NEVER
+    cells(data, levels, scratch, d, i, side)
+    mass = levels.mass[d, place]
+    for f in range(levels.node[d, N_FEATURES]):
+        if levels.alive[d, f] != 0:
+            loss = np.int64(found[f]) + np.int64(found[2 * stride + f])
+            best = min(best, q * loss + data.price[levels.features[d, f]] * mass)
+    levels.seen[d, i] &= ~(TWO_1 if side == 1 else TWO_0)
+    levels.many[d, place] = max(levels.many[d, place], levels.more[d, place])
+    return best + 2 * p
+
+
+@jit(inner=True, borrow=True)
+def three_leaves(data, levels, scratch, d, i, side, most):
+    """What a tree of three leaves for child (side, i) costs at least, above three leaves and one
+    test of the lowest price, if that is at most ``most``, else more than that; where tests have no
+    price, it is the least cost.
+
+    From the node's own words, without entering the child: one feature makes a leaf, another divides
+    what is left.  Returns that and the work it took; the work is negative, and nothing is told,
+    where there is too much to do.
+    """
+    q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
+    planes, priced, cheapest, size, work = (
+        data.numbers[PLANES],
+        has_prices(data.price),
+        levels.node[d, CHEAPEST],
+        np.int64(0),
+        np.int64(0),
+    )
+    words, n_words, ready = levels.words[d], levels.starts[d, data.factors.shape[0]], False
+    # two leaves for the rest cost at least the child's best two without the rows of the leaf
+    least_saved = levels.upper[d, side * stride + i] - 2 * p
+    if priced:
+        size = levels.mass[d, side * stride + i]
+        least_saved -= data.dearest[1] * size
+    cells(data, levels, scratch, d, i, side)
+    found, lanes, allowed, never = (
+        scratch.cells,
+        data.numbers[LANES],
+        most // q,
+        np.int64(scratch.never[0]),
+    )
+    leaf_candidates(
+        found,
+        stride,
+        levels.alive[d],
+        min(allowed, never),
+        min(max(np.int64(0), least_saved // q - allowed), never),
+        scratch.fits,
+    )
+    for vector in range(2 * stride // lanes):
+        bits, without = scratch.fits[vector], vector & 1
+        while bits != 0:
+            f = vector // 2 * lanes + lowest_bit(bits)
+            bits &= bits - 1
+            at = 2 * without * stride + f
+            loss, saved, paid = np.int64(found[at]), np.int64(found[stride + at]), np.int64(0)
+            if priced:
+                rest = scratch.gone[f if without == 1 else stride + f]
+                paid = (data.price[levels.features[d, f]] - cheapest) * size + cheapest * rest
+            allowed = (most - paid) // q
+            if loss > allowed or q * (saved + allowed) < least_saved:
+                continue
+            work += n_words * stride // 32
+            if work > LONGEST:
+                return most, -work
+            if not ready:
+                ready = True
+                mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
+            mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
+            row = i * planes * stride
+            for k in range(data.numbers[SUMMED]):
+                of_f, of_i = (
+                    np.int64(levels.counts[d, k * stride + f]),
+                    np.int64(levels.counts[d, k * stride + i]),
+                )
+                with_f = np.int64(levels.both[d, row + k * stride + f])
+                if side == 0:
+                    with_f, of_i = of_f - with_f, np.int64(levels.totals[d, k]) - of_i
+                scratch.some[k] = with_f if without == 1 else of_i - with_f
+            rest = best_of_two(words_of(data, levels, d), scratch.mask, scratch.some, data.saving)
+            if rest != never:  # which times q may not fit
+                most = min(most, q * (loss + rest) + paid - 1)
+    return (most + 1 if priced else (most // q + 1) * q), work

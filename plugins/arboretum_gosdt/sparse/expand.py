@@ -1,0 +1,282 @@
+"""What counting the pairs of a node's features says of a sparse search's node (numba kernels)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.sparse.bounds import inherit
+from arboretum_gosdt.sparse.node import (
+    BEST,
+    BEST_FEATURE,
+    BOUNDS,
+    BUDGET,
+    CHEAPEST,
+    CHILD,
+    CLASSES,
+    COUNTED,
+    COUNTING,
+    DEPTH,
+    EXPANDED_NODE,
+    HALF,
+    LANES,
+    LEAF,
+    LOSS,
+    MASS,
+    N_FEATURES,
+    NEVER,
+    OPEN,
+    OWN,
+    PARENT,
+    PLANES,
+    RANK,
+    SELECT,
+    SHAPE,
+    STATE,
+    STRIDE,
+    SUMMED,
+    TWO_0,
+    TWO_1,
+    WEIGHT,
+    WHOLE,
+    WITHIN,
+    paid_for,
+    weigh,
+    words_of,
+)
+from arboretum_gosdt.sparse.pair_counts import has_prices, leaf_losses, pairs_of
+from arboretum_gosdt.sparse.rows import pack_node
+
+
+@jit(inner=True, borrow=True)
+def begin_node(data, levels, scratch, d):
+    """What the features of a node say one by one; then its pairs are to be counted, unless it must
+    be a leaf.
+
+    Rows, features and class weights are there.
+
+    One leaf and two leaves below a literal are known exactly.  A tree of three leaves and more has,
+    at its root, a leaf beside a cell that is divided (three leaves and at least the loss of that
+    leaf), or two cells that are divided (four leaves).
+    """
+    node, q, p, classes = (
+        levels.node[d],
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        data.numbers[CLASSES],
+    )
+    n, stride, depth = node[N_FEATURES], node[STRIDE], node[DEPTH]
+    most, priced = np.int64(0), has_prices(data.price)
+    for k in range(classes):
+        most = max(most, np.int64(levels.totals[d, k]))
+    weigh(data, levels, scratch, d)
+    node[STATE], node[CHILD] = EXPANDED_NODE, -1
+    node[BEST], node[BEST_FEATURE] = q * (node[WEIGHT] - most) + p, -1
+    if n == 0 or depth == 0:
+        node[N_FEATURES] = 0
+        return
+    pack_node(data, levels, d)
+    upper, low, many, _pair, alive, weight = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        levels.alive[d],
+        node[WEIGHT],
+    )
+    for f in range(n, stride):
+        alive[f] = 0
+    leaf_losses(
+        scratch.cells, stride, classes, data.numbers[SUMMED], levels.counts[d], levels.totals[d]
+    )
+    if priced:
+        price_tests(data, levels, scratch, d)
+    for place in range(2 * stride):
+        upper[place] = q * np.int64(scratch.cells[place]) + p
+        low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
+    if priced and depth > 1:
+        for place in range(2 * stride):
+            low[place] = min(upper[place], 2 * p + node[CHEAPEST] * levels.mass[d, place])
+    for f in range(stride):
+        levels.seen[d, f] = 0
+        has = np.int64(scratch.cells[2 * stride + f])
+        levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
+    if d > 0 and data.numbers[BOUNDS] & PARENT != 0:
+        inherit(data, levels, scratch, d)
+    # more than the limit: bounds that only just suffice here say too little about other nodes.
+    # Most nodes of less than five leaves are closed at once: they take a quarter less time with a
+    # quarter of a leaf (carryout; as many nodes)
+    limit = min(node[BUDGET], node[BEST] - 1)
+    limit = (
+        limit + (p // 4 if limit < 5 * p else p) if data.numbers[BOUNDS] & SELECT != 0 else NEVER
+    )
+    node[STATE], node[COUNTED], node[WITHIN] = COUNTING, 0, limit
+    some, all_of, lanes = np.int64(0), np.int64(0), data.numbers[LANES]
+    for f in range(n):
+        if alive[f] != 0:
+            all_of += (stride - f // lanes * lanes) // lanes
+            some += (
+                stride // lanes
+                if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit
+                else 0
+            )
+    node[HALF] = some >= all_of
+    for c in range(2 * stride):
+        scratch.two[c] = scratch.never[0]
+        scratch.three[c] = scratch.never[0]
+    for f in range(stride):  # a leaf on both sides is known before any pair
+        cost = upper[f] + upper[stride + f] + paid_for(data, levels, d, f)
+        if alive[f] != 0 and cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
+        if priced:
+            scratch.alive[f] = alive[f]
+
+
+@jit(inner=True, borrow=True)
+def end_node(data, levels, scratch, d):
+    """What its pairs, now counted, say of a node."""
+    read_pairs(data, levels, scratch, d)
+    node, stride = levels.node[d], levels.node[d, STRIDE]
+    upper, low, many, pair, alive = (
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+        levels.pair[d],
+        levels.alive[d],
+    )
+    node[STATE] = EXPANDED_NODE
+    for f in range(stride):
+        paid = paid_for(data, levels, d, f)
+        bound, cost = (
+            min(low[stride + f] + many[f], many[stride + f] + low[f]) + paid,
+            upper[f] + upper[stride + f] + paid,
+        )
+        pair[f] = (
+            NEVER
+            if alive[f] == 0
+            else bound
+            if levels.seen[d, f] & OPEN != 0
+            else low[f] + low[stride + f] + paid
+        )
+        if alive[f] != 0 and cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
+
+
+@jit(inner=True, borrow=True)
+def read_pairs(data, levels, scratch, d):
+    """What the pairs of level d say of two leaves, and of three and more, below every literal."""
+    node, q, p, priced = (
+        levels.node[d],
+        data.numbers[LOSS],
+        data.numbers[LEAF],
+        has_prices(data.price),
+    )
+    stride, depth, upper, low, many = (
+        node[STRIDE],
+        node[DEPTH],
+        levels.upper[d],
+        levels.low[d],
+        levels.many[d],
+    )
+    never = np.int64(scratch.never[0])
+    for place in range(2 * stride):
+        f = place if place < stride else place - stride
+        if levels.seen[d, f] & OPEN != 0:
+            two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
+            floor = node[CHEAPEST] * levels.mass[d, place] if priced else 0
+            two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER
+            least = (
+                min(4 * p, q * three + 3 * p) if data.numbers[BOUNDS] & SHAPE != 0 else 3 * p
+            ) + floor
+            more = max(many[place], least if depth >= 3 and three != never else NEVER)
+            if not priced:
+                upper[place] = min(upper[place], two)
+            elif two < upper[place]:
+                levels.more[d, place] = more
+                more = min(more, max(many[place], two))
+                levels.seen[d, f] |= TWO_1 if place >= stride else TWO_0
+            low[place], many[place] = (
+                max(min(upper[place], more), min(upper[place], low[place])),
+                more,
+            )
+
+
+@jit(inner=True, borrow=True)
+def price_tests(data, levels, scratch, d):
+    """What the features of level d cost, the mass of their literals; without those that all rows
+    or none have.
+    """
+    node, numbers = levels.node[d], data.numbers
+    stride, n, summed, counts, mass, alive = (
+        node[STRIDE],
+        node[N_FEATURES],
+        numbers[SUMMED],
+        levels.counts[d],
+        levels.mass[d],
+        levels.alive[d],
+    )
+    for f in range(stride):
+        mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers[OWN] != 0 else 0
+    if numbers[PLANES] > summed:
+        for f in range(stride):
+            mass[stride + f] += np.int64(counts[summed * stride + f])
+    node[CHEAPEST] = NEVER
+    for f in range(stride):
+        mass[f] = node[MASS] - mass[stride + f]
+        price = data.price[levels.features[d, f]] if f < n else np.int64(0)
+        levels.paid[d, f] = price * node[MASS]
+        if mass[f] == 0 or mass[stride + f] == 0:
+            alive[f] = 0
+        if alive[f] != 0:
+            node[CHEAPEST] = min(node[CHEAPEST], price)
+    node[CHEAPEST] = 0 if node[CHEAPEST] == NEVER else node[CHEAPEST]
+
+
+@jit(inner=True, borrow=True)
+def count_pairs(data, levels, scratch, d, work):
+    """Count on the pairs of the features that may be asked first within the limit, some ``work``
+    long: half of all pairs, or whole rows of few features.
+
+    Where tests have prices, a feature goes only where a cheaper one, which is before it, divides
+    the rows alike.  Returns the work that is left; a node is done when all its features are
+    COUNTED.
+    """
+    node, lanes, planes, priced = (
+        levels.node[d],
+        data.numbers[LANES],
+        data.numbers[PLANES],
+        has_prices(data.price),
+    )
+    n, stride, alive, low = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d]
+    judged, words, n_words = (
+        scratch.alive if priced else alive,
+        words_of(data, levels, d),
+        levels.starts[d, data.factors.shape[0]],
+    )
+    for i in range(node[COUNTED], n):
+        if work < 0:
+            return work
+        node[COUNTED] = i + 1
+        alive[i] = judged[i]
+        if alive[i] != 0 and (
+            node[HALF] != 0
+            or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node[WITHIN]
+        ):
+            begins = i // lanes * lanes if node[HALF] != 0 else 0
+            both = levels.both[d, i * planes * stride :]
+            pairs_of(
+                words,
+                i,
+                begins,
+                levels.totals[d],
+                levels.counts[d],
+                scratch.least,
+                both,
+                scratch.two,
+                scratch.three,
+                judged,
+            )
+            alive[i] = 1
+            levels.seen[d, i] |= OPEN if node[HALF] != 0 else OPEN | WHOLE
+            work -= 2 * n_words * ((stride - begins) // lanes + 1)
+    return work

@@ -1,0 +1,220 @@
+"""A good tree before the proof: best trees of small depth, put on top of one another, then mended.
+
+The best tree of three levels is found for all rows; each of its leaves is divided by the best tree
+of three levels for its rows, and so on; then the whole, and every subtree, is compared with the
+best tree of four levels for its rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from arboretum.api import BudgetError
+
+if TYPE_CHECKING:
+    from arboretum_gosdt.sparse.search import SparseSearch
+
+SLICES, ROOT_SLICES, ALL_SLICES = 40, 80, 300
+"""Of work, for one best tree of small depth, for one of all rows, and for all of them."""
+LEAF = np.array([[-1, 0, -1, -1]])
+"""The tree that is a leaf."""
+
+
+@attrs.frozen(eq=False)
+class Asked:
+    """A table and what is minimised: q · loss + p · leaves + price · mass of each test.
+
+    bits : uint32[rows, ceil(features / 32)].
+    weights : int64[rows, classes].
+    depth : tests on a path, at most.
+    mass : int64[rows], price : int64[features]; None: tests cost nothing.
+    """
+
+    bits: np.ndarray
+    weights: np.ndarray
+    n_features: int
+    p: int
+    q: int
+    depth: int
+    mass: np.ndarray | None = None
+    price: np.ndarray | None = None
+
+    def prices(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[rows] mass, int64[features] price; zeros where tests cost nothing."""
+        if self.mass is None or self.price is None:
+            return np.zeros(len(self.bits), np.int64), np.zeros(self.n_features, np.int64)
+        return self.mass, self.price
+
+    def paid(self, rows: np.ndarray, feature: int) -> int:
+        """What it costs to ask a feature of a set of rows (a mask)."""
+        return (
+            0
+            if self.mass is None or self.price is None
+            else int(self.mass[rows].sum()) * int(self.price[feature])
+        )
+
+    def has(self) -> np.ndarray:
+        """bool[rows, features]"""
+        bits = np.unpackbits(
+            np.ascontiguousarray(self.bits).view(np.uint8), axis=1, bitorder="little"
+        )
+        return bits[:, : self.n_features].astype(bool)
+
+    def having(self, feature: int) -> np.ndarray:
+        """bool[rows]: of one feature, where the bytes of all would take longer than a search
+        may.
+        """
+        return (self.bits[:, feature // 32] >> np.uint32(feature % 32) & np.uint32(1)).astype(bool)
+
+    def leaf(self, rows: np.ndarray) -> int:
+        """Cost of a leaf for a set of rows (a mask)."""
+        sums = self.weights[rows].sum(axis=0)
+        return self.q * int(sums.sum() - sums.max(initial=0)) + self.p
+
+    def hang(
+        self,
+        nodes: np.ndarray,
+        rows: np.ndarray | None = None,
+        left: int | None = None,
+        at: int = 0,
+    ) -> Node:
+        """The subtree of a node of a tree (int64[nodes, 4], see ``SparseSearch.tree``), with the
+        rows that reach it; of the root: all.
+
+        left : how deep it may be.
+        """
+        rows = np.ones(len(self.bits), bool) if rows is None else rows
+        left, feature = self.depth if left is None else left, int(nodes[at, 0])
+        node = Node(rows, self.leaf(rows), left, feature)
+        if feature >= 0:
+            node.paid, mine = self.paid(rows, feature), self.having(feature)
+            sides = mine, ~mine
+            one, other = (
+                self.hang(nodes, rows & side, left - 1, child)
+                for side, child in zip(sides, nodes[at, 2:], strict=True)
+            )
+            node.children = one, other
+        return node
+
+    def exchange(
+        self,
+        node: Node,
+        search: Callable[..., SparseSearch],
+        depth: int,
+        most: int,
+        until: float | None = None,
+        tell: Callable[[], None] = lambda: None,
+    ) -> int:
+        """A subtree for the best one of small depth that is found in so many slices, if that
+        costs less; returns how many it took.
+        """
+        depth, rows = min(depth, node.left), node.rows
+        if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
+            return 0
+        paid = None if self.mass is None else (self.mass[rows], self.price)
+        try:
+            small = search(
+                self.bits[rows],
+                self.weights[rows],
+                self.n_features,
+                self.p,
+                self.q,
+                depth,
+                greedy=False,
+                paid=paid,
+            )
+        except BudgetError:  # there is room for smaller sets
+            return 0
+        slices = small.steps(most, until, tell)
+        found = self.hang(small.tree(hurry=until is not None), rows, node.left)
+        if found.settle() < node.cost:
+            node.feature, node.children, node.paid = found.feature, found.children, found.paid
+        return slices
+
+
+@attrs.define
+class Node:
+    """rows : bool, those that reach it.
+
+    cost : of the subtree.
+    left : how deep it may be.
+    feature : −1 for a leaf.
+    paid : of the cost, for the feature.
+    """
+
+    rows: np.ndarray
+    cost: int
+    left: int
+    feature: int = -1
+    children: tuple[Node, Node] | None = None
+    paid: int = 0
+
+    def inner(self) -> list[Node]:
+        """The nodes that are divided, the lowest first."""
+        return (
+            []
+            if self.children is None
+            else [*self.children[0].inner(), *self.children[1].inner(), self]
+        )
+
+    def leaves(self) -> list[Node]:
+        return (
+            [self]
+            if self.children is None
+            else [*self.children[0].leaves(), *self.children[1].leaves()]
+        )
+
+    def lay(self) -> np.ndarray:
+        """The tree as ``SparseSearch.tree`` has it."""
+        below = [] if self.children is None else [child.lay() for child in self.children]
+        starts = np.cumsum([1, *(len(nodes) for nodes in below)])
+        moved = [
+            nodes + [0, 0, start, start] * (nodes[:, :1] >= 0)
+            for nodes, start in zip(below, starts[:-1], strict=True)
+        ]
+        return np.concatenate([[[self.feature, 0, *(starts[:-1] if below else (-1, -1))]], *moved])
+
+    def settle(self) -> int:
+        """Costs from the leaves up."""
+        if self.children is not None:
+            self.cost = self.paid + sum(child.settle() for child in self.children)
+        return self.cost
+
+
+def first_tree(
+    asked: Asked,
+    search: Callable[..., SparseSearch],
+    until: float | None,
+    tell: Callable[[], None] = lambda: None,
+) -> np.ndarray:
+    """A good tree, within the depth.
+
+    search : does the small ones.
+    until : ``time.monotonic()`` value at which that ends.
+    tell : called after every slice.
+    """
+    slices = ALL_SLICES
+
+    def mend(node: Node, depth: int, most: int = SLICES) -> None:
+        nonlocal slices
+        if until is None or time.monotonic() <= until:
+            slices -= asked.exchange(node, search, depth, min(most, slices), until, tell)
+
+    root = asked.hang(LEAF)
+    waiting = [root]
+    while waiting:
+        node = waiting.pop(0)
+        mend(node, 3)
+        if node.children is not None:
+            waiting += node.leaves()
+    # without a limit of depth, subtrees may be exchanged for deeper ones
+    if asked.depth > len(asked.bits):
+        mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
+        for node in root.inner():
+            mend(node, 4)
+    return root.lay()

@@ -1,0 +1,370 @@
+"""The loop of the sparse search (numba kernel): a stack of nodes, a memo of bounds, and the order
+in which children are solved.
+
+Contract of a node with a budget: on return its cost is known exactly, or its bound is above the
+budget.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_gosdt.sparse.bounds import hand_up, spread_bound, three_leaves, two_leaves
+from arboretum_gosdt.sparse.expand import begin_node, count_pairs, end_node
+from arboretum_gosdt.sparse.node import (
+    BEST,
+    BEST_FEATURE,
+    BOUNDS,
+    BUDGET,
+    CHEAPEST,
+    CHILD,
+    CLASSES,
+    COUNTED,
+    COUNTING,
+    DEPTH,
+    FRESH,
+    LEAF,
+    LEAST,
+    LOSS,
+    MEMO,
+    N_FEATURES,
+    NEVER,
+    POSITIONS,
+    RANK,
+    SIDE,
+    STATE,
+    STRIDE,
+    SUMMED,
+    SUPERSET,
+    THREE,
+    TWO_0,
+    TWO_1,
+    UNLIMITED,
+    bound_pair,
+    paid_for,
+)
+from arboretum_gosdt.sparse.pair_counts import has_prices, prefetch, sum_where
+from arboretum_gosdt.sparse.rows import begin, enter_child
+
+
+class Memo(NamedTuple):
+    """What is known of sets of rows.
+
+    slots : see :mod:`arboretum.kernels.solving.fingerprints`.
+
+    lower, upper : int64, by number.
+    test : int32, feature that reaches ``upper``, −1 for a leaf.
+    log : uint64[·, 3], fingerprint and number of the sets that were closed since others were told.
+    """
+
+    slots: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    test: np.ndarray
+    log: np.ndarray
+
+
+LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED, BEYOND = range(6)
+"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in
+the log, how much more than the best the first tests may cost that are solved.
+"""
+N_STATE = 6
+LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
+"""Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the
+memo is to be asked.
+"""
+NO_TREE = -3
+"""Test of a set of which only a bound of its trees of three leaves and more is known: wherever
+it is read, the best of fewer leaves is an upper bound.
+"""
+DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
+
+
+@jit(inner=True, borrow=True)
+def keyed(one, depth):
+    """First word of a set's fingerprint together with the depth that its tree may have."""
+    return one + np.uint64(depth) * DEPTH_KEY
+
+
+@jit(inner=True, borrow=True)
+def lost(data, levels, d, i, side):
+    """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it,
+    those of the levels do not.
+    """
+    summed, weight = data.numbers[SUMMED], np.int64(0)
+    for k in range(data.numbers[CLASSES], summed):
+        with_i = np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
+        weight += with_i if side == 1 else np.int64(levels.totals[d, k]) - with_i
+    return data.numbers[LOSS] * weight
+
+
+@jit(inner=True, borrow=True)
+def below(depth):
+    """Remaining depth of the children."""
+    return depth if depth == UNLIMITED else depth - 1
+
+
+@jit(inner=True, borrow=True)
+def learn(data, levels, d, i, side, lower, upper):
+    """Enter what is known of child (side, i) now."""
+    node, stride = levels.node[d], levels.node[d, STRIDE]
+    place = side * stride + i
+    levels.upper[d, place] = min(levels.upper[d, place], upper)
+    lower = min(lower, levels.upper[d, place])
+    levels.low[d, place] = max(levels.low[d, place], lower)
+    levels.many[d, place] = max(levels.many[d, place], lower)
+    # a tree for all rows serves fewer, but it may be one level deeper
+    if data.numbers[BOUNDS] & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
+        node[LEAST] = max(node[LEAST], lower)
+    cost = levels.upper[d, i] + levels.upper[d, stride + i] + paid_for(data, levels, d, i)
+    if cost < node[BEST]:
+        node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
+    bound_pair(data, levels, d, i)
+
+
+@jit(inner=True, borrow=True)
+def name_children(data, levels, memo, d, i):
+    """Fingerprints of both children of feature i; the memo is asked for them soon."""
+    stride, n_words = levels.node[d, STRIDE], levels.starts[d, data.factors.shape[0]]
+    depth, mask = below(levels.node[d, DEPTH]), np.uint64(memo.slots.shape[0] - 1)
+    one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
+    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers[POSITIONS] :])
+    levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
+    prefetch(memo.slots, np.int64(keyed(one, depth) & mask))
+    prefetch(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
+
+
+@jit(inner=True, borrow=True)
+def look_up(data, levels, scratch, memo, d, i):
+    """Ask the memo for both children of feature i."""
+    depth, one, two = below(levels.node[d, DEPTH]), levels.keys[d, i, 0], levels.keys[d, i, 1]
+    for side in range(2):
+        a, b = (
+            (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
+        )
+        number = find(memo.slots, keyed(a, depth), b)
+        if number >= 0:
+            lower = memo.lower[number] - lost(data, levels, d, i, side)
+            learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
+            spread_bound(
+                data,
+                levels,
+                scratch,
+                d,
+                i,
+                side,
+                min(lower, levels.upper[d, side * levels.node[d, STRIDE] + i]),
+            )
+
+
+@jit(inner=True, borrow=True)
+def keep(memo, state, one, two, lower, upper, test):
+    """Enter what is known of a set; returns its number."""
+    number = find_or_enter(memo.slots, one, two, state[KNOWN])
+    if number == state[KNOWN]:
+        state[KNOWN] += 1
+        memo.lower[number], memo.upper[number], memo.test[number] = lower, upper, test
+    else:
+        memo.lower[number] = max(memo.lower[number], lower)
+        if upper < memo.upper[number]:
+            memo.upper[number], memo.test[number] = upper, test
+    return number
+
+
+@jit(inner=True, borrow=True)
+def close(data, levels, memo, state, d):
+    """What is proven of the node of level d: entered into the memo; returns its number there."""
+    node, bound = levels.node[d], levels.node[d, BEST]
+    for f in range(node[N_FEATURES]):
+        bound = min(bound, levels.pair[d, f])
+    bound = min(max(bound, node[LEAST]), node[BEST])
+    one, two = keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1]
+    more = np.int64(0)
+    for k in range(data.numbers[CLASSES], data.numbers[SUMMED]):
+        more += data.numbers[LOSS] * np.int64(levels.totals[d, k])
+    number = keep(
+        memo, state, one, two, bound + more, node[BEST] + more, np.int32(node[BEST_FEATURE])
+    )
+    if memo.log.shape[0] > 0:
+        memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = (
+            one,
+            two,
+            number,
+        )
+        state[LOGGED] += 1
+    return number
+
+
+@jit(inner=True, borrow=True)
+def descend(data, levels, scratch, d, i, side, budget):
+    """Make child (side, i) the node of level d + 1."""
+    enter_child(data, levels, scratch, d, i, side)
+    node, child = levels.node[d], levels.node[d + 1]
+    node[CHILD], node[SIDE] = i, side
+    for word in range(2):
+        key = levels.keys[d, i, word]
+        levels.node_key[d + 1, word] = key if side == 1 else levels.node_key[d, word] - key
+    child[STATE], child[BUDGET], child[DEPTH] = FRESH, budget, below(node[DEPTH])
+    child[LEAST] = levels.low[d, side * node[STRIDE] + i]
+
+
+@jit(inner=True, borrow=True)
+def few_leaves(data, levels, scratch, d, i, side):
+    """The least cost of child (side, i) with three leaves, where it matters; returns the work that
+    took, 0 where it was not looked for.
+
+    Where tests have prices, a bound of it.
+    """
+    p, priced, place = data.numbers[LEAF], has_prices(data.price), side * levels.node[d, STRIDE] + i
+    levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
+    floor = levels.node[d, CHEAPEST] * levels.mass[d, place] if priced else 0
+    cap = min(levels.upper[d, place], 4 * p + floor) - 1
+    if cap < 3 * p + floor or levels.many[d, place] > cap:
+        return np.int64(0)
+    cost, work = three_leaves(data, levels, scratch, d, i, side, cap - 3 * p - floor)
+    if work < 0:
+        return -work
+    cost += 3 * p + floor
+    upper = levels.upper[d, place]
+    if cost <= cap and not priced:
+        upper = min(upper, cost)
+    learn(data, levels, d, i, side, min(4 * p + floor, cost), upper)
+    return work + 1
+
+
+@jit(inner=True, borrow=True)
+def next_candidate(levels, d, limit):
+    """The most balanced feature whose bound does not exceed the limit, −1 where there is none.
+
+    Bounds of balanced children say most about other children.
+    """
+    stride, pair, rank, best = levels.node[d, STRIDE], levels.pair[d], levels.rank[d], np.int64(0)
+    for f in range(levels.node[d, N_FEATURES]):
+        best = max(best, rank[f] if pair[f] <= limit else np.int64(0))
+    return stride - best % RANK if best > 0 else np.int64(-1)
+
+
+@jit(inner=True, borrow=True)
+def choose(data, levels, scratch, memo, d, limit, i):
+    """One step for feature i: asks the memo, looks for small trees, or says which child is to be
+    solved and with which budget.
+
+    Returns (side, budget); side −1 where something was learnt and the node is to be looked at
+    again, with the work that took for a budget.
+    """
+    stride, low, upper, seen = (
+        levels.node[d, STRIDE],
+        levels.low[d],
+        levels.upper[d],
+        levels.seen[d],
+    )
+    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], has_prices(data.price)
+    if seen[i] & (TWO_0 | TWO_1) != 0:
+        for one in range(2):
+            if seen[i] & (TWO_1 if one == 1 else TWO_0) != 0:
+                cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
+                learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
+        return again
+    # else no child is ever entered
+    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):
+        for f in range(levels.node[d, N_FEATURES]):
+            if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
+                name_children(data, levels, memo, d, np.int64(f))
+                seen[f] |= NEWLY
+        # of all features: what is known of one child bounds others
+        for f in range(levels.node[d, N_FEATURES]):
+            if seen[f] & NEWLY != 0:
+                seen[f] ^= NEWLY | LOOKED
+                if levels.pair[d, f] <= limit and use & MEMO != 0:
+                    look_up(data, levels, scratch, memo, d, np.int64(f))
+        return again
+    limit -= paid_for(data, levels, d, i)
+    open_0, open_1 = low[i] < upper[i], low[stride + i] < upper[stride + i]
+    if not open_0 and not open_1:
+        levels.pair[d, i] = NEVER
+        return again
+    if open_0 and open_1:
+        # the child that can cost less is solved first, and what it costs limits the other
+        side = np.int64(1) if upper[stride + i] < upper[i] else np.int64(0)
+    else:
+        side = np.int64(1) if open_1 else np.int64(0)
+    for turn in range(2):
+        one = side if turn == 0 else 1 - side
+        untested = (
+            seen[i] & (THREE_1 if one == 1 else THREE_0) == 0
+            and levels.node[d, DEPTH] >= 3
+            and use & THREE != 0
+        )
+        if untested and (open_1 if one == 1 else open_0):
+            place = one * stride + i
+            if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
+                took = few_leaves(data, levels, scratch, d, i, one)
+                if took > 0:
+                    spread_bound(data, levels, scratch, d, i, one, low[place])
+                    return np.int64(-1), took
+    place = side * stride + i
+    return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
+
+
+@jit(borrow=True)
+def search(data, levels, scratch, memo, state, work):
+    """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
+    PAUSED.
+    """
+    _groups, use = data.factors.shape[0], data.numbers[BOUNDS]
+    if state[BEGUN] == 0:
+        state[BEGUN] = 1
+        begin(data, levels, scratch)
+    while True:
+        d = state[LEVEL]
+        node = levels.node[d]
+        if node[STATE] == FRESH:
+            # every node on the way from the root may be closed before the next is expanded
+            soon = state[KNOWN] + levels.node.shape[0]
+            if (
+                d + 2 >= levels.node.shape[0]
+                or soon >= memo.lower.shape[0]
+                or 2 * soon >= memo.slots.shape[0]
+            ):
+                return NEED_ROOM
+            if work < 0 or (
+                memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]
+            ):
+                return PAUSED
+            state[EXPANDED] += 1
+            work -= 2000
+            begin_node(data, levels, scratch, d)
+        if node[STATE] == COUNTING:
+            work = count_pairs(data, levels, scratch, d, work)
+            if node[COUNTED] < node[N_FEATURES]:
+                return PAUSED
+            end_node(data, levels, scratch, d)
+        limit = min(node[BUDGET], node[BEST] - 1 + (state[BEYOND] if d == 0 else 0))
+        i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
+        if i >= 0:
+            side, budget = choose(data, levels, scratch, memo, d, limit, i)
+            if side >= 0:
+                descend(data, levels, scratch, d, i, side, budget)
+                state[LEVEL] = d + 1
+                continue
+            work -= budget
+            if work < 0 and budget > 0:
+                return PAUSED
+            continue
+        number = close(data, levels, memo, state, d)
+        if d == 0:
+            return FINISHED
+        d -= 1
+        state[LEVEL] = d
+        node = levels.node[d]
+        i, side = node[CHILD], node[SIDE]
+        if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
+            hand_up(data, levels, d)
+        more = lost(data, levels, d, i, side)
+        learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
+        spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])

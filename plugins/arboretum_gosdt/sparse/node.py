@@ -1,0 +1,282 @@
+"""A node of the sparse search: its words, the pairs of its features, what is known of its children
+(numba kernels).
+
+Costs are integers: q for a unit of loss, p for a leaf.  A *literal* is a feature with a side: 1,
+the rows that have it, or 0; child (side, f) of a node has the rows of that literal.  Arrays by
+literal have the side first: place ``side · stride + f``.
+
+Where tests have prices, a test costs its price for each unit of mass that it is asked of.  Then the
+pairs tell what two leaves cost without the price of the test between them; ``two_leaves`` finds it
+exactly for one literal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.sparse.pair_counts import Words, cells_of, has_prices
+
+NEVER = np.int64(1) << 60
+"""The cost of what does not exist; two of them still add up."""
+UNLIMITED = np.int64(1) << 20
+"""Remaining depth where there is no limit."""
+PART = 32
+"""Features of one uint32 of a row; lanes are moved in whole parts."""
+
+
+class Data(NamedTuple):
+    """The table, and what is asked.
+
+    of_class : int64[planes + 1], factors : int64[groups], see :mod:`.pair_counts`.
+    saving : [1], what a leaf must save, in the type of a lane.
+    price : int64, of every feature, ascending; none where tests cost nothing.
+    dearest : int64, [k] the sum of the k highest prices.
+    numbers : int64, see the names below.
+    """
+
+    of_class: np.ndarray
+    factors: np.ndarray
+    saving: np.ndarray
+    price: np.ndarray
+    dearest: np.ndarray
+    numbers: np.ndarray
+
+
+CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS, SUMMED = range(11)
+"""Places in ``Data.numbers``: classes, planes (more, where lost weight or mass is counted), bits of
+a word, q, p, what a leaf must save, rows that a level can hold, lanes of a vector, 1 where the
+weights of the classes are mass, besides that which is counted, which bounds are used (the bits
+below), and planes of classes and of the weight that every label loses, which no bound needs to
+know: it stays the same, whatever the tree, so that the weight of a row is what its best label
+saves.
+"""
+SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
+
+
+class Levels(NamedTuple):
+    """The nodes on the way from the root, one row a level; elements as wide as a lane unless said.
+
+    words, full : words of the features, bits that stand for rows.
+    rows : uint32[parts · positions], the features of each row.
+    sums : uint64[2 · positions], its random words.
+    starts : int64[groups + 1].
+    features : int32, of the table.
+    totals, counts, both : see ``pairs_of``.
+    alive : 1 for features that divide the rows as no feature before them.
+    upper, low, many : int64 by literal: least cost known, bound of all trees, bound of trees of
+        three leaves and more.
+    pair : int64, bound of the trees that ask the feature first, other than those whose cost is
+        known.
+    paid : int64, what it costs to ask it.
+    mass, more : int64 by literal, the mass of the rows; ``many``, before two leaves may cost less
+        (where tests have prices).
+    rank : int64, the larger the sooner a feature is tried.
+    lane : int32, of a feature on the level above.
+    keys : uint64[…, 2], of child (1, f).
+    seen : uint8, what was done for a feature.
+    node : int64, see the names below.
+    node_key : uint64[2].
+    """
+
+    words: np.ndarray
+    full: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
+    starts: np.ndarray
+    features: np.ndarray
+    totals: np.ndarray
+    counts: np.ndarray
+    both: np.ndarray
+    alive: np.ndarray
+    upper: np.ndarray
+    low: np.ndarray
+    many: np.ndarray
+    pair: np.ndarray
+    paid: np.ndarray
+    mass: np.ndarray
+    more: np.ndarray
+    rank: np.ndarray
+    lane: np.ndarray
+    keys: np.ndarray
+    seen: np.ndarray
+    node: np.ndarray
+    node_key: np.ndarray
+
+
+(
+    N_FEATURES,
+    STRIDE,
+    DEPTH,
+    BUDGET,
+    BEST,
+    BEST_FEATURE,
+    LEAST,
+    CHILD,
+    SIDE,
+    STATE,
+    WEIGHT,
+    MASS,
+    SAVING,
+    PATH,
+    CHEAPEST,
+    COUNTED,
+    WITHIN,
+    HALF,
+) = range(18)
+"""Places in ``Levels.node``: features, their number rounded up to whole vectors, remaining depth,
+what a tree may cost to matter, least cost known and its feature (−1: a leaf), proven bound, feature
+and side of the child that is being solved, its state (below), weight of all rows; where tests have
+prices, mass of all rows, what a path below may cost, and the lowest price; what a leaf must save
+beside a node that is divided; while pairs are counted, of how many features they are, what a tree
+may cost whose are, and 1 where a pair is counted once, with the first of its features.
+"""
+N_NODE = 18
+FRESH, EXPANDED_NODE, COUNTING = range(3)
+"""States of a node: nothing is known of it; its children are bounded; its pairs are being
+counted.
+"""
+RANK = 1 << 20
+"""Rank = weight of the smaller side · RANK + features behind."""
+
+
+class Scratch(NamedTuple):
+    """Elements as wide as a lane.
+
+    row : one word of every feature of the table.
+    two, three : by literal.
+    mask, child : words. some : [planes].
+    least : see ``pairs_of``.
+    cells : see ``cells_of``.
+    gone : int64, mass of its cells, with f and without. alive : see ``count_pairs``.
+    """
+
+    row: np.ndarray
+    two: np.ndarray
+    three: np.ndarray
+    mask: np.ndarray
+    child: np.ndarray
+    some: np.ndarray
+    least: np.ndarray
+    alive: np.ndarray
+    cells: np.ndarray
+    gone: np.ndarray
+    fits: np.ndarray
+    never: np.ndarray
+
+
+TWO_0, TWO_1, OPEN, WHOLE = 8, 16, 32, 64
+"""Bits of ``Levels.seen``: two leaves of a side may cost less than is known; the feature's pairs
+are counted; row i of ``both`` is there for all features, not only from i's vector on.
+"""
+
+
+@jit(inner=True, borrow=True)
+def words_of(data, levels, d):
+    """The words of level d with their groups."""
+    numbers, groups = data.numbers, (levels.starts[d], data.of_class, data.factors)
+    return Words(
+        levels.words[d],
+        *groups,
+        numbers[CLASSES],
+        numbers[SUMMED],
+        numbers[PLANES],
+        levels.node[d, STRIDE],
+    )
+
+
+@jit(inner=True, borrow=True)
+def cells(data, levels, scratch, d, i, side):
+    """Child (side, i) with and without each feature, in ``scratch.cells`` and ``scratch.gone``."""
+    summed, planes, stride, lanes = (
+        data.numbers[SUMMED],
+        data.numbers[PLANES],
+        levels.node[d, STRIDE],
+        data.numbers[LANES],
+    )
+    both, counts, totals = levels.both[d], levels.counts[d], levels.totals[d]
+    if levels.seen[d, i] & WHOLE == 0:
+        levels.seen[d, i] |= WHOLE
+        for k in range(planes):
+            for f in range(i // lanes * lanes):
+                both[(i * planes + k) * stride + f] = both[(f * planes + k) * stride + i]
+    row, found = both[i * planes * stride : (i + 1) * planes * stride], scratch.cells
+    cells_of(
+        found,
+        stride,
+        data.numbers[CLASSES],
+        summed,
+        row,
+        counts,
+        totals,
+        i,
+        1 - side,
+        levels.node[d, SAVING],
+        data.numbers[SUPPORT],
+    )
+    if has_prices(data.price):
+        gone = scratch.gone
+        for c in range(2 * stride):
+            gone[c] = 0
+        if data.numbers[OWN] != 0:
+            for f in range(stride):
+                gone[f] = np.int64(found[f]) + np.int64(found[stride + f])
+                gone[stride + f] = np.int64(found[2 * stride + f]) + np.int64(found[3 * stride + f])
+        if planes > summed:
+            of_i, plane = np.int64(counts[summed * stride + i]), summed * stride
+            size = of_i if side == 1 else np.int64(totals[summed]) - of_i
+            for f in range(stride):
+                with_f = np.int64(row[plane + f])
+                if side == 0:
+                    with_f = np.int64(counts[plane + f]) - with_f
+                gone[f] += with_f
+                gone[stride + f] += size - with_f
+
+
+@jit(inner=True, borrow=True)
+def paid_for(data, levels, d, f):
+    """What it costs to ask feature f of all rows of level d."""
+    return levels.paid[d, f] if has_prices(data.price) else np.int64(0)
+
+
+@jit(inner=True, borrow=True)
+def bound_pair(data, levels, d, i):
+    """The bound of feature i: a tree that is not among those known has at least three leaves on
+    one side.
+    """
+    low, many, other = levels.low[d], levels.many[d], levels.node[d, STRIDE] + i
+    levels.pair[d, i] = max(
+        levels.pair[d, i],
+        min(low[other] + many[i], many[other] + low[i]) + paid_for(data, levels, d, i),
+    )
+
+
+@jit(inner=True, borrow=True)
+def weigh(data, levels, scratch, d):
+    """Mass of the node of level d, what a path below it may cost, and what a leaf must save there.
+
+    Of the best trees one of fewest leaves has at most 1 + q · loss / p leaves, as a leaf alone
+    costs no more.  If a leaf goes, its rows are asked what the other side of the test above is
+    asked (B.6): where tests have prices that costs at most its mass times the price of a path.
+    """
+    node, numbers, classes = levels.node[d], data.numbers, data.numbers[CLASSES]
+    q, p = numbers[LOSS], numbers[LEAF]
+    node[SAVING] = numbers[SUPPORT]
+    if has_prices(data.price):
+        most, weight, summed = np.int64(0), node[WEIGHT], numbers[SUMMED]
+        for k in range(classes):
+            most = max(most, np.int64(levels.totals[d, k]))
+        rest = np.int64(levels.totals[d, summed]) if numbers[PLANES] > summed else np.int64(0)
+        node[MASS] = numbers[OWN] * weight + rest
+        tests = min(q * (weight - most) // p, node[DEPTH] - 1, data.dearest.shape[0] - 1)
+        node[PATH] = data.dearest[max(tests, 0)]
+        path = data.dearest[max(min(tests, q * (weight - most) // p - 1), 0)]
+        saved = (
+            (p - rest * path) // (q + numbers[OWN] * classes * path) + 1
+            if rest * path <= p
+            else np.int64(0)
+        )
+        node[SAVING] = min(numbers[SUPPORT], saved)
+    scratch.least[0], scratch.least[1] = min(node[SAVING], np.int64(data.saving[0])), data.saving[0]

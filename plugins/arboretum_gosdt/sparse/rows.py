@@ -1,0 +1,198 @@
+"""Rows of a sparse search: the root's, in groups by class and power of two of their weights, and
+those of children (numba kernels).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum_gosdt.sparse.node import (
+    CLASSES,
+    N_FEATURES,
+    PART,
+    PLANES,
+    POSITIONS,
+    SAVING,
+    STRIDE,
+    SUMMED,
+    WEIGHT,
+    WORD_BITS,
+    cells,
+    weigh,
+    words_of,
+)
+from arboretum_gosdt.sparse.pair_counts import (
+    Rows,
+    class_weights,
+    keep_rows,
+    pack_word,
+    unpack_word,
+)
+
+BITS = 63
+"""Of a weight."""
+
+
+@jit(borrow=True)
+def count_groups(planes, sizes):
+    """sizes : out, int64[planes, BITS], rows whose weight has that power of two.
+
+    planes : int64[rows, planes].
+    """
+    for r in range(planes.shape[0]):
+        for k in range(planes.shape[1]):
+            left, power = planes[r, k], 0
+            while left != 0:
+                sizes[k, power] += left & 1
+                left >>= 1
+                power += 1
+
+
+@jit(borrow=True)
+def lay_rows(bits, planes, group_class, data, random, level, virtual):
+    """Lay rows, their random words and their bits of ``full`` into the root's level, group by
+    group.
+
+    bits : uint32[rows, parts].
+    group_class : int64[groups].
+    data : shifts of the groups, bits of a word.
+    random : uint64[·, 2].
+    level : starts (there), rows, sums and full (out), as in ``Levels``.
+    virtual : out, the row that each of them is.
+    """
+    (shifts, word_bits), (starts, rows, sums, full) = data, level
+    parts, positions = bits.shape[1], sums.shape[0] // 2
+    rows[:], sums[:], full[:] = 0, 0, 0
+    found = 0
+    for g in range(group_class.shape[0]):
+        at = starts[g] * word_bits
+        for r in range(planes.shape[0]):
+            if planes[r, group_class[g]] >> shifts[g] & 1:
+                for part in range(parts):
+                    rows[part * positions + at] = bits[r, part]
+                sums[at], sums[positions + at] = random[found, 0], random[found, 1]
+                full[at // word_bits] |= np.int64(1) << at % word_bits
+                virtual[found] = r
+                at += 1
+                found += 1
+
+
+@jit(inner=True, borrow=True)
+def begin(data, levels, scratch):
+    """The root's fingerprint, and its features that leave both sides enough to save; everything
+    else is there.
+    """
+    weigh(data, levels, scratch, 0)
+    node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
+    positions, stride, support = data.numbers[POSITIONS], node[STRIDE], node[SAVING]
+    for r in range(levels.starts[0, data.factors.shape[0]] * data.numbers[WORD_BITS]):
+        levels.node_key[0, 0] += levels.sums[0, r]
+        levels.node_key[0, 1] += levels.sums[0, positions + r]
+    pack_node(data, levels, 0)
+    for f in range(node[N_FEATURES]):
+        most_with, most_without = np.int64(0), np.int64(0)
+        for k in range(data.numbers[CLASSES]):
+            x = np.int64(counts[k * stride + f])
+            most_with, most_without = (
+                max(most_with, x),
+                max(most_without, np.int64(levels.totals[0, k]) - x),
+            )
+        valid[f] = most_with >= support and most_without >= support
+        kept += np.int64(valid[f])
+    place_features(data, levels, scratch, 0, 0, valid, kept)
+
+
+@jit(inner=True, borrow=True)
+def enter_child(data, levels, scratch, d, i, side):
+    """Rows and features of child (side, i) of level d, as level d + 1.
+
+    Features that leave a side of the child too little to save for a leaf stay out, here and below.
+    """
+    numbers, stride = data.numbers, levels.node[d, STRIDE]
+    bits = numbers[WORD_BITS]
+    at, words = np.int64(0), words_of(data, levels, d)
+    old_rows, new_rows = (
+        Rows(levels.rows[d], levels.sums[d]),
+        Rows(levels.rows[d + 1], levels.sums[d + 1]),
+    )
+    for g in range(data.factors.shape[0]):
+        first = at // bits
+        levels.starts[d + 1, g] = first
+        end = keep_rows(
+            words,
+            i,
+            1 - side,
+            levels.full[d],
+            g,
+            stride // PART,
+            numbers[POSITIONS],
+            old_rows,
+            at,
+            new_rows,
+        )
+        while at < end:
+            left = end - at
+            levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
+            at += bits
+    levels.starts[d + 1, data.factors.shape[0]] = at // bits
+    child, weight = levels.node[d + 1], np.int64(0)
+    for k in range(numbers[PLANES]):
+        of_i = np.int64(levels.counts[d, k * stride + i])
+        total = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
+        levels.totals[d + 1, k] = total
+        weight += total if k < numbers[CLASSES] else -total if k < numbers[SUMMED] else 0
+    child[WEIGHT] = weight
+    cells(data, levels, scratch, d, i, side)
+    valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
+    for f in range(levels.node[d, N_FEATURES]):
+        valid[f] &= alive[f]
+        kept += np.int64(valid[f])
+    place_features(data, levels, scratch, d + 1, d, valid, kept)
+
+
+@jit(inner=True, borrow=True)
+def place_features(data, levels, scratch, d, above, valid, kept):
+    """Lanes of level d for the ``kept`` features of the level above (or itself) that are valid.
+
+    Only where that saves a vector are lanes moved; else features that are out keep theirs and are
+    not alive.
+    """
+    wide, n = levels.node[above, STRIDE], levels.node[above, N_FEATURES]
+    lane, features, alive = levels.lane[d], levels.features[d], levels.alive[d]
+    stride = max(kept + PART - 1, PART) // PART * PART
+    levels.node[d, STRIDE], levels.node[d, N_FEATURES] = stride, kept
+    if stride == wide:
+        levels.node[d, N_FEATURES] = n
+        for f in range(n):
+            lane[f], features[f], alive[f] = f, levels.features[above, f], valid[f]
+        return
+    c = 0
+    for f in range(n):
+        if valid[f] != 0:
+            lane[c], features[c], alive[c] = f, levels.features[above, f], 1
+            c += 1
+    positions, bits, words = data.numbers[POSITIONS], data.numbers[WORD_BITS], levels.words[d]
+    for w in range(levels.starts[d, data.factors.shape[0]]):
+        pack_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
+        for f in range(kept):
+            words[f] = scratch.row[lane[f]]
+        for f in range(kept, stride):
+            words[f] = 0
+        unpack_word(words, 0, stride // PART, positions, levels.rows[d], w * bits)
+
+
+@jit(inner=True, borrow=True)
+def pack_node(data, levels, d):
+    """Words of the features of level d for its rows, and what each class weighs with them."""
+    stride, bits = levels.node[d, STRIDE], data.numbers[WORD_BITS]
+    for w in range(levels.starts[d, data.factors.shape[0]]):
+        pack_word(
+            levels.words[d],
+            w * stride,
+            stride // PART,
+            data.numbers[POSITIONS],
+            levels.rows[d],
+            w * bits,
+        )
+    class_weights(words_of(data, levels, d), levels.counts[d])

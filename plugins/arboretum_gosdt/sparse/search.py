@@ -1,0 +1,629 @@
+"""Least loss + λ · leaves over trees of binary tests: the sparse search (Lin et al. 2020, and
+beyond).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import partial
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import BudgetError, OutOfTime
+from arboretum.kernels.solving.arrays import Arrays
+from arboretum.kernels.solving.fingerprints import random_words
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
+from arboretum_gosdt.problem.prepared import SMALL
+from arboretum_gosdt.sparse.incumbent import Asked, first_tree
+from arboretum_gosdt.sparse.loop import (
+    BEYOND,
+    DEPTH_KEY,
+    EXPANDED,
+    KNOWN,
+    LEVEL,
+    LOGGED,
+    N_STATE,
+    Memo,
+    search,
+)
+from arboretum_gosdt.sparse.node import (
+    BEST,
+    BEST_FEATURE,
+    BOUNDS as USED,
+    BUDGET,
+    CHILD,
+    DEPTH,
+    DIVIDED,
+    EXPANDED_NODE,
+    LEAF,
+    LEAST,
+    LOSS,
+    MEMO,
+    N_FEATURES,
+    N_NODE,
+    NEVER,
+    PARENT,
+    PART,
+    SELECT,
+    SHAPE,
+    SIDE,
+    SIMILAR,
+    STATE,
+    STRIDE,
+    SUPERSET,
+    SUPPORT,
+    THREE,
+    UNLIMITED,
+    WEIGHT,
+    Data,
+    Levels,
+    Scratch,
+)
+from arboretum_gosdt.sparse.pair_counts import feature_of_lane
+from arboretum_gosdt.sparse.rows import BITS, count_groups, lay_rows
+from arboretum_gosdt.sparse.tree import best_tree, enter_records, inherit
+
+SUPPORT_BOUND = 1 << 8
+SLICE, SLICE_SECONDS = 500_000, 0.03
+"""Work of a slice as long as it, or their number, decides what is done next (so that results do
+not depend on clocks), then how long it takes.
+"""
+BOUNDS = {
+    "similar": SIMILAR,
+    "divided": DIVIDED,
+    "parent": PARENT,
+    "superset": SUPERSET,
+    "three": THREE,
+    "shape": SHAPE,
+    "memo": MEMO,
+    "select": SELECT,
+    "support": SUPPORT_BOUND,
+}
+"""Name → what it switches on.
+
+similar : a bound of one child bounds its siblings (B.10, 4.1).
+divided : also with the rows that only the one has as a leaf.
+parent : what is known of a literal's rows above bounds them here.
+superset : more rows cost no less.
+three : the best trees of three leaves of a child, before it is entered.
+shape : three leaves cost at least the cheapest leaf beside a divided cell.
+memo : sets of rows met again.
+select : only pairs of features that may be asked first.
+support : leaves that save less than they cost are not in an optimum (B.6), nor tests beside them.
+"""
+LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27
+"""At first: at most so many, or fewer where they take that many bytes."""
+LAID = 168
+"""Bytes a row that a tree takes while it is laid out."""
+EASY = 60
+"""Slices of a search that is over before a good tree would help it."""
+GIVEN = -2
+"""Test of the root where the best tree does not come from the search."""
+
+
+def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
+    """What is counted of each row, int64[rows, planes]: weights, where there is any what every
+    label loses besides, and the mass that what the best label saves does not cover; how many planes
+    are no mass; 1 where it covers some mass, else 0.
+    """
+    most = weights.max(axis=1)
+    lost, rest = weights.sum(axis=1) - most, np.zeros_like(most) if mass is None else mass - most
+    own = int(mass is not None and (rest >= 0).all())
+    rest = rest if own or mass is None else mass
+    more = [one for one in (lost, rest) if one.any()]
+    return np.column_stack([weights, *more]), weights.shape[1] + int(lost.any()), own
+
+
+def room_of_levels(
+    kind: type,
+    levels: int,
+    stride: int,
+    n_words: int,
+    positions: int,
+    n_planes: int,
+    groups: int,
+    priced: bool,
+) -> Arrays:
+    """Arrays for ``Levels``, by name."""
+    prices = stride if priced else 0
+
+    def level(kind_of: type, *shape: int) -> np.ndarray:
+        return np.empty((levels, *shape), kind_of)
+
+    return Arrays(
+        {
+            "words": level(kind, n_words * stride),
+            "full": level(kind, n_words),
+            "rows": level(np.uint32, stride // PART * positions),
+            "sums": level(np.uint64, 2 * positions),
+            "starts": level(np.int64, groups + 1),
+            "features": level(np.int32, stride),
+            "totals": level(kind, n_planes),
+            "counts": level(kind, n_planes * stride),
+            "both": level(kind, stride * n_planes * stride),
+            "alive": level(kind, stride),
+            "upper": level(np.int64, 2 * stride),
+            "low": level(np.int64, 2 * stride),
+            "many": level(np.int64, 2 * stride),
+            "pair": level(np.int64, stride),
+            "paid": level(np.int64, prices),
+            "mass": level(np.int64, 2 * prices),
+            "more": level(np.int64, 2 * prices),
+            "rank": level(np.int64, stride),
+            "lane": level(np.int32, stride),
+            "keys": level(np.uint64, stride, 2),
+            "seen": level(np.uint8, stride),
+            "node": level(np.int64, N_NODE),
+            "node_key": level(np.uint64, 2),
+        },
+        tables=(),
+    )
+
+
+class SparseSearch:
+    """Minimise q · loss + p · leaves + what the tests cost.
+
+    bits : uint32[rows, ceil(features / 32)].
+    weights : int64[rows, classes], what a label saves; least of a row 0.
+    depth : tests on a path, at most; None: any number.
+    without : bounds of ``BOUNDS`` that are not used.
+    greedy : whether a search that is not easy first looks for a good tree (:mod:`.incumbent`).
+    paid : int64[rows] mass, and int64[features] price of a unit of it, ascending; rows of mass may
+        have no weight.   None: tests cost nothing.
+    word : bits of a lane, 16 or 32 (of part of a table as of the whole, so that one kernel serves
+        both); None: as the weights ask for.
+    memory_bytes : of which its levels take half; raises BudgetError where the fewest take more.
+    """
+
+    def __init__(
+        self,
+        bits: np.ndarray,
+        weights: np.ndarray,
+        n_features: int,
+        p: int,
+        q: int,
+        depth: int | None = None,
+        without: Collection[str] = (),
+        greedy: bool = True,
+        paid: tuple[np.ndarray, np.ndarray] | None = None,
+        word: int | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        mass, price = paid or (None, None)
+        self.asked = Asked(
+            bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price
+        )
+        total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
+        planes, summed, own = planes_of(weights, mass)
+        price = np.empty(0, np.int8) if price is None else price
+        self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
+        kind = np.uint16 if self.word == 16 else np.uint32
+        word_bits, lanes = kind().itemsize * 8, 64 // kind().itemsize
+        sizes = np.zeros((planes.shape[1], BITS), np.int64)
+        shared, totals = np.maximum(np.gcd.reduce(planes), 1), planes.sum(axis=0)
+        planes = planes // shared
+        count_groups(planes, sizes)
+        group_class, shifts = map(np.ascontiguousarray, np.nonzero(sizes))
+        sizes, parts = sizes[group_class, shifts], bits.shape[1]
+        self._greedy, self._timed, self._pace, self._bytes = (
+            greedy,
+            True,
+            SLICE / SLICE_SECONDS,
+            memory_bytes,
+        )
+        use = sum(bit for name, bit in BOUNDS.items() if name not in without)
+        n_planes = planes.shape[1]
+        of_class = np.searchsorted(group_class, np.arange(n_planes + 1))
+        words_of = -(-sizes // word_bits)
+        n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
+        positions = (n_words + 1) * word_bits
+        numbers = np.array(
+            [classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64
+        )
+        # no path asks more than there are rows
+        dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])
+        shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
+        level = sum(
+            math.prod(one.shape[1:]) * one.itemsize
+            for one in room_of_levels(kind, 0, *shape).values()
+        )
+        if memory_bytes is not None and 2 * LEAST_LEVELS * level > memory_bytes:
+            ways = "raise budget.memory_mb, or ask fewer tests (encoder=bins)"
+            raise BudgetError(
+                f"{LEAST_LEVELS} levels of {len(bits):,} objects and {n_features:,} tests "
+                f"take {LEAST_LEVELS * level / 1e6:,.0f} MB; {ways}"
+            )
+        levels = max(
+            LEAST_LEVELS,
+            min(
+                LEVELS,
+                self.asked.depth + 2,
+                min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level,
+            ),
+        )
+        self._data = Data(
+            of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers
+        )
+        self._levels = room_of_levels(kind, levels, *shape)
+        self._scratch = Scratch(
+            np.empty(parts * 32, kind),
+            np.empty(2 * stride, kind),
+            np.empty(2 * stride, kind),
+            np.empty(n_words, kind),
+            np.empty(n_words, kind),
+            np.empty(n_planes, kind),
+            np.empty(2, kind),
+            np.empty(stride, kind),
+            np.empty(6 * stride, kind),
+            np.empty(2 * stride, np.int64),
+            np.empty(2 * stride // lanes, np.int64),
+            np.array([np.iinfo(kind).max], kind),
+        )
+        levels = Levels(*self._levels.values())
+        lanes_of = feature_of_lane(np.arange(stride), lanes)
+        levels.features[0] = lanes_of
+        if len(price):  # lanes are to ascend with it, so that bits move instead
+            moved = np.zeros((len(bits), stride), np.uint8)
+            moved[:, lanes_of] = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")
+            bits, levels.features[0] = (
+                np.packbits(moved, axis=1, bitorder="little").view(np.uint32),
+                np.arange(stride),
+            )
+        levels.starts[0, 0] = 0
+        np.cumsum(words_of, out=levels.starts[0, 1:])
+        self._random, self._virtual = (
+            random_words(int(sizes.sum())),
+            np.empty(int(sizes.sum()), np.int64),
+        )
+        level_0 = levels.starts[0], levels.rows[0], levels.sums[0], levels.full[0]
+        lay_rows(
+            bits, planes, group_class, (shifts, word_bits), self._random, level_0, self._virtual
+        )
+        levels.totals[0] = totals
+        self._begin(p, q)
+
+    def _begin(self, p: int, q: int) -> None:
+        """Forget all work, and let a leaf cost p and a loss q."""
+        (weights, n_features), data, stride = (
+            (self.asked.weights, self.asked.n_features),
+            self._data,
+            self._levels["features"].shape[1],
+        )
+        total, numbers, node, use = (
+            int(weights.max(axis=1).sum()),
+            data.numbers.copy(),
+            self._levels["node"],
+            int(data.numbers[USED]),
+        )
+        numbers[[LOSS, LEAF, SUPPORT]] = q, p, p // q + 1 if use & SUPPORT_BOUND else 1
+        self._data = data._replace(
+            numbers=numbers,
+            saving=np.minimum(numbers[[SUPPORT]], self._scratch.never[0]).astype(data.saving.dtype),
+        )
+        self._laid: np.ndarray | None = None
+        self._slices, self._given, self._log = (
+            0,
+            np.empty((0, 4), np.int64),
+            np.empty((0, 3), np.uint64),
+        )
+        self._memo = Arrays(
+            {
+                "slots": np.zeros((2048, 2), np.uint64),
+                "lower": np.empty(1024, np.int64),
+                "upper": np.empty(1024, np.int64),
+                "test": np.empty(1024, np.int32),
+            }
+        )
+        node[0], self._levels["node_key"][0], self._state = 0, 0, np.zeros(N_STATE, np.int64)
+        node[0, [N_FEATURES, STRIDE, WEIGHT, BUDGET, DEPTH]] = (
+            n_features if len(data.price) else stride,
+            stride,
+            total,
+            NEVER,
+            self.asked.depth,
+        )
+        self._lost = q * (int(weights.sum()) - total)  # by every tree; bounds do without
+        self.lower, self.upper = (
+            self._lost,
+            self._lost + q * (total - int(weights.sum(axis=0).max())) + p,
+        )
+
+    def again(self, p: int, q: int) -> SparseSearch:
+        """A search of the same table at another price, before any work; this one keeps what it
+        found, and cannot go on.
+        """
+        other = copy(self)
+        other.asked = attrs.evolve(self.asked, p=p, q=q)
+        other._begin(p, q)
+        return other
+
+    @property
+    def subproblems(self) -> int:
+        return int(self._state[EXPANDED])
+
+    @property
+    def bytes_used(self) -> int:
+        return self._levels.bytes_used() + self._memo.bytes_used()
+
+    def run(
+        self,
+        until: float | None,
+        memory_bytes: int | None,
+        tell: Callable[[int, int], None],
+        slices: float = math.inf,
+    ) -> str:
+        self._timed = slices == math.inf
+        memory_bytes = self._left(memory_bytes)
+
+        def told() -> None:
+            self._look()
+            if (
+                self._greedy
+                and self._slices >= EASY
+                and (memory_bytes is None or 2 * self.bytes_used <= memory_bytes)
+            ):
+                # which masks of rows are part of
+                left = (
+                    None
+                    if memory_bytes is None
+                    else memory_bytes - self.bytes_used - self.asked.bits.nbytes
+                )
+                small = partial(SparseSearch, word=self.word, memory_bytes=left)
+                self.start_from(
+                    first_tree(self.asked, small, until, lambda: tell(self.lower, self.upper))
+                )
+            tell(self.lower, self.upper)
+
+        ended = "interrupt"
+        try:
+            with self.moved_by(until):
+                ended = run_slices(
+                    self._work, lambda: self.make_room(memory_bytes), until, told, slices
+                )
+        finally:  # also where Ctrl-C ends it
+            self._look(finished=ended == "")
+            if ended and self.subproblems:
+                nodes = self.tree(hurry=True)
+                # which may cost less than is known, or more, where the best one takes long to be
+                # laid out
+                cost = self.start_from(nodes)
+                if cost > self.upper:
+                    self._laid, self.upper = nodes, cost
+        return ended
+
+    def _left(self, memory_bytes: int | None) -> int | None:
+        """What levels and memo may take of so many bytes: the table, its words and its tree take
+        the rest.
+        """
+        held = (self.asked.bits, self.asked.weights, self._random, self._virtual)
+        laid = LAID * len(self.asked.bits)
+        return (
+            None
+            if memory_bytes is None
+            else max(0, memory_bytes - sum(array.nbytes for array in held) - laid)
+        )
+
+    def steps(
+        self, most: int, until: float | None = None, tell: Callable[[], None] = lambda: None
+    ) -> int:
+        """Work some slices long, until the end or a ``time.monotonic()`` value; returns how
+        many.
+        """
+        found, memory_bytes = PAUSED, self._left(self._bytes)
+        with suppress(OutOfTime), self.moved_by(until):
+            while (
+                self._slices < most
+                and found != FINISHED
+                and (until is None or time.monotonic() < until)
+            ):
+                self._pace = SLICE / SLICE_SECONDS
+                found = self._work()
+                tell()
+                if found == NEED_ROOM and not self.make_room(memory_bytes):
+                    break
+        self._look(finished=found == FINISHED)
+        return self._slices
+
+    def _work(self) -> int:
+        self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
+        work = SLICE if self._greedy or not self._timed else int(self._pace * SLICE_SECONDS)
+        levels, memo, state = self.arrays()
+        found = search(self._data, levels, self._scratch, memo, state, work)
+        if found == PAUSED:
+            self._pace = work / max(1e-9, time.perf_counter() - start)
+        return found
+
+    @contextmanager
+    def moved_by(self, until: float | None) -> Iterator[None]:
+        """Inside, no array is moved that would still be moving at this ``time.monotonic()``
+        value (:class:`arboretum.kernels.solving.arrays.Arrays`).
+        """
+        with self._memo.moved_by(until), self._levels.moved_by(until):
+            yield
+
+    def slice(self, memory_bytes: int | None) -> int:
+        """Work for a slice, and make room; returns how it ended
+        (:mod:`arboretum.kernels.solving.slices`).
+        """
+        found = self._work()
+        if found == NEED_ROOM:
+            self.make_room(memory_bytes)
+        return found
+
+    def arrays(self) -> tuple[Levels, Memo, np.ndarray]:
+        """Its levels, memo and state."""
+        return Levels(*self._levels.values()), Memo(*self._memo.values(), self._log), self._state
+
+    def log_up_to(self, sets: int) -> None:
+        """Keep a log of so many sets that were closed last (0: none); it is empty now."""
+        self._state[LOGGED] = 0
+        self._log = np.empty((sets, 3), np.uint64)
+
+    def make_room(self, memory_bytes: int | None, more: int = 0) -> bool:
+        """Room for the next expansion, and for ``more`` sets in the memo; False where that takes
+        more bytes.
+        """
+        level = int(self._state[LEVEL])
+        known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1 + more
+        left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
+        if not self._memo.make_room(
+            {"slots": 2 * known, "lower": known, "upper": known, "test": known}, left
+        ):
+            return False
+        left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
+        return self._levels.make_room(dict.fromkeys(Levels._fields, level + 3), left)
+
+    def _look(self, finished: bool = False) -> None:
+        """Read bound and value from the root."""
+        if not self._state[EXPANDED]:
+            return
+        node = self._levels["node"][0]
+        self.upper = int(node[BEST]) + self._lost
+        if node[STATE] != EXPANDED_NODE:
+            return
+        bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
+        self.lower = (
+            min(self.upper, int(node[BUDGET]) + 1 + self._lost)
+            if finished
+            else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
+        )
+
+    def start_from(self, nodes: np.ndarray) -> int:
+        """Go on with a tree that was found otherwise, where it is better than the best one so
+        far; returns what it costs.
+        """
+        self._greedy = False
+        cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
+        if cost < node[BEST]:
+            node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
+            self._look()
+        return cost + self._lost
+
+    def tree(self, hurry: bool = False) -> np.ndarray:
+        """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost
+        is ``upper`` after ``run``.
+
+        hurry : a tree that costs more, where the best one takes long to be laid out.
+        """
+        if not self.subproblems:
+            return np.array([[-1, 0, -1, -1]])
+        if self._laid is not None:
+            return self._laid
+        if self._levels["node"][0, BEST_FEATURE] == GIVEN:
+            return self._given
+        best, feature = self._levels["node"][0, [BEST, BEST_FEATURE]].tolist()
+        return best_tree(
+            self.asked,
+            self._virtual,
+            self._random,
+            self._memo,
+            (best + self._lost, feature),
+            partial(SparseSearch, word=self.word),
+            hurry,
+        )
+
+    def remembered(self) -> tuple[Any, ...]:
+        """The memo as :class:`arboretum.api.Memo` has it."""
+        words = np.zeros((len(self.asked.bits), 2), np.uint64)
+        np.add.at(words, self._virtual, self._random)
+        turn = int(DEPTH_KEY)
+        return (
+            self.asked.has(),
+            words,
+            self._memo["slots"],
+            self._memo["lower"],
+            turn,
+            turn * int(UNLIMITED),
+        )
+
+    def known(
+        self,
+        beyond: int,
+        until: float | None,
+        memory_bytes: int | None,
+        tell: Callable[[], None] = lambda: None,
+    ) -> tuple[np.ndarray, ...]:
+        """Words of the rows; of the sets that were closed the memo: slots, lower, upper; and
+        int64[features], what trees cost at least that ask it first.
+
+        beyond : the search goes on to trees that cost so much more, for what their first tests
+            leave; it has ended before.  Where the pairs that were counted do not reach so far, more
+            than a quarter of a leaf, it does not.
+        """
+        self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
+        with self.moved_by(until):
+            run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
+        words, slots = self.remembered()[1:3]
+        end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()
+        n, stride = levels.node[0, [N_FEATURES, STRIDE]].tolist() if self.subproblems else (0, 0)
+        # of others nothing is known
+        first, asked = (
+            np.zeros(32 * self.asked.bits.shape[1], np.int64),
+            np.flatnonzero(levels.alive[0, :n]),
+        )
+        pair = levels.pair[0, asked]
+        solved, seen = (
+            side[0, asked] + side[0, stride + asked] for side in (levels.low, levels.upper)
+        )
+        # ``pair`` is of trees that were not seen
+        first[levels.features[0, asked]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)
+        return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
+
+    def below(self, cost: int) -> None:
+        """Seek only trees that cost less, before any work; where there are none, the bound is
+        ``cost`` at the end, and no tree is known.
+        """
+        self._levels["node"][0, BUDGET] = cost - 1 - self._lost
+
+    def start_between(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
+        """Take bounds from searches of the same table, with a lower and a higher price of a
+        leaf, before any work.
+        """
+        sides = [one for one in (cheap, dear) if one is not None]
+        known, none = (
+            sum(int(one._state[KNOWN]) for one in sides),
+            (np.zeros((1, 2), np.uint64), np.empty(0, np.int64)),
+        )
+        prices = np.array([(one.asked.p, one.asked.q) for one in (cheap, dear or self, self)])
+        if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
+            self._memo.make_room(
+                {"slots": 2 * known, "lower": known, "upper": known, "test": known}, None
+            )
+            held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
+            self._state[KNOWN] = inherit(held[0], held[1], prices, self._memo.values())
+
+    def path(self) -> list[tuple[int, int]]:
+        """The literals (feature, outcome) from the root to where the search stands."""
+        levels = range(int(self._state[LEVEL]))
+        node, features = self._levels["node"], self._levels["features"]
+        return [(int(features[d, node[d, CHILD]]), int(node[d, SIDE])) for d in levels]
+
+    def resume(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
+        """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being
+        features, and a tree for the first.
+        """
+        asked, known = self.asked, len(start) + 2 * len(self._levels["node"])
+        self._memo.make_room(
+            {"slots": 2 * known, "lower": known, "upper": known, "test": known}, None
+        )
+        sums = self.remembered()[1]
+        question, memo = np.array([asked.p, asked.q]), self._memo.values()
+        self._state[KNOWN] = enter_records(
+            asked.bits, asked.weights, sums, words, start, *memo, question
+        )
+        # the root is there
+        search(
+            self._data,
+            Levels(*self._levels.values()),
+            self._scratch,
+            Memo(*memo, self._log),
+            self._state,
+            0,
+        )
+        self.start_from(nodes)

@@ -1,0 +1,130 @@
+"""A sparse search in several threads, each with a memo of its own; after every slice they tell one
+another what they found.
+
+All work on the whole problem, but a feature that one of them has entered comes last for the others,
+and what one has proven of a set, or of the nodes that both are in, the others need not find again.
+No memory is written by two threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, suppress
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import OutOfTime
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.slices import FINISHED
+from arboretum_gosdt.sparse.loop import LEVEL, LOGGED, LOOKED, keep
+from arboretum_gosdt.sparse.node import (
+    BEST,
+    BEST_FEATURE,
+    CHILD,
+    EXPANDED_NODE,
+    LEAST,
+    RANK,
+    SIDE,
+    STATE,
+    STRIDE,
+)
+from arboretum_gosdt.sparse.search import SparseSearch
+
+LOG = 1 << 14
+"""Sets that are closed in a slice, at most."""
+
+
+@jit(borrow=True)
+def hand_over(levels, memo, state, other_levels, other_memo, other_state):
+    """Another search learns what was closed here, and what is known of the nodes that both are
+    in.
+    """
+    for r in range(state[LOGGED]):
+        number = np.int64(memo.log[r, 2])
+        keep(
+            other_memo,
+            other_state,
+            memo.log[r, 0],
+            memo.log[r, 1],
+            memo.lower[number],
+            memo.upper[number],
+            memo.test[number],
+        )
+    for d in range(min(state[LEVEL], other_state[LEVEL]) + 1):
+        node, other = levels.node[d], other_levels.node[d]
+        if node[STATE] != EXPANDED_NODE or other[STATE] != EXPANDED_NODE:
+            return
+        for place in range(2 * node[STRIDE]):
+            other_levels.upper[d, place] = min(other_levels.upper[d, place], levels.upper[d, place])
+            other_levels.low[d, place] = max(other_levels.low[d, place], levels.low[d, place])
+            other_levels.many[d, place] = max(other_levels.many[d, place], levels.many[d, place])
+        for f in range(node[STRIDE]):
+            other_levels.pair[d, f] = max(other_levels.pair[d, f], levels.pair[d, f])
+            other_levels.seen[d, f] &= ~np.uint8(LOOKED)
+        other[LEAST] = max(other[LEAST], node[LEAST])
+        if node[BEST] < other[BEST]:
+            other[BEST], other[BEST_FEATURE] = node[BEST], node[BEST_FEATURE]
+        if d == state[LEVEL]:
+            return
+        other_levels.rank[d, node[CHILD]] %= RANK
+        if d == other_state[LEVEL] or node[CHILD] != other[CHILD] or node[SIDE] != other[SIDE]:
+            return
+
+
+class SparseTeam(SparseSearch):
+    """A sparse search that others help.
+
+    threads : of all of them.   Other arguments as of :class:`.search.SparseSearch`.
+    """
+
+    def __init__(self, threads: int, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._others = [
+            SparseSearch(*arguments, **{**options, "greedy": False}) for _ in range(threads - 1)
+        ]
+        self._share: int | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        for search in self._all:
+            search.log_up_to(LOG)
+        # nothing yet, but its kernel is loaded
+        hand_over(*self.arrays(), *self._others[0].arrays())
+
+    @property
+    def _all(self) -> list[SparseSearch]:
+        return [self, *self._others]
+
+    @property
+    def subproblems(self) -> int:
+        return super().subproblems + sum(search.subproblems for search in self._others)
+
+    @property
+    def bytes_used(self) -> int:
+        return super().bytes_used + sum(search.bytes_used for search in self._others)
+
+    def run(
+        self, until: float | None, memory_bytes: int | None, tell: Callable[[int, int], None]
+    ) -> str:
+        """As of one search; memory is shared out."""
+        self._share = None if memory_bytes is None else memory_bytes // len(self._all)
+        with ThreadPoolExecutor(len(self._others)) as self._pool, ExitStack() as moved:
+            for search in self._others:
+                moved.enter_context(search.moved_by(until))
+            return super().run(until, self._share, tell)
+
+    def _work(self) -> int:
+        if self._slices == 0 or self._pool is None:  # most problems are solved by one slice
+            return super()._work()
+        helped = [self._pool.submit(search.slice, self._share) for search in self._others]
+        ended = [super()._work()]
+        wait(helped)
+        with suppress(OutOfTime):  # of one that has no time left for more room
+            ended += [each.result() for each in helped]
+            for search in self._all:
+                for other in self._all:
+                    if other is not search and other.make_room(self._share, LOG):
+                        hand_over(*search.arrays(), *other.arrays())
+        for search in self._all:
+            search.log_up_to(LOG)
+        return FINISHED if FINISHED in ended else ended[0]

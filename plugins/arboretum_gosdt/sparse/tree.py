@@ -1,0 +1,316 @@
+"""The best tree that a sparse search knows, from the tests in its memo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from arboretum.api import ContractError
+from arboretum.kernels.bits import lowest
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.arrays import Arrays
+from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
+from arboretum_gosdt.sparse.incumbent import Asked
+from arboretum_gosdt.sparse.loop import NO_TREE, below, keyed
+from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
+
+ALL = 1 << 62
+"""Slices, as many as it takes."""
+QUICK = 1 << 26
+"""Rows times pairs of features, up to which all trees of two levels are gone through where the
+memo knows nothing.
+"""
+LONG = 1 << 29
+"""The same, from which the pairs of all nodes of a tree are not counted in a hurry: it takes
+some tenths of a second.
+"""
+LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
+"""Places of a set that waits: its rows in ``order``, remaining depth, node above and place of
+the child there.
+"""
+
+
+@jit(borrow=True)
+def quick_tree(table, prices, sums, memo, order, waiting, counts, question, nodes):
+    """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or
+    two levels.
+
+    table : bits (uint32[rows, words]) and weights (int64[rows, classes]).
+    prices : mass and price, int64, of rows and features.
+    sums : uint64[rows, 2], random words of the rows, added up.
+    memo : its slots, upper and test.
+    order : int64[rows].
+    waiting : int64[2 · rows + 1, 5].
+    counts : int64[classes, features + 1].
+    question : int64, p, q, depth, test and cost of the root, levels.   Returns (nodes, cost).
+    """
+    (bits, weights), (mass, price), (slots, _upper, test) = table, prices, memo
+    n, classes, features = weights.shape[0], weights.shape[1], counts.shape[1] - 1
+    p, q = question[0], question[1]
+    for r in range(n):
+        order[r] = r
+    waiting[0, LOW], waiting[0, HIGH], waiting[0, DEPTH], waiting[0, ABOVE] = 0, n, question[2], -1
+    left, made, cost = 1, 0, np.int64(0)
+    while left > 0:
+        left -= 1
+        low, high, depth = waiting[left, LOW], waiting[left, HIGH], waiting[left, DEPTH]
+        at, made = made, made + 1
+        if waiting[left, ABOVE] >= 0:
+            nodes[waiting[left, ABOVE], waiting[left, PLACE]] = at
+        counts[:, features] = 0
+        one, two, here = np.uint64(0), np.uint64(0), np.int64(0)
+        for c in range(low, high):
+            r = order[c]
+            here += mass[r]
+            one += sums[r, 0]
+            two += sums[r, 1]
+            for k in range(classes):
+                counts[k, features] += weights[r, k]
+        total, most = np.int64(0), np.int64(0)
+        for k in range(classes):
+            total += counts[k, features]
+            most = max(most, counts[k, features])
+        leaf = q * (total - most) + p
+        asked = question[3]
+        if at > 0:
+            number = find(slots, keyed(one, depth), two)
+            if number >= 0 and test[number] != NO_TREE:
+                asked = np.int64(test[number])
+            else:
+                asked = first_test(
+                    bits,
+                    weights,
+                    mass,
+                    price,
+                    order[low:high],
+                    counts,
+                    p,
+                    q,
+                    min(depth, question[5]),
+                )
+        for c in range(4):
+            nodes[at, c] = -1 if c != 1 else 0
+        if asked < 0:
+            cost += leaf
+            continue
+        nodes[at, 0] = asked
+        cost += price[asked] * here
+        end = low
+        for c in range(low, high):
+            r = order[c]
+            if bits[r, asked // 32] >> np.uint32(asked % 32) & np.uint32(1):
+                order[c], order[end] = order[end], r
+                end += 1
+        for place in range(2):
+            waiting[left, LOW], waiting[left, HIGH] = (end, high) if place == 0 else (low, end)
+            waiting[left, DEPTH], waiting[left, ABOVE], waiting[left, PLACE] = (
+                below(depth),
+                at,
+                3 - place,
+            )
+            left += 1
+    return made, cost
+
+
+@jit(borrow=True)
+def first_test(bits, weights, mass, price, order, counts, p, q, levels):
+    """The first test of the best tree of up to two levels; −1 where it is a leaf."""
+    best, found = two_leaves(bits, weights, mass, price, order, counts, p, q, -1, 0)
+    if levels < 2 or best <= 2 * p:
+        return found if levels > 0 else np.int64(-1)
+    here = np.int64(0)
+    for c in range(order.shape[0]):
+        here += mass[order[c]]
+    for f in range(price.shape[0]):
+        cost = price[f] * here
+        for side in range(2):
+            cost += two_leaves(bits, weights, mass, price, order, counts, p, q, f, side)[0]
+        if cost < best:
+            best, found = cost, np.int64(f)
+    return found
+
+
+@jit(borrow=True)
+def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
+    """Least cost of up to two leaves for the rows with a side of feature ``of`` (−1: all), and
+    their test, −1: a leaf.
+    """
+    classes, features, here, found = counts.shape[0], counts.shape[1] - 1, np.int64(0), np.int64(-1)
+    counts[:] = 0
+    for c in range(order.shape[0]):
+        r = order[c]
+        if of >= 0 and np.int64(bits[r, of >> 5] >> np.uint32(of & 31) & np.uint32(1)) != side:
+            continue
+        here += mass[r]
+        for k in range(classes):
+            weight = weights[r, k]
+            if weight != 0:
+                counts[k, features] += weight
+                for w in range(bits.shape[1]):
+                    word = np.uint64(bits[r, w] ^ bits[order[0], w])
+                    # rows differ in few tests of many categories; which side is which changes no
+                    # cost
+                    while word != 0:
+                        counts[k, 32 * w + lowest(word)] += weight
+                        word &= word - np.uint64(1)
+    total, best = np.int64(0), np.int64(0)
+    for k in range(classes):
+        total, best = total + counts[k, features], max(best, counts[k, features])
+    best = q * (total - best) + p
+    for f in range(features):
+        with_f, without_f = np.int64(0), np.int64(0)
+        for k in range(classes):
+            with_f, without_f = (
+                max(with_f, counts[k, f]),
+                max(without_f, counts[k, features] - counts[k, f]),
+            )
+        cost = q * (total - with_f - without_f) + 2 * p + price[f] * here
+        if cost < best:
+            best, found = cost, np.int64(f)
+    return best, found
+
+
+@jit(borrow=True)
+def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, question):
+    """Enter the bounds of a proof's records, without limits on leaves, into an empty memo; returns
+    how many sets it knows then.
+
+    words, start : see :mod:`arboretum.proof.format`, tests being features.   Others as of
+        ``quick_tree``; question : p, q.
+    """
+    known, (n, classes) = np.int64(0), weights.shape
+    for record in range(start.shape[0] - 1):
+        at, one, two, total, most = (
+            start[record],
+            np.uint64(0),
+            np.uint64(0),
+            np.int64(0),
+            np.int64(0),
+        )
+        if words[at + 2] >= 0:
+            continue
+        depth, end = (
+            UNLIMITED if words[at + 1] < 0 else np.int64(words[at + 1]),
+            at + 5 + 2 * words[at],
+        )
+        for k in range(classes):
+            saved = np.int64(0)
+            for r in range(n):
+                inside = True
+                for place in range(at + 5, end, 2):
+                    f = words[place]
+                    inside &= (
+                        np.int32(bits[r, f >> 5] >> np.uint32(f & 31) & np.uint32(1))
+                        == words[place + 1]
+                    )
+                if inside:
+                    saved += weights[r, k]
+                    one, two = (one + sums[r, 0], two + sums[r, 1]) if k == 0 else (one, two)
+            total, most = total + saved, max(most, saved)
+        bound, leaf = (
+            np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF,
+            question[1] * (total - most) + question[0],
+        )
+        number = find_or_enter(slots, keyed(one, depth), two, known)
+        if number == known:
+            known, lower[number], upper[number], test[number] = known + 1, np.int64(0), leaf, -1
+        lower[number] = max(lower[number], min(bound, leaf))
+    return known
+
+
+@jit(borrow=True)
+def inherit(cheap, dear, prices, memo):
+    """Enter bounds for one price of a leaf from those for a lower and for a higher one into an
+    empty memo; returns how many sets it knows then.
+
+    Of trees of three leaves and more, as the least cost of fewer is known wherever the memo is
+    asked.  What the best of them costs is a concave function of the price t, at least 0 at t = 0,
+    and grows by at least 3 t: a bound for a lower price is one for this with three leaves more, and
+    between two bounds lies no less than the line from one to the other.
+    cheap, dear : slots and lower of a memo.
+    prices : int64[3, 2], p and q of the lower, the higher and this price.
+    memo : slots, lower, upper, test.
+    """
+    (p_0, q_0), (p_1, q_1), (p, q) = prices[0], prices[1], prices[2]
+    (slots, lower, upper, test), known = memo, np.int64(0)
+    from_0, from_1, both = p_1 * q - p * q_1, p * q_0 - p_0 * q, p_1 * q_0 - p_0 * q_1
+    for turn in range(2):
+        own, other = cheap if turn == 0 else dear, dear if turn == 0 else cheap
+        for at in range(own[0].shape[0]):
+            one, two = own[0][at, 0], own[0][at, 1]
+            if two == FREE:
+                continue
+            least, again = own[1][np.int64(two & LOWER) - 1], find(other[0], one, two)
+            bound = -((-q * least - 3 * from_1) // q_0) if turn == 0 else -(-p * least // p_1)
+            if again >= 0:
+                more = other[1][again]
+                bound = max(
+                    bound,
+                    -(
+                        -(
+                            from_0 * least + from_1 * more
+                            if turn == 0
+                            else from_0 * more + from_1 * least
+                        )
+                        // both
+                    ),
+                )
+            if bound > 3 * p:
+                number = find_or_enter(slots, one, two, known)
+                if number == known:
+                    known, lower[number], upper[number], test[number] = (
+                        known + 1,
+                        bound,
+                        NEVER,
+                        NO_TREE,
+                    )
+                lower[number] = max(lower[number], bound)
+    return known
+
+
+def best_tree(
+    asked: Asked,
+    virtual: np.ndarray,
+    random: np.ndarray,
+    memo: Arrays,
+    root: tuple[int, int],
+    search: Callable,
+    hurry: bool,
+) -> np.ndarray:
+    """int64[nodes, 4], see ``SparseSearch.tree``.
+
+    virtual : the row of each row of a group; random : its random words.
+    root : least cost, and its test.
+    search : finds the trees of three leaves that the memo does not hold, or that were found when it
+        held others.
+    hurry : where that takes long it is left, and the tree costs more.
+    """
+    n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
+    np.add.at(sums, virtual, random)
+    nodes, question = (
+        np.empty((2 * n + 1, 4), np.int64),
+        [asked.p, asked.q, asked.depth, root[1], root[0]],
+    )
+    for levels in (1, 2) if n * asked.n_features**2 <= QUICK else (1,):
+        made, cost = quick_tree(
+            (asked.bits, asked.weights),
+            asked.prices(),
+            sums,
+            (memo["slots"], memo["upper"], memo["test"]),
+            np.empty(n, np.int64),
+            np.empty((2 * n + 1, 5), np.int64),
+            np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64),
+            np.array([*question, levels]),
+            nodes,
+        )
+        if cost <= root[0]:
+            return nodes[:made].copy()
+    tree = asked.hang(nodes)
+    if hurry and n * asked.n_features**2 > LONG:
+        return tree.lay()
+    for node in [*tree.leaves(), *tree.inner()]:
+        asked.exchange(node, search, 2, ALL)
+    if tree.settle() > root[0]:
+        raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
+    return tree.lay()
