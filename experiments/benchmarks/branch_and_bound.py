@@ -20,10 +20,10 @@ import time
 from arboretum.api import Context, Parts, Problem
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
-from arboretum_decision_tables import graph
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.search import search
-from arboretum_decision_tables.space import Space, space_of
+from arboretum_decision_tables.exact import graph
+from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.space import Space, space_of
 
 SMALL = ("car", "tic-tac-toe", "house-votes", "soybean-683")
 LARGE = ("dna", "phishing-websites", "fico-binary")

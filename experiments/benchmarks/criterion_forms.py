@@ -14,7 +14,7 @@ import numpy as np
 from greedy_tables import coded_problem, codes, interleaved, one_thread, raw_problem, two_ands
 
 from arboretum.kernels import criterion_kernel
-from arboretum_classic.criteria import Reduction
+from arboretum_classic.criteria.criteria import Reduction
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ def main() -> None:
     one_thread()
     from arboretum.api import Context, grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum_classic.impurities import Gini
+    from arboretum_classic.criteria.impurities import Gini
 
     def run(problems, repeats):
         for problem in problems.values():

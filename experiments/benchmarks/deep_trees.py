@@ -39,8 +39,8 @@ def main() -> None:
 
     from arboretum.api import Context, grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Gini
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Gini
 
     for rows, columns, kind in (
         *((*size, "binary") for size in SIZES),

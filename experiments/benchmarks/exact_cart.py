@@ -79,8 +79,8 @@ def main() -> None:
     from arboretum.api import Context, grow
     from arboretum.engine.search.warmup import warm_up
     from arboretum.sklearn import TreeClassifier
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Gini
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Gini
 
     for number, (shape, make) in enumerate(SHAPES.items()):
         x, y = make(ROWS, COLUMNS)

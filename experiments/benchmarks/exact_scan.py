@@ -49,8 +49,8 @@ def main() -> None:
 
     from arboretum.api import Context, grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Gini, Variance
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Gini, Variance
 
     cases = {}
     x, y = numbers()

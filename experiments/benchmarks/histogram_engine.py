@@ -36,8 +36,8 @@ def main() -> None:
 
     from arboretum.api import Context, grow
     from arboretum.engine.search.warmup import warm_up
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Gini
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Gini
 
     x, y = codes(ROWS, COLUMNS, BINS, 2)
     problem = coded_problem(x, y, BINS, Reduction(), Gini(), DEPTH)

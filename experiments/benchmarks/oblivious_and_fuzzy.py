@@ -42,8 +42,8 @@ class Leaves:
 
 def problems() -> dict[str, Problem]:
     """Tables that differ in what there is to find."""
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Gini, Variance
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Gini, Variance
 
     drawn = {
         "two ANDs": two_ands(ROWS, COLUMNS),
@@ -69,8 +69,8 @@ def fits(problem: Problem, cut: bool) -> dict[str, Callable[[], Solution]]:
 
     cut : to LEAVES leaves, else to DEPTH levels.
     """
-    from arboretum_classic.fuzzy import Order, SoftSplits
-    from arboretum_classic.oblivious import Oblivious
+    from arboretum_classic.fuzzy.method import Order, SoftSplits
+    from arboretum_classic.oblivious.method import Oblivious
 
     order = "best" if cut else "depth"
     held = (

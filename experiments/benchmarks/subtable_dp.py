@@ -47,7 +47,7 @@ def timed(function, repeats: int) -> tuple[float, float]:
 
 
 def bulk(tables: int = 500) -> None:
-    from arboretum_decision_tables.study import Minima
+    from arboretum_decision_tables.paper.study import Minima
 
     generator, solver = np.random.default_rng(0), Minima()
     drawn = [random_table(generator) for _ in range(tables)]
@@ -64,9 +64,9 @@ def real(name: str, home: Path) -> None:
     from arboretum_data.encoding.encoder import Missing, MultiwayEncoder
     from arboretum_data.home import load_from_home
     from arboretum_decision_tables.complexities import AverageDepth, ZeroError
-    from arboretum_decision_tables.graph import build
-    from arboretum_decision_tables.solver import SubtableDP
-    from arboretum_decision_tables.space import space_of
+    from arboretum_decision_tables.exact.graph import build
+    from arboretum_decision_tables.exact.solver import SubtableDP
+    from arboretum_decision_tables.exact.space import space_of
 
     table = load_from_home(home, name)
     objects = MultiwayEncoder(missing=Missing.category).encode(

@@ -41,9 +41,9 @@ from arboretum.api import (
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.published import ALGORITHMS
-from arboretum_decision_tables.solver import SubtableDP
-from arboretum_decision_tables.study import MINIMA as COSTS, Minima
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.paper.published import ALGORITHMS
+from arboretum_decision_tables.paper.study import MINIMA as COSTS, Minima
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 REPORT_EVERY = 1000

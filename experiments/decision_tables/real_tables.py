@@ -30,9 +30,9 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.heat_map import Grid
-from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES
-from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.paper.heat_map import Grid
+from arboretum_decision_tables.paper.published import ALGORITHMS, COST_NAMES, COSTS, MEASURES
 
 TABLES = (
     "play-tennis",

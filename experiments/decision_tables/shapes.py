@@ -29,10 +29,10 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.report.charts import chart_svg
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.heat_map import Grid
-from arboretum_decision_tables.published import ALGORITHMS, COST_NAMES, COSTS
-from arboretum_decision_tables.solver import SubtableDP
-from arboretum_decision_tables.study import Study
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.paper.heat_map import Grid
+from arboretum_decision_tables.paper.published import ALGORITHMS, COST_NAMES, COSTS
+from arboretum_decision_tables.paper.study import Study
 
 ROWS, ATTRIBUTES = (10, 20, 30, 50, 75, 100, 150, 200), (5, 7, 10, 12, 15)
 VALUES = CLASSES = 3

@@ -25,9 +25,9 @@ from arboretum_data.encoding.columns import BinTests, Categorical, Numeric
 from arboretum_data.encoding.encoder import Coalesce, Missing, MultiwayEncoder
 from arboretum_data.named import canonical
 from arboretum_decision_tables.complexities import MaxCost, ZeroError
-from arboretum_decision_tables.solver import SubtableDP
-from arboretum_maxcost.budgeted import staircase
-from arboretum_maxcost.solver import MaxCostSolver
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.solver import MaxCostSolver
 
 LIMIT = 4.0
 TEXT = f"""Made by `python experiments/maxcost/bounds.py`.  Subtables visited / seconds of the whole

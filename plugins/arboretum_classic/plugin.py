@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_classic.ball import Balls
-from arboretum_classic.c45 import C45, C45Release8, C45Textbook
-from arboretum_classic.c45_growth import Quinlan, QuinlanTextbook
-from arboretum_classic.chi2 import ChiSquared
-from arboretum_classic.cost_complexity import CostComplexity, PathTable
-from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
-from arboretum_classic.decision_table import DecisionTable
-from arboretum_classic.expected_loss import ExpectedLoss
-from arboretum_classic.fuzzy import SoftSplits
-from arboretum_classic.impurities import (
+from arboretum_classic.c45.criterion import C45, C45Release8, C45Textbook
+from arboretum_classic.c45.growth import Quinlan, QuinlanTextbook
+from arboretum_classic.criteria.criteria import GainRatio, RandomChoice, Reduction
+from arboretum_classic.criteria.impurities import (
     AbsoluteError,
     Auto,
     Entropy,
@@ -22,24 +16,37 @@ from arboretum_classic.impurities import (
     SquaredPairs,
     Variance,
 )
-from arboretum_classic.intervals import Intervals
-from arboretum_classic.m_of_n import MOfNIntervals
-from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
-from arboretum_classic.oblique import ObliqueSums
-from arboretum_classic.oblivious import Oblivious
-from arboretum_classic.oblivious_solver import ObliviousSolver
-from arboretum_classic.predicates import Categories, RandomThresholds, Thresholds
-from arboretum_classic.pruning import (
+from arboretum_classic.fuzzy.method import SoftSplits
+from arboretum_classic.missing.rpart import RpartLimits, RpartPruning, RpartSurrogates
+from arboretum_classic.missing.rules import (
+    Fractional,
+    Ignore,
+    Majority,
+    OwnCategory,
+    Stops,
+    Surrogates,
+)
+from arboretum_classic.oblivious.decision_table import DecisionTable
+from arboretum_classic.oblivious.method import Oblivious
+from arboretum_classic.oblivious.solver import ObliviousSolver
+from arboretum_classic.paper.reproduction import Lecture
+from arboretum_classic.predicates.ball import Balls
+from arboretum_classic.predicates.intervals import Intervals
+from arboretum_classic.predicates.m_of_n import MOfNIntervals
+from arboretum_classic.predicates.oblique import ObliqueSums
+from arboretum_classic.predicates.predicates import Categories, RandomThresholds, Thresholds
+from arboretum_classic.predicates.subsets import OrderedSubset, Subset
+from arboretum_classic.pruning.cost_complexity import CostComplexity, PathTable
+from arboretum_classic.pruning.expected_loss import ExpectedLoss
+from arboretum_classic.pruning.optimal import OptimalSubtree
+from arboretum_classic.pruning.pruners import (
     ErrorBased,
     ErrorBasedRelease8,
     MEstimate,
     Pessimistic,
     ReducedError,
 )
-from arboretum_classic.pruning_optimal import OptimalSubtree
-from arboretum_classic.reproduction import Lecture
-from arboretum_classic.rpart import RpartLimits, RpartPruning, RpartSurrogates
-from arboretum_classic.subsets import OrderedSubset, Subset
+from arboretum_classic.stopping.chi2 import ChiSquared
 
 
 @hookimpl

@@ -5,8 +5,8 @@ from __future__ import annotations
 from arboretum.api import hookimpl
 from arboretum_decision_tables.complexities import COMPLEXITIES, ZeroError
 from arboretum_decision_tables.criteria import CRITERIA, OutsideMajority, UnlikePairs
-from arboretum_decision_tables.reproduction import DecisionTables
-from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.paper.reproduction import DecisionTables
 
 
 @hookimpl

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
-from arboretum_maxcost.combination import Combined
-from arboretum_maxcost.criteria import CRITERIA
-from arboretum_maxcost.front import FrontSolver
-from arboretum_maxcost.impurities import IMPURITIES
-from arboretum_maxcost.objectives import MaxCost
-from arboretum_maxcost.portfolio import BestOf
-from arboretum_maxcost.reproduction import MaxCostStudy
-from arboretum_maxcost.solver import MaxCostSolver
+from arboretum_maxcost.fronts.solver import FrontSolver
+from arboretum_maxcost.greedy.combination import Combined
+from arboretum_maxcost.greedy.criteria import CRITERIA
+from arboretum_maxcost.greedy.impurities import IMPURITIES
+from arboretum_maxcost.greedy.portfolio import BestOf
+from arboretum_maxcost.greedy.tradeoff import TradeOff
+from arboretum_maxcost.optimal.objectives import MaxCost
+from arboretum_maxcost.optimal.solver import MaxCostSolver
+from arboretum_maxcost.paper.reproduction import MaxCostStudy
 from arboretum_maxcost.stopping import Budget
-from arboretum_maxcost.tradeoff import TradeOff
 
 
 @hookimpl

@@ -6,7 +6,7 @@ from arboretum.api import hookimpl
 from arboretum_regularized.coverages import COVERAGES, RULES
 from arboretum_regularized.criteria import BASELINES, CRITERIA
 from arboretum_regularized.impurities import Tsallis
-from arboretum_regularized.reproduction import Regularized
+from arboretum_regularized.paper.reproduction import Regularized
 from arboretum_regularized.tuning import TUNERS
 
 

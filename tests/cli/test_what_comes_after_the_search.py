@@ -203,7 +203,7 @@ def test_the_front_of_a_run_that_was_interrupted_is_kept_but_not_drawn(
     ended_by, toy, here, monkeypatch
 ):
     """Two hundred trees take seconds to be drawn."""
-    from arboretum_maxcost import front
+    from arboretum_maxcost.fronts import solver as front
 
     def spread(*how, own=front.spread):
         monkeypatch.setattr(interruptions.Held, "look", look)

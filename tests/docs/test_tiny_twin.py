@@ -54,8 +54,8 @@ def test_its_best_test_gains_what_the_best_test_of_the_framework_gains(twin, see
     """Gain in bits over the same rows and tests; which of tied tests is taken may differ."""
     from arboretum.api import Column, ColumnKind, Context, Parts, Problem, Table, Target, Task, grow
     from arboretum.testing.tables import prices_of
-    from arboretum_classic.criteria import Reduction
-    from arboretum_classic.impurities import Entropy
+    from arboretum_classic.criteria.criteria import Reduction
+    from arboretum_classic.criteria.impurities import Entropy
 
     generator = np.random.default_rng(seed)
     values = generator.integers(0, 3, (30, 3))

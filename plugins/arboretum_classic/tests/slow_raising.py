@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import MISSING_SPLITS, MISSING_STOPS, Table, Tree
-from arboretum_classic.kernels_pruning import SMALL, Limit
+from arboretum_classic.pruning.kernels import SMALL, Limit
 
 
 def extra_errors(n: np.ndarray, e: np.ndarray, limit: Limit) -> np.ndarray:

@@ -18,10 +18,10 @@ from arboretum.api import (
     Task,
     grow,
 )
-from arboretum_classic.c45 import C45, C45Release8, C45Textbook
-from arboretum_classic.c45_growth import Cut, Quinlan, _grown, _no_kernel
-from arboretum_classic.impurities import Entropy
-from arboretum_classic.missing import Fractional
+from arboretum_classic.c45.criterion import C45, C45Release8, C45Textbook
+from arboretum_classic.c45.growth import Cut, Quinlan, _grown, _no_kernel
+from arboretum_classic.criteria.impurities import Entropy
+from arboretum_classic.missing.rules import Fractional
 from arboretum_data.encoding.encoder import Categorical, DeclaredEncoder
 from arboretum_data.generated import play_tennis
 

@@ -30,10 +30,10 @@ from arboretum.testing.tables import (
     toy_objects,
     toy_table,
 )
-from arboretum_classic.chi2 import ChiSquared
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
-from arboretum_classic.kernels_chi2 import CLOSE, FEW, MOST, ROUNDING, WORTH
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
+from arboretum_classic.stopping.chi2 import ChiSquared
+from arboretum_classic.stopping.kernels import CLOSE, FEW, MOST, ROUNDING, WORTH
 
 TENNIS = {
     "outlook": [[2, 3], [4, 0], [3, 2]],

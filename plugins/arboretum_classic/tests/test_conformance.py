@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from arboretum.testing import CriterionSuite
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Entropy
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Entropy
 
 
 class TestReductionOfEntropy(CriterionSuite):

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from arboretum.kernels import KernelNode
-from arboretum_classic import kernels, kernels_levels, reference
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.criteria import kernels, reference
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.oblivious import level_kernels as kernels_levels
 
 PAIRS = [
     (Reduction(), Gini()),

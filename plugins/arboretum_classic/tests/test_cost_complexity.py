@@ -31,8 +31,8 @@ from arboretum.measure import evaluate
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.oracles import build_tree, slow_greedy
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.complexity_path import Subtrees, impurities
-from arboretum_classic.cost_complexity import CostComplexity, PathTable
+from arboretum_classic.pruning.complexity_path import Subtrees, impurities
+from arboretum_classic.pruning.cost_complexity import CostComplexity, PathTable
 
 ALPHAS = (0.0, 1 / 64, 1 / 32, 3 / 64, 1 / 8, 1.0)
 

@@ -10,8 +10,8 @@ import pytest
 import arboretum
 from arboretum.api import CapabilityError, DataError
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.complexity_path import Subtrees
-from arboretum_classic.expected_loss import ExpectedLoss
+from arboretum_classic.pruning.complexity_path import Subtrees
+from arboretum_classic.pruning.expected_loss import ExpectedLoss
 
 RUN = ["split=none", "method=cart", "tracker=none", "objective=expected_loss"]
 RPART = [

@@ -28,12 +28,12 @@ from arboretum.sklearn import TreeClassifier
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, row_of, toy_objects, toy_table
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.decision_table import DecisionTable
-from arboretum_classic.fuzzy import SoftSplits
-from arboretum_classic.fuzzy_growth import GRID
-from arboretum_classic.fuzzy_rule import FuzzyThreshold, Shape
-from arboretum_classic.impurities import Auto
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Auto
+from arboretum_classic.fuzzy.growth import GRID
+from arboretum_classic.fuzzy.method import SoftSplits
+from arboretum_classic.fuzzy.rule import FuzzyThreshold, Shape
+from arboretum_classic.oblivious.decision_table import DecisionTable
 
 
 @attrs.frozen
@@ -176,7 +176,7 @@ def test_a_fuzzy_table_never_scores_higher_than_the_best_crisp_one():
     shape=st.sampled_from(["linear", "logistic"]),
 )
 def test_a_rule_says_the_same_of_many_rows_of_one_row_and_in_the_kernel(t, width, shape):
-    from arboretum_classic.kernels_fuzzy import share_above
+    from arboretum_classic.fuzzy.kernels import share_above
 
     rule, table = FuzzyThreshold("height", t, width, shape), toy_table(1, 30)
     many = rule.degrees(table, np.arange(30))

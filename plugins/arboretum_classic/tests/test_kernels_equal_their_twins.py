@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from arboretum.kernels import KernelNode, mark_of
-from arboretum_classic import kernels, reference
-from arboretum_classic.criteria import _mix, _mix_one
+from arboretum_classic.criteria import kernels, reference
+from arboretum_classic.criteria.criteria import _mix, _mix_one
 
 KERNELS = {
     name: f

@@ -12,9 +12,9 @@ from arboretum.api import Table, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_classic import lecture_choices, lecture_figures
-from arboretum_classic.lecture import run, with_noise
-from arboretum_classic.reproduction import CHAPTERS, Lecture
+from arboretum_classic.paper import choices as lecture_choices, figures as lecture_figures
+from arboretum_classic.paper.reproduction import CHAPTERS, Lecture
+from arboretum_classic.paper.study import run, with_noise
 
 SMALL = Lecture(datasets=("iris",), seeds=2, draws=2, times=False)
 

@@ -40,10 +40,17 @@ from arboretum.testing.tables import (
     problem_of,
     toy_table,
 )
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Variance
-from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
-from arboretum_classic.rpart import RpartSurrogates
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
+from arboretum_classic.missing.rpart import RpartSurrogates
+from arboretum_classic.missing.rules import (
+    Fractional,
+    Ignore,
+    Majority,
+    OwnCategory,
+    Stops,
+    Surrogates,
+)
 
 RULES = [
     Fractional(),
@@ -398,7 +405,7 @@ def test_criteria_of_compiled_tables_score_tests_that_lack_values(rule):
 @pytest.mark.parametrize("seed", range(40))
 def test_no_threshold_agrees_with_more_weight_than_the_surrogate(seed):
     """Counted threshold by threshold; weights are whole, so that sums are exact."""
-    from arboretum_classic.kernels_surrogates import best_agreement
+    from arboretum_classic.missing.kernels import best_agreement
 
     generator, n, least, outcomes = np.random.default_rng(seed), 12, 2, 2 + seed % 2
     values = generator.integers(0, 5, (2, n)).astype(np.float64)

@@ -15,10 +15,10 @@ from arboretum.sklearn import TreeClassifier
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, prices_of, toy_objects, toy_table
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.decision_table import importances
-from arboretum_classic.impurities import Entropy, Gini, Variance
-from arboretum_classic.oblivious import Oblivious
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
+from arboretum_classic.oblivious.decision_table import importances
+from arboretum_classic.oblivious.method import Oblivious
 
 
 class Standard:

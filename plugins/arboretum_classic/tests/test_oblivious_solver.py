@@ -15,9 +15,9 @@ import arboretum
 from arboretum.api import CapabilityError, Context, Limits, Parts, Problem, Status, Task
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import TreeParts, outcomes, prices_of, toy_objects, toy_table
-from arboretum_classic.decision_table import DecisionTable
-from arboretum_classic.impurities import Gini
-from arboretum_classic.oblivious_solver import ObliviousSolver
+from arboretum_classic.criteria.impurities import Gini
+from arboretum_classic.oblivious.decision_table import DecisionTable
+from arboretum_classic.oblivious.solver import ObliviousSolver
 
 
 @attrs.frozen
@@ -119,7 +119,7 @@ def test_every_bound_on_the_way_holds_with_a_price_per_leaf(monkeypatch, lam):
     """No set that is not looked at yet is below what is told, whatever a leaf costs; at 1
     nothing beats the root.
     """
-    monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
+    monkeypatch.setattr("arboretum_classic.oblivious.solver.WORK", 1)
     objective, least, roots = Loss(lam), 0, 0
     for seed in range(12):
         objects = toy_objects(
@@ -166,7 +166,7 @@ def test_interrupted_it_keeps_the_best_tree_and_what_it_knows(monkeypatch):
         None, objective=Loss(), impurity=Gini(), solver=ObliviousSolver(), stopping=(Deep(3),)
     )
     problem = Problem(objects, prices_of(objects), parts)
-    monkeypatch.setattr("arboretum_classic.oblivious_solver.WORK", 1)
+    monkeypatch.setattr("arboretum_classic.oblivious.solver.WORK", 1)
 
     def interrupt(bound, value):
         raise KeyboardInterrupt(15)

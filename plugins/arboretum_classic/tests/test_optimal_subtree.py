@@ -15,8 +15,8 @@ from arboretum.api import Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.pruning import validation_costs
-from arboretum_classic.pruning_optimal import OptimalSubtree, prices
+from arboretum_classic.pruning.optimal import OptimalSubtree, prices
+from arboretum_classic.pruning.pruners import validation_costs
 
 PRICES = ("leaves", "nodes", "tests", "mdl")
 

@@ -33,11 +33,11 @@ from arboretum.testing.suites.growth import rules_of
 from arboretum.testing.tables import bare_objects, row_of
 from arboretum_basics.questionnaire import Questionnaire
 from arboretum_basics.to_sklearn import sklearn_matrix
-from arboretum_classic.ball import Balls
-from arboretum_classic.intervals import Intervals
-from arboretum_classic.predicates import RandomThresholds, Thresholds, coarse
-from arboretum_classic.proposals import Goal, moved
-from arboretum_classic.rules import METRICS, Ball, MOfN, Oblique
+from arboretum_classic.predicates.ball import Balls
+from arboretum_classic.predicates.intervals import Intervals
+from arboretum_classic.predicates.predicates import RandomThresholds, Thresholds, coarse
+from arboretum_classic.predicates.proposals import Goal, moved
+from arboretum_classic.predicates.rules import METRICS, Ball, MOfN, Oblique
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from arboretum.api import CapabilityError, Task, Tree
 from arboretum.testing import PrunerSuite
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.complexity_path import own_weights
-from arboretum_classic.pruning import ErrorBased, MEstimate, Pessimistic, ReducedError
+from arboretum_classic.pruning.complexity_path import own_weights
+from arboretum_classic.pruning.pruners import ErrorBased, MEstimate, Pessimistic, ReducedError
 
 BY_CLASSES = [
     ErrorBased(raising=False),

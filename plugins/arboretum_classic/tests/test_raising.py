@@ -25,9 +25,9 @@ from arboretum.api import (
 from arboretum.engine.verify import check_tree
 from arboretum.testing.oracles import build_tree, slow_tree
 from arboretum.testing.tables import TreeParts, bare_objects, toy_objects, toy_table
-from arboretum_classic import pruning_raising
-from arboretum_classic.kernels_pruning import extra_errors
-from arboretum_classic.pruning import ErrorBased
+from arboretum_classic.pruning import raising as pruning_raising
+from arboretum_classic.pruning.kernels import extra_errors
+from arboretum_classic.pruning.pruners import ErrorBased
 
 ESTIMATES = ("normal", "table", "exact")
 
@@ -189,7 +189,7 @@ def test_what_raising_cannot_count_is_refused_with_the_way_out():
 )
 def test_it_is_refused_before_anything_grows(more, said, monkeypatch):
     monkeypatch.setattr(
-        "arboretum_classic.c45_growth.Quinlan.fit",
+        "arboretum_classic.c45.growth.Quinlan.fit",
         lambda self, problem, context: pytest.fail("it has grown"),
     )
     with pytest.raises(

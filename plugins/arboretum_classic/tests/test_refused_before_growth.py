@@ -13,7 +13,7 @@ import arboretum
 from arboretum.api import CapabilityError, ConfigError
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.tables import TreeParts, toy_objects, toy_table
-from arboretum_classic.pruning_optimal import OptimalSubtree
+from arboretum_classic.pruning.optimal import OptimalSubtree
 
 GAPS = "x,y\na,p\nb,q\n,p\na,p\nb,p\n,q\n"
 NUMBERS = "x,y\n1,1.5\n2,2.5\n3,1\n4,7\n"

@@ -12,9 +12,9 @@ from sklearn.tree import DecisionTreeRegressor
 
 from arboretum.api import DataError
 from arboretum.sklearn import TreeRegressor
-from arboretum_classic import kernels, reference
-from arboretum_classic.complexity_path import Subtrees
-from arboretum_classic.impurities import Poisson, Variance
+from arboretum_classic.criteria import kernels, reference
+from arboretum_classic.criteria.impurities import Poisson, Variance
+from arboretum_classic.pruning.complexity_path import Subtrees
 
 THEIRS = {"variance": "squared_error", "absolute_error": "absolute_error", "poisson": "poisson"}
 

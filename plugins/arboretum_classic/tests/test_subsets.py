@@ -28,8 +28,8 @@ from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.sklearn import TreeClassifier, TreeRegressor
 from arboretum.testing.tables import toy_objects
-from arboretum_classic.impurities import Gini, Variance
-from arboretum_classic.subsets import Among, Subset, parts_of
+from arboretum_classic.criteria.impurities import Gini, Variance
+from arboretum_classic.predicates.subsets import Among, Subset, parts_of
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum_decision_tables.space import Space
+from arboretum_decision_tables.exact.space import Space
 
 Rows = frozenset
 Bundle = tuple[int, dict[int, Rows]]

@@ -12,11 +12,11 @@ from decision_tables import random_problem
 
 from arboretum.api import CapabilityError, Context, Form, Monotony, grow
 from arboretum.engine.certificate import certify
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 from arboretum_decision_tables.complexities import AverageDepth, Nodes, ZeroError
-from arboretum_decision_tables.solver import SubtableDP
-from arboretum_decision_tables.space import space_of
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.exact.space import space_of
 
 
 @attrs.frozen

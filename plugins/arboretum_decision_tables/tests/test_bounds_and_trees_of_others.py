@@ -11,10 +11,10 @@ from decision_tables import random_problem
 from arboretum.api import Context, Solution, Status, grow
 from arboretum.engine.certificate import certify
 from arboretum.errors import VerificationError
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 from arboretum_decision_tables.complexities import COMPLEXITIES, AverageDepth, TotalPathLength
-from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.exact.solver import SubtableDP
 
 
 @attrs.frozen

@@ -12,9 +12,9 @@ from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, DataError, Family
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.solver import SubtableDP
-from arboretum_decision_tables.space import space_of
-from arboretum_decision_tables.study import MINIMA as COSTS, Minima
+from arboretum_decision_tables.exact.solver import SubtableDP
+from arboretum_decision_tables.exact.space import space_of
+from arboretum_decision_tables.paper.study import MINIMA as COSTS, Minima
 
 BY_NAME = {cls.name: cls() for cls in COMPLEXITIES}
 

@@ -13,11 +13,17 @@ from hypothesis import given, settings, strategies as st
 from arboretum.api import Context, Family, LeafRule
 from arboretum.kernels import complexity_kernel
 from arboretum.testing.tables import ToyGini
-from arboretum_decision_tables import graph as graphs
 from arboretum_decision_tables.complexities import COMPLEXITIES
-from arboretum_decision_tables.search import search
-from arboretum_decision_tables.space import space_of
-from arboretum_decision_tables.values import Cost, bundles_of, count_trees, keep_optimal, values
+from arboretum_decision_tables.exact import graph as graphs
+from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.space import space_of
+from arboretum_decision_tables.exact.values import (
+    Cost,
+    bundles_of,
+    count_trees,
+    keep_optimal,
+    values,
+)
 
 WHOLE = [c() for c in COMPLEXITIES]
 

@@ -13,7 +13,7 @@ import pytest
 
 from arboretum.report.charts import chart_figure, chart_png, chart_svg
 from arboretum.report.sheet import HINT, STYLE
-from arboretum_decision_tables.heat_map import UNKNOWN, Grid, shade
+from arboretum_decision_tables.paper.heat_map import UNKNOWN, Grid, shade
 
 GRID = Grid(
     title="Errors & <costs>",

@@ -15,13 +15,13 @@ from arboretum.api import Context, Family, grow
 from arboretum.engine.certificate import breaks_rule
 from arboretum.testing.tables import ToyGini
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 from arboretum_decision_tables.complexities import ExpectedCost
-from arboretum_decision_tables.graph import build
-from arboretum_decision_tables.search import search
-from arboretum_decision_tables.space import space_of
-from arboretum_decision_tables.values import Cost, values
+from arboretum_decision_tables.exact.graph import build
+from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.space import space_of
+from arboretum_decision_tables.exact.values import Cost, values
 
 MIXED = [(3, 7), (1, 9), (2, 3), (1, 4), (3, 17), (7, 13), (1, 99), (49, 51), (1, 999), (333, 667)]
 """Objects of two classes; for (3, 7) Gini's index is 0.42, and computed 0.42000000000000004."""

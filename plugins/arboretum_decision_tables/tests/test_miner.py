@@ -13,7 +13,7 @@ import arboretum
 from arboretum.api import ConfigError, VerificationError
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_decision_tables.study import MINIMA as COSTS
+from arboretum_decision_tables.paper.study import MINIMA as COSTS
 
 miner = script("miner")
 Search, mine, report, csv_of = miner.Search, miner.mine, miner.report, miner.csv_of

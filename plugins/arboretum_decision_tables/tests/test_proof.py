@@ -14,7 +14,7 @@ from arboretum.proof.format import read
 from arboretum.proof.writing import ProofWriter
 from arboretum.testing.tables import ToyGini
 from arboretum_decision_tables.complexities import COMPLEXITIES, Depth, Nodes, ZeroError
-from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.exact.solver import SubtableDP
 
 
 class PlainNodes(Nodes):

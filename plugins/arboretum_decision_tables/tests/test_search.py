@@ -16,12 +16,12 @@ from hypothesis import given, settings, strategies as st
 
 from arboretum.api import Context, Family, Form, LeafRule, OutOfTime, value_of
 from arboretum.testing.tables import ToyGini
-from arboretum_decision_tables import search as searching
 from arboretum_decision_tables.complexities import COMPLEXITIES, ClosedForm, Depth, Nodes, ZeroError
-from arboretum_decision_tables.graph import build
-from arboretum_decision_tables.search import search
-from arboretum_decision_tables.space import space_of
-from arboretum_decision_tables.values import Cost, values
+from arboretum_decision_tables.exact import search as searching
+from arboretum_decision_tables.exact.graph import build
+from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.space import space_of
+from arboretum_decision_tables.exact.values import Cost, values
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 TOLERANCE = 1e-12
@@ -168,7 +168,7 @@ def test_the_same_search_finds_the_same_tree_and_count():
 @settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(problems(max_rows=9, max_features=4), st.sampled_from(FORMS), st.integers(1, 4))
 def test_the_bound_by_cubes_is_a_bound(problem, complexity, depth):
-    from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
+    from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all
 
     space = space_of(problem)
     whole = frozenset(range(space.n_objects))
@@ -191,7 +191,7 @@ def test_cubes_of_parity_give_its_depth():
     space = space_of(problem_from(codes, codes.sum(axis=1) % 2, [Family.multiway] * 4))
     for complexity, least in ((COMPLEXITIES[1](), 16 * 4), (Depth(), 4)):
         walk = searching.Search(space, complexity.FORM, ease=0.0)
-        from arboretum_decision_tables.kernels_bounds import cube_bound_of_all
+        from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all
 
         assert cube_bound_of_all(walk.table, walk.form, walk.setting, 4) == pytest.approx(
             least, rel=TOLERANCE

@@ -32,7 +32,6 @@ from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
 from arboretum.testing.oracles import branches
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini
-from arboretum_decision_tables import graph as graphs, search as searching
 from arboretum_decision_tables.complexities import (
     COMPLEXITIES,
     AverageDepth,
@@ -41,11 +40,12 @@ from arboretum_decision_tables.complexities import (
     Nodes,
     ZeroError,
 )
-from arboretum_decision_tables.kernels_bounds import cap, huffman
-from arboretum_decision_tables.search import search
-from arboretum_decision_tables.solver import Inconsistent, SubtableDP
-from arboretum_decision_tables.space import space_of
-from arboretum_decision_tables.values import decimal
+from arboretum_decision_tables.exact import graph as graphs, search as searching
+from arboretum_decision_tables.exact.bound_kernels import cap, huffman
+from arboretum_decision_tables.exact.search import search
+from arboretum_decision_tables.exact.solver import Inconsistent, SubtableDP
+from arboretum_decision_tables.exact.space import space_of
+from arboretum_decision_tables.exact.values import decimal
 
 NAMES = [cls.name for cls in COMPLEXITIES]
 
@@ -490,7 +490,7 @@ def test_an_attempt_goes_on_where_its_budget_ended(monkeypatch):
 
 
 def test_without_a_budget_the_graph_still_takes_no_more_than_the_default_bytes(monkeypatch):
-    monkeypatch.setattr("arboretum_decision_tables.solver.DEFAULT_BYTES", 800_000)
+    monkeypatch.setattr("arboretum_decision_tables.exact.solver.DEFAULT_BYTES", 800_000)
     solution = SubtableDP().solve(asked(random_problem(9, 200, 10), AverageDepth()), Context())
     assert (
         solution.status is Status.optimal

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from arboretum.api import Family
-from arboretum_maxcost.space import Space
+from arboretum_maxcost.optimal.space import Space
 
 
 def least_loss(space: Space) -> Callable[[int], int]:

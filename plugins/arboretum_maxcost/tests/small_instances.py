@@ -28,7 +28,7 @@ from arboretum.api import (
 )
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing.tables import ToyFeature, bare_objects
-from arboretum_maxcost.criteria import WorstCase
+from arboretum_maxcost.greedy.criteria import WorstCase
 
 NAMES = tuple("abcdefgh")
 

@@ -13,11 +13,11 @@ import arboretum
 from arboretum.api import CapabilityError, ConfigError, Context, Parts, Prices, Problem, grow
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
-from arboretum_classic.criteria import Reduction
-from arboretum_maxcost.combination import Combined, combine
-from arboretum_maxcost.criteria import EG2, WorstCase
-from arboretum_maxcost.exact import values_of
-from arboretum_maxcost.impurities import HingedPairs, Powers
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_maxcost.greedy.combination import Combined, combine
+from arboretum_maxcost.greedy.criteria import EG2, WorstCase
+from arboretum_maxcost.greedy.exact import values_of
+from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 
 CRITERIA = [WorstCase(), EG2(), EG2(w=4.0), Reduction()]
 SLACK = 1 + 1e-12  # sums of at most a hundred prices

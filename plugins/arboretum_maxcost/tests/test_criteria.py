@@ -18,9 +18,9 @@ import arboretum
 from arboretum.api import CapabilityError, Encoded, Prices
 from arboretum.testing import CriterionSuite
 from arboretum.testing.tables import toy_objects, toy_table
-from arboretum_maxcost import kernels, reference
-from arboretum_maxcost.criteria import EG2, WorstCase
-from arboretum_maxcost.impurities import HingedPairs, Powers
+from arboretum_maxcost.greedy import kernels, reference
+from arboretum_maxcost.greedy.criteria import EG2, WorstCase
+from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
 
 PAIRS = component("impurity", "pairs")
 

@@ -24,8 +24,8 @@ from arboretum.api import (
 )
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
-from arboretum_maxcost.budgeted import staircase
-from arboretum_maxcost.front import FrontSolver, spread
+from arboretum_maxcost.fronts.solver import FrontSolver, spread
+from arboretum_maxcost.optimal.budgeted import staircase
 
 AXES = [
     ("error", "expected_cost"),
@@ -229,7 +229,7 @@ def unbeaten_steps(problem, steps):
 
 @pytest.mark.parametrize("ended", ["signal", "deadline"])
 def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monkeypatch):
-    monkeypatch.setattr("arboretum_maxcost.front.MOMENT", -1.0)
+    monkeypatch.setattr("arboretum_maxcost.fronts.solver.MOMENT", -1.0)
     problem = random_problem(10)
     whole = FrontSolver(axes=AXES[0], trees=0).solve(problem, Context())
     assert len(whole.front.points) == 5 and whole.finished
@@ -238,7 +238,9 @@ def test_of_a_large_front_few_trees_are_laid_out_once_the_time_is_up(ended, monk
         if message == "trees of the front" and ended == "signal":
             raise KeyboardInterrupt(15)
         if message == "trees of the front":
-            monkeypatch.setattr("arboretum_maxcost.front.time.monotonic", lambda: float("inf"))
+            monkeypatch.setattr(
+                "arboretum_maxcost.fronts.solver.time.monotonic", lambda: float("inf")
+            )
 
     found = FrontSolver(axes=AXES[0], trees=0).solve(
         problem, Context(deadline=time.monotonic() + 600, progress=progress)
@@ -264,7 +266,7 @@ def test_without_time_for_a_tree_the_front_is_the_best_leaf(axes, monkeypatch):
     def out_of_time(*_):
         raise OutOfTime("the budget of seconds ran out before there was any tree")
 
-    monkeypatch.setattr("arboretum_maxcost.front.Search.run", out_of_time)
+    monkeypatch.setattr("arboretum_maxcost.fronts.solver.Search.run", out_of_time)
     found = FrontSolver(axes=axes).solve(problem, Context())
     leaf = found.front.points[0]
     assert (

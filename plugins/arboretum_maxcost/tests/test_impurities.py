@@ -16,8 +16,8 @@ import arboretum
 from arboretum.api import CapabilityError, ConfigError, not_admissible
 from arboretum.testing import ImpuritySuite
 from arboretum.testing.tables import toy_objects, toy_table
-from arboretum_maxcost import reference
-from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
+from arboretum_maxcost.greedy import reference
+from arboretum_maxcost.greedy.impurities import HingedPairs, Polynomial, Powers
 
 SYMMETRIC = Polynomial((1.0, 1.0, 1.0, 2.0), ((1, 1, 0), (1, 0, 1), (0, 1, 1), (1, 1, 1)))
 FUNCTIONS = [

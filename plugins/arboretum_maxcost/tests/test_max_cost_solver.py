@@ -31,14 +31,14 @@ from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
 from arboretum_decision_tables.complexities import Depth, MaxCost as Dearest, Nodes, ZeroError
 from arboretum_decision_tables.criteria import UnlikePairs
-from arboretum_decision_tables.solver import SubtableDP
+from arboretum_decision_tables.exact.solver import SubtableDP
 from arboretum_gosdt.problem.objectives import Accuracy
-from arboretum_maxcost.budgeted import staircase
-from arboretum_maxcost.impurities import HingedPairs, Powers
-from arboretum_maxcost.objectives import MaxCost
-from arboretum_maxcost.search import BOUNDS, EVER, Search
-from arboretum_maxcost.solver import MaxCostSolver
-from arboretum_maxcost.space import space_of, whole
+from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
+from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.objectives import MaxCost
+from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
+from arboretum_maxcost.optimal.solver import MaxCostSolver
+from arboretum_maxcost.optimal.space import space_of, whole
 
 
 class Foreign:
@@ -244,7 +244,7 @@ def test_a_staircase_without_time_has_trees_and_a_bound_that_holds():
 
 @pytest.mark.parametrize("multiway", [True, False])
 def test_a_table_as_large_as_a_search_needs_equals_dynamic_programming(multiway):
-    from arboretum_decision_tables.solver import SubtableDP
+    from arboretum_decision_tables.exact.solver import SubtableDP
 
     for seed in range(4):
         objects = toy_objects(toy_table(seed, n_rows=60), multiway=multiway)

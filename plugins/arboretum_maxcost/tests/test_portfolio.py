@@ -13,10 +13,10 @@ from arboretum.api import Context, Parts, Prices, Problem, grow
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import toy_objects, toy_table
 from arboretum_basics.costs import RandomIntegers
-from arboretum_maxcost.criteria import WorstCase
-from arboretum_maxcost.exact import values_of
-from arboretum_maxcost.impurities import HingedPairs, Powers
-from arboretum_maxcost.portfolio import BestOf
+from arboretum_maxcost.greedy.criteria import WorstCase
+from arboretum_maxcost.greedy.exact import values_of
+from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
+from arboretum_maxcost.greedy.portfolio import BestOf
 from arboretum_maxcost.stopping import Budget
 
 

@@ -15,9 +15,9 @@ from arboretum.api import Judgement, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_maxcost import figure4, lemmas
-from arboretum_maxcost.reproduction import CHAPTERS, MaxCostStudy
-from arboretum_maxcost.study import published
+from arboretum_maxcost.paper import figure4, lemmas
+from arboretum_maxcost.paper.reproduction import CHAPTERS, MaxCostStudy
+from arboretum_maxcost.paper.study import published
 
 AT_HAND = Path(os.environ.get("ARBORETUM_DATA", "nowhere"), "mammography.csv.gz").exists()
 NEEDS_MAMMOGRAPHY = pytest.mark.skipif(

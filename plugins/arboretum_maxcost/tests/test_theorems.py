@@ -13,10 +13,10 @@ import pytest
 from small_instances import Instance, component, drawn, grown, worst_bill
 
 from arboretum.api import CapabilityError, Context
-from arboretum_maxcost.criteria import WorstCase
-from arboretum_maxcost.guarantee import guarantee_of, overstated, refutation
-from arboretum_maxcost.impurities import HingedPairs, Polynomial, Powers
-from arboretum_maxcost.solver import MaxCostSolver
+from arboretum_maxcost.greedy.criteria import WorstCase
+from arboretum_maxcost.greedy.guarantee import guarantee_of, overstated, refutation
+from arboretum_maxcost.greedy.impurities import HingedPairs, Polynomial, Powers
+from arboretum_maxcost.optimal.solver import MaxCostSolver
 
 PAIRS = component("impurity", "pairs")
 THREE = Polynomial((1.0, 2.0, 1.0), ((1, 1, 0), (1, 0, 2), (0, 1, 1)))

@@ -12,8 +12,7 @@ import pytest
 from arboretum.api import CapabilityError, Context, Problem
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_maxcost.study import Measured
-from arboretum_maxcost.tradeoff import (
+from arboretum_maxcost.greedy.tradeoff import (
     Curve,
     TradeOff,
     by_alpha,
@@ -22,6 +21,7 @@ from arboretum_maxcost.tradeoff import (
     hinges,
     stopped,
 )
+from arboretum_maxcost.paper.study import Measured
 
 FUNCTIONS = [
     ("pairs", {}),

@@ -12,7 +12,7 @@ from instances import contingency, encoded, problem
 
 from arboretum.api import Context, grow
 from arboretum_basics.stopping import MassAtMost
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.criteria.impurities import Entropy, Gini
 from arboretum_regularized.coverages import Probability, UnlikePairs
 from arboretum_regularized.criteria import ImpurePairs, Regularized
 

@@ -9,7 +9,7 @@ import pytest
 import arboretum
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_regularized import certified as certified_chapter
+from arboretum_regularized.paper import certified as certified_chapter
 
 PRESETS = ("ec45", "ecart", "asr", "ip", "bal", "cc45")
 AUTHORS = [

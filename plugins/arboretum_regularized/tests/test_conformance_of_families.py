@@ -12,7 +12,7 @@ from arboretum.api import Capability, CapabilityError, ConfigError, DataError, N
 from arboretum.engine.search.compiled_criterion import numeric_fields
 from arboretum.testing import CriterionSuite, ImpuritySuite
 from arboretum.testing.tables import ToyGini
-from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import (

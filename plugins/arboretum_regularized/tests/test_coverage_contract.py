@@ -15,8 +15,8 @@ from instances import problem
 
 from arboretum.api import Context, ContractError, Parts, grow
 from arboretum.engine.search.coverage_state import covering_cost_of
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 from arboretum_regularized.coverages import Covered, OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized
 

@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from arboretum.api import DataError, Parts, Problem, Table, Target, Task, lint
 from arboretum.testing import ImpuritySuite
 from arboretum.testing.tables import ToyGini, prices_of, toy_objects, toy_table
-from arboretum_classic.impurities import Auto, Entropy, Gini, Misclassification
+from arboretum_classic.criteria.impurities import Auto, Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs
 from arboretum_regularized.criteria import Regularized, Weighting

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arboretum.api import Verdict
-from arboretum_regularized.means import cell_of_runs, known_between, standard_error
+from arboretum_regularized.paper.means import cell_of_runs, known_between, standard_error
 
 RUNS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 ERROR = math.sqrt(2.5) * math.sqrt(1 / 5 + 1 / 4)

@@ -33,8 +33,8 @@ from arboretum.testing.effort import tries
 from arboretum.testing.tables import ToyFeature
 from arboretum_basics.methods import Exact, Greedy
 from arboretum_basics.stopping import ImpurityAtMost, MassAtMost, Pure, Standard
-from arboretum_classic.cost_complexity import CostComplexity
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.criteria.impurities import Entropy, Gini
+from arboretum_classic.pruning.cost_complexity import CostComplexity
 from arboretum_regularized.coverages import (
     Covered,
     FewObjects,

@@ -17,7 +17,7 @@ import arboretum
 from arboretum.api import Context, Equals, Problem, VerificationError
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_regularized.protocol import (
+from arboretum_regularized.paper.protocol import (
     BINS,
     ENCODER,
     TOLERANCE,
@@ -30,8 +30,8 @@ from arboretum_regularized.protocol import (
     rests,
     theta_of,
 )
-from arboretum_regularized.results import published
-from arboretum_regularized.study import preset, study
+from arboretum_regularized.paper.results import published
+from arboretum_regularized.paper.study import preset, study
 
 PAPERS_HOME = Path(os.environ.get("ARBORETUM_DATA", ""))  # read once: tests change the variable
 AS_PRINTED = 15

@@ -14,11 +14,11 @@ from arboretum.api import ConfigError, DataError, Judgement, Verdict
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
-from arboretum_regularized.claims import claims
-from arboretum_regularized.judging import cells, judge
-from arboretum_regularized.protocol import lesson
-from arboretum_regularized.reproduction import COST, Regularized
-from arboretum_regularized.results import (
+from arboretum_regularized.paper.claims import claims
+from arboretum_regularized.paper.judging import cells, judge
+from arboretum_regularized.paper.protocol import lesson
+from arboretum_regularized.paper.reproduction import COST, Regularized
+from arboretum_regularized.paper.results import (
     ALGORITHMS,
     AUTHORS,
     PAPER,
@@ -29,7 +29,7 @@ from arboretum_regularized.results import (
     called,
     published,
 )
-from arboretum_regularized.study import Piece, recipe, study
+from arboretum_regularized.paper.study import Piece, recipe, study
 
 SMALL = Regularized(
     datasets=("iris", "tic-tac-toe"), seeds=5, seeds_small=5, times=False, chapters="study"

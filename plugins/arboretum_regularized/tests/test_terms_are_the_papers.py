@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings, strategies as st
 from instances import contingency, encoded, instances, kernel_node
 
 from arboretum.kernels import KernelNode
-from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized import kernels, reference
 from arboretum_regularized.coverages import OthersExcluded, Probability, UnlikePairs

@@ -19,8 +19,8 @@ import arboretum
 from arboretum.api import CapabilityError, Context, Parts, Prices, Problem, Tree, grow
 from arboretum.engine.verify import verify
 from arboretum_basics.stopping import MassAtMost
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
 from arboretum_decision_tables.criteria import UnlikePairs as TotalPairs
 from arboretum_regularized.coverages import (
     Covered,

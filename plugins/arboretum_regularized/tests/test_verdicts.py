@@ -12,12 +12,12 @@ import pytest
 from arboretum.api import ConfigError, Verdict, VerificationError
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.discovery import load_registry
-from arboretum_regularized import certified, drawn, growth
-from arboretum_regularized.claims import claims
-from arboretum_regularized.judging import cells, judge_sweep, one_sided
-from arboretum_regularized.means import standard_error
-from arboretum_regularized.reproduction import Regularized
-from arboretum_regularized.results import (
+from arboretum_regularized.paper import certified, drawn, growth
+from arboretum_regularized.paper.claims import claims
+from arboretum_regularized.paper.judging import cells, judge_sweep, one_sided
+from arboretum_regularized.paper.means import standard_error
+from arboretum_regularized.paper.reproduction import Regularized
+from arboretum_regularized.paper.results import (
     ALGORITHMS,
     AUTHORS,
     FAMILY,
@@ -29,7 +29,7 @@ from arboretum_regularized.results import (
     as_published,
     published,
 )
-from arboretum_regularized.study import study
+from arboretum_regularized.paper.study import study
 
 OURS = Part(UNIT, AUTHORS)
 
@@ -176,7 +176,7 @@ def test_where_friedman_finds_nothing_no_two_algorithms_are_told_apart():
 
 
 def test_friedman_stands_in_the_tables_of_ranks():
-    from arboretum_regularized.showing import rank_tables
+    from arboretum_regularized.paper.showing import rank_tables
 
     table = rank_tables(of_means(n_nodes=lambda d, a, v: len(d) + len(a)))["ranks_unit_authors.csv"]
     first = dict(zip(*(line.split(",") for line in table.splitlines()[:2]), strict=True))

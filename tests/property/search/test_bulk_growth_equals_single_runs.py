@@ -19,8 +19,8 @@ from arboretum.kernels import criterion_kernel
 from arboretum.measure.complexity import complexities
 from arboretum.testing.effort import examples
 from arboretum_basics.stopping import Pure, Standard
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, problem_of

@@ -27,8 +27,8 @@ from arboretum.api import (
 from arboretum.engine.search import subtree
 from arboretum.kernels import criterion_kernel
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, encodeds, problem_of

@@ -15,8 +15,14 @@ from hypothesis import given, strategies as st
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search import bounded
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Misclassification, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import (
+    AbsoluteError,
+    Entropy,
+    Gini,
+    Misclassification,
+    Variance,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree

@@ -18,7 +18,7 @@ from arboretum.api import Context, ContractError, Family, grow
 from arboretum.engine.search import coverage_state
 from arboretum.engine.search.growth import Growth
 from arboretum.testing.effort import examples
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cover import ToyCover

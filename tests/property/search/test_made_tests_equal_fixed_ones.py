@@ -16,8 +16,8 @@ from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search.raw import gap_of, midpoints
 from arboretum.engine.verify import check_prices, check_tree as replay
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 import itertools

@@ -27,8 +27,8 @@ from arboretum.engine.certificate import beyond
 from arboretum.engine.search.bulk import Judges, Objects, grow_many
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree

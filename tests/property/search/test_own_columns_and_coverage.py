@@ -30,8 +30,8 @@ from arboretum.engine.why import reasons
 from arboretum.kernels import column_kernel, criterion_kernel
 from arboretum.testing.effort import examples
 from arboretum.testing.oracles import coverage_of
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini, Variance
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cover import ToyCover

@@ -14,8 +14,8 @@ from arboretum.api import Context, ContractError, Prices, Task, grow
 from arboretum.engine.search import raw
 from arboretum.kernels import criterion_kernel
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini, Variance
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive import check_tree

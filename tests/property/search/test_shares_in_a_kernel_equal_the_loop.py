@@ -17,9 +17,16 @@ from arboretum.engine.search.assemble import to_tree
 from arboretum.engine.search.shares import SharesGrowth
 from arboretum.testing.effort import examples
 from arboretum.testing.suites.base import verify_solution
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Variance
-from arboretum_classic.missing import Fractional, Ignore, Majority, OwnCategory, Stops, Surrogates
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Variance
+from arboretum_classic.missing.rules import (
+    Fractional,
+    Ignore,
+    Majority,
+    OwnCategory,
+    Stops,
+    Surrogates,
+)
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, encodeds, problem_of

@@ -16,8 +16,8 @@ from arboretum.engine.search import subtree
 from arboretum.engine.search.growth import Growth
 from arboretum.kernels import criterion_kernel
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Misclassification, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification, Variance
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, encodeds, problem_of

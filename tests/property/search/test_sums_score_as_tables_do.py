@@ -16,8 +16,8 @@ from arboretum.engine.search import subtree
 from arboretum.engine.search.growth import Growth
 from arboretum.kernels import class_sums
 from arboretum.testing.effort import examples
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini, Misclassification
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
 
 sys.path.insert(0, str(Path(__file__).parent))
 from problems import encode, problem_of

@@ -17,8 +17,8 @@ from arboretum.engine.run import fit
 from arboretum.engine.why import reasons
 from arboretum.model.digits import as_shown
 from arboretum.plugin.assemble import assembled
-from arboretum_classic.fuzzy_rule import FuzzyThreshold
-from arboretum_classic.rules import Ball, MOfN, Oblique
+from arboretum_classic.fuzzy.rule import FuzzyThreshold
+from arboretum_classic.predicates.rules import Ball, MOfN, Oblique
 
 NUMBER = r"(-?[0-9.]+(?:e[+-]?[0-9]+)?)"
 LATITUDES = [52.3700001, 52.3700002, 52.3700003, 52.3700004]

@@ -20,7 +20,7 @@ from arboretum.kernels import (
     mark_of,
 )
 from arboretum.kernels.scoring import score_tables
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.criteria.impurities import Entropy, Gini
 
 TABLES = st.lists(
     st.lists(st.sampled_from([0.0, 0.125, 1.0, 2.5, 7.0]), min_size=3, max_size=3),

@@ -15,7 +15,7 @@ import pytest
 
 from arboretum.api import Context, ContractError, Family, grow
 from arboretum.kernels import criterion_kernel
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of
@@ -75,8 +75,8 @@ from problems import encode, problem_of
 from numba.core import event
 from arboretum.api import Family
 from arboretum.engine.search.warmup import warm_up
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 from my_plugin import Mine, MyImpurity
 
 class Count(event.Listener):

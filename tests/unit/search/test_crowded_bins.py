@@ -23,8 +23,8 @@ from arboretum.api import (
 )
 from arboretum.engine.search import bounded
 from arboretum_basics.stopping import Standard
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import Entropy, Gini
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import Entropy, Gini
 
 ROWS = 6000
 

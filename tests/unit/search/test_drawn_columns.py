@@ -18,8 +18,8 @@ from arboretum.engine.why import reasons
 from arboretum.model.encoded import Family
 from arboretum.sklearn import TreeClassifier
 from arboretum_basics.methods import Greedy
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from arboretum.api import Context, Task, Threshold, grow
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

@@ -24,8 +24,8 @@ from arboretum.api import (
     Task,
     grow,
 )
-from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
-from arboretum_classic.impurities import AbsoluteError, Auto, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, RandomChoice, Reduction
+from arboretum_classic.criteria.impurities import AbsoluteError, Auto, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

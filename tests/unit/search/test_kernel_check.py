@@ -20,8 +20,8 @@ from arboretum.engine.search.compiled_criterion import CompiledCriterion
 from arboretum.engine.search.statistics import Statistics
 from arboretum.kernels import column_kernel, criterion_kernel, impurity_kernel
 from arboretum.testing.tables import toy_objects, toy_table
-from arboretum_classic.criteria import GainRatio, Reduction
-from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, Reduction
+from arboretum_classic.criteria.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

@@ -14,8 +14,8 @@ from arboretum.engine.search import bounded
 from arboretum.engine.search.growth import Growth
 from arboretum.engine.search.memory import growth_bytes
 from arboretum.errors import BudgetError
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import Gini
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

@@ -13,8 +13,8 @@ import pytest
 
 from arboretum.api import Context, Family, Prices, Task, grow
 from arboretum.engine.search.growth import Growth
-from arboretum_classic.criteria import GainRatio, RandomChoice, Reduction
-from arboretum_classic.impurities import AbsoluteError, Entropy, Gini, Variance
+from arboretum_classic.criteria.criteria import GainRatio, RandomChoice, Reduction
+from arboretum_classic.criteria.impurities import AbsoluteError, Entropy, Gini, Variance
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of

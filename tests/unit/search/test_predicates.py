@@ -19,8 +19,8 @@ from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum_basics.costs import PerColumn, SetUp, TablePrices, Unit
 from arboretum_basics.methods import Exact, Greedy, Order
 from arboretum_basics.stopping import Standard
-from arboretum_classic.criteria import Reduction
-from arboretum_classic.impurities import AbsoluteError, Auto
+from arboretum_classic.criteria.criteria import Reduction
+from arboretum_classic.criteria.impurities import AbsoluteError, Auto
 from arboretum_data.encoding.encoder import AutoEncoder, BinsEncoder, Coalesce
 
 

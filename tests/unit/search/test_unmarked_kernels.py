@@ -9,7 +9,7 @@ import pytest
 from arboretum import TreeClassifier
 from arboretum.errors import ContractError
 from arboretum.kernels import baked, impurity_kernel, kernel_part
-from arboretum_classic.impurities import Gini
+from arboretum_classic.criteria.impurities import Gini
 
 X, Y = np.array([[1.0], [2.0], [3.0], [4.0]]), [0, 0, 1, 1]
 

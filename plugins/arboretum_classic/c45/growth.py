@@ -1,0 +1,378 @@
+"""The recipe of C4.5: its growth by one kernel where the parts are C4.5's own, thresholds moved to
+values of the data, subtrees that save no error collapsed.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    MISSING_SPLITS,
+    MISSING_STOPS,
+    ColumnKind,
+    ColumnSpec,
+    Context,
+    Encoded,
+    Family,
+    LeafRule,
+    Limits,
+    Problem,
+    Solution,
+    Status,
+    Task,
+    Threshold,
+    Tree,
+    param,
+)
+from arboretum_classic.c45.criterion import C45, SLACK, TOLERANCE
+
+MOST_BRANCHES = 1 << 14  # of a test that the kernel knows; branches are counted in 16 bits
+MOST_ROWS = 1 << 22  # that the words of a run can name
+GAP = 1e-5  # values that lie closer are not separated
+PASSES = 8  # over a run of a node, for a branch each; with more branches there is one pass for all
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Cut(enum.Enum):
+    """Where a number is cut between two neighbouring values of a node."""
+
+    data = "data"
+    """At the largest training value, of all rows, that is not above their midpoint (C4.5; J48 of
+    Weka 3.9).
+    """
+    data_near = "data_near"
+    """The same, a value within 1e-6 above the midpoint included (J48 of Weka 3.6)."""
+    midpoint = "midpoint"
+
+
+@attrs.frozen
+class Quinlan:
+    """Grow a tree as C4.5 does: greedily, thresholds at values of the data, subtrees that save no
+    training error collapsed.
+
+    Criterion c45 with missing=fractional grows in one kernel; other parts by the framework's loop,
+    as ``greedy``.
+    """
+
+    kind = "method"
+    name = "c45_or_j48"
+    paper = "Quinlan 1993: C4.5: Programs for Machine Learning"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "missing",
+        "prices",
+        "multiway",
+        "thresholds",
+        "anytime",
+    )
+    needs = ("criterion",)
+    asks_missing = True
+
+    threshold: Cut = param(
+        Cut.data,
+        "where numbers are cut: data, data_near, or midpoint of the neighbours at the node",
+    )
+    collapse: bool = param(
+        True,
+        "a subtree with no fewer training errors than its root as a leaf becomes one (J48's "
+        "-O leaves it out)",
+    )
+    laplace: bool = param(
+        False, "class shares are predicted as (weight + 1)/(total + classes) (J48's -A)"
+    )
+
+    def fit(self, problem: Problem, context: Context) -> Solution:
+        """The tree, with its notes; a deadline is kept by the loop, so the kernel is left out
+        then.
+        """
+        reason = next(_no_kernel(problem, context), None)
+        if reason is None:
+            tree, values = _grown(problem)
+            solution = Solution(
+                tree, math.nan, math.nan, Status.feasible, tree.n_nodes - tree.n_leaves
+            )
+        else:
+            from arboretum.api import grow
+
+            solution, objects = grow(problem, context), problem.objects
+            values = {
+                f.column: np.unique(objects.raw[:, i].astype(np.float64))
+                for i, f in enumerate(objects.raw_features)
+            }
+        return attrs.evolve(
+            solution, tree=self._finished(solution.tree, problem.objects.n_objects, values)
+        )
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels that :meth:`fit` will use."""
+        if next(_no_kernel(problem, context), None) is None:
+            some = np.linspace(
+                0, problem.objects.n_objects - 1, min(problem.objects.n_objects, 64)
+            ).astype(np.int64)
+            _grown(attrs.evolve(problem, objects=problem.objects.take(np.unique(some))))
+        else:
+            from arboretum.api import warm_up
+
+            warm_up(problem, lambda message: context.progress(0, None, message))
+
+    def _finished(self, tree: Tree, n: int, values: Mapping[str, np.ndarray]) -> Tree:
+        tree = attrs.evolve(tree, label=_first_heaviest(tree, n), prior=float(self.laplace))
+        if self.threshold is not Cut.midpoint:
+            tree = _at_values(tree, values, TOLERANCE if self.threshold is Cut.data_near else 0.0)
+        return tree.cut(_saves_nothing(tree)) if self.collapse else tree
+
+
+@attrs.frozen
+class QuinlanTextbook(Quinlan):
+    """``c45_or_j48`` with thresholds at midpoints and nothing collapsed."""
+
+    name = "c45_as_told"
+    threshold: Cut = param(
+        Cut.midpoint,
+        "where numbers are cut: data, data_near, or midpoint of the neighbours at the node",
+    )
+    collapse: bool = param(
+        False,
+        "a subtree with no fewer training errors than its root as a leaf becomes one (J48's "
+        "-O leaves it out)",
+    )
+
+
+def _no_kernel(problem: Problem, context: Context) -> Iterator[str]:
+    """Why the loop has to grow the tree."""
+    objects, parts, prices, limits = (
+        problem.objects,
+        problem.parts,
+        problem.prices,
+        problem.parts.limits(),
+    )
+    positions = [feature.position for feature in (*objects.features, *objects.raw_features)]
+    missing = parts.missing
+    if not isinstance(parts.criterion, C45) or objects.task is not Task.classification:
+        yield "another criterion"
+    if (
+        missing is None
+        or missing.counted
+        or not missing.discounted
+        or hasattr(missing, "surrogates")
+    ) or tuple(missing.placements(np.ones(2))) != (MISSING_SPLITS,):
+        yield "another rule for missing values"
+    if parts.predicate or parts.coverage:
+        yield "predicate or coverage"
+    if not prices.fixed or prices.once_per_column or limits != Limits(max_depth=limits.max_depth):
+        yield "prices or limits"
+    rules = [rule.leaf_rule() if hasattr(rule, "leaf_rule") else None for rule in parts.stopping]
+    if any(rule is None or rule != LeafRule(min_split=rule.min_split) for rule in rules):
+        yield "a leaf rule"
+    if (
+        context.deadline is not None
+        or context.memory_bytes is not None
+        or objects.n_objects > MOST_ROWS
+    ):
+        yield "a budget, or more rows than the kernel numbers"
+    if len(set(positions)) < len(positions) or any(
+        _tests_of(objects, f) is None for f in range(len(objects.features))
+    ):
+        yield "tests that C4.5 does not ask"
+
+
+def _tests_of(objects: Encoded, f: int) -> int | None:
+    """Of a coded feature: 0 for one test with a branch per value, else the number of "value k or
+    not"; None for other tests.
+    """
+    feature = objects.features[f]
+    if feature.n_bins > MOST_BRANCHES:
+        return None
+    two = feature.family is Family.thresholds and feature.n_bins == 2
+    if two and objects.table.columns[feature.position].kind is ColumnKind.categorical:
+        return 1
+    return {Family.multiway: 0, Family.equals: feature.n_bins}.get(feature.family)
+
+
+def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
+    """The tree by the kernel, before thresholds are moved, and the values of each number,
+    ascending.
+    """
+    from arboretum_classic.c45 import kernels
+
+    objects, criterion, limits = problem.objects, problem.parts.criterion, problem.parts.limits()
+    features = sorted(
+        [
+            *((f.position, 0, i) for i, f in enumerate(objects.features)),
+            *((f.position, 1, i) for i, f in enumerate(objects.raw_features)),
+        ]
+    )
+    n, classes = objects.n_objects, objects.n_classes
+    number, at = (
+        np.array([raw for _, raw, _ in features], np.bool_),
+        np.array([i for _, _, i in features], np.int64),
+    )
+    counts = criterion.in_average(objects.levels, float(objects.weight.sum()))[
+        [position for position, _, _ in features]
+    ]
+    bins = np.array([feature.n_bins for feature in objects.features], np.int64)
+    tests = np.array([_tests_of(objects, f) for f in range(len(bins))], np.int64)
+    codes = np.ascontiguousarray(
+        objects.codes, np.uint8 if bins.max(initial=0) < 256 else np.uint16
+    )
+    columns = kernels.Columns(number, at, counts, codes, np.cumsum([0, *(bins + 1)]), tests)
+    pool, given, known, values = _sorted(objects, kernels)
+    logs = np.log2(np.maximum(np.arange(n + 1.0), 1.0))
+    unit = (objects.weight == 1.0).all() and (objects.count == 1).all()
+    full = not (codes == bins).any() and (known == n).all()
+    given = given._replace(
+        logs=logs if unit and full else logs[:0], weight=given.weight[: 0 if unit else n]
+    )
+    scratch = kernels.Scratch(
+        np.empty(n),
+        np.empty(n, np.int16),
+        np.empty(n, np.int32),
+        np.empty((PASSES, n), np.int32),
+        np.empty((int((bins + 1).sum()), classes)),
+        *np.empty((3, classes)),
+    )
+    root = np.array([[0, n, -1, 0, 0, 0, *known]], np.int64)
+    deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
+    bounds = kernels.Bounds(
+        deepest, max((rule.leaf_rule().min_split for rule in problem.parts.stopping), default=0)
+    )
+    return _tree(
+        problem,
+        features,
+        *kernels.grow(pool, columns, given, criterion.rule, scratch, root, bounds),
+    ), values
+
+
+def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[str, np.ndarray]]:
+    """(pool, rows, lengths of the runs) of the root, and each number's values, ascending."""
+    from arboretum.kernels.runs import rank_columns
+
+    values = np.ascontiguousarray(objects.raw.T, np.float64)
+    width, n = values.shape
+    order, distinct, reach = (
+        np.empty((width, n), np.uint64),
+        np.empty((width, n)),
+        np.empty((width, n), np.int32),
+    )
+    found = np.empty((width, 2), np.int64)
+    rank_columns(values, values.view(np.uint64), objects.label, GAP, order, distinct, reach, found)
+    pool = kernels.Pool(
+        np.arange(n, dtype=np.int32), np.ones(n), order, np.empty(n, np.uint64), np.empty(n)
+    )
+    rows = kernels.Objects(
+        objects.label.astype(np.uint16),
+        objects.weight,
+        objects.count.astype(np.float64),
+        np.zeros(0),
+        distinct,
+        reach,
+        found[:, 1] > 0,
+    )
+    own = {f.column: distinct[i, : found[i, 0]] for i, f in enumerate(objects.raw_features)}
+    return pool, rows, n - np.isnan(values).sum(axis=1), own
+
+
+def _tree(
+    problem: Problem, features: list[tuple[int, int, int]], whole: np.ndarray, real: np.ndarray
+) -> Tree:
+    """Freeze what the kernel found: nodes in preorder.
+
+    features : (position, raw or coded, number) of each of its columns.
+    """
+    from arboretum_classic.c45 import kernels
+
+    objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
+    rules: dict[Any, int] = {}
+    seen: dict[tuple[int, float], int] = {}
+    test, price, inner = (
+        np.full(len(whole), -1),
+        np.zeros(len(whole)),
+        np.flatnonzero(whole[:, kernels.COLUMN] >= 0),
+    )
+    offset = objects.test_offset.tolist()
+    cut = np.where(whole[inner, kernels.COLUMN] >= 0, real[inner, kernels.CUT], 0.0)
+    for v, c, place, at in zip(
+        inner.tolist(),
+        whole[inner, kernels.COLUMN].tolist(),
+        whole[inner, kernels.BIN].tolist(),
+        cut.tolist(),
+        strict=True,
+    ):
+        _, raw, f = features[c]
+        index = 0 if not raw and objects.features[f].family is Family.multiway else place
+        key = (c, at if raw else index)
+        if key not in seen:
+            rule = objects.raw_features[f].rule(at) if raw else objects.features[f].rule(index)
+            seen[key] = rules.setdefault(rule, len(rules))
+        test[v] = seen[key]
+        price[v] = prices.raw[f] if raw else prices.tests[offset[f] + index]
+    known = tuple(rules)
+    arity = np.array([*(rule.arity for rule in known), 0])[test]
+    offset = np.concatenate([[0], np.cumsum(arity)])
+    child = np.full(offset[-1], -1)
+    child[offset[whole[1:, kernels.ABOVE]] + whole[1:, kernels.OUTCOME]] = np.arange(1, len(whole))
+    weights = real[:, kernels.WEIGHTS :]
+    return Tree(
+        task=objects.task,
+        columns=tuple(map(ColumnSpec.of, objects.table.columns)),
+        classes=objects.table.target.classes,
+        rules=known,
+        test=test,
+        child_offset=offset,
+        child=child,
+        missing_child=np.where(test < 0, MISSING_STOPS, MISSING_SPLITS),
+        weights=weights,
+        counts=real[:, kernels.COUNT],
+        label=weights.argmax(axis=1),
+        value=np.full(len(whole), np.nan),
+        price=price,
+        impurity=np.full(len(whole), np.nan) if impurity is None else impurity.value(weights),
+        score=real[:, kernels.SCORE],
+    )
+
+
+def _first_heaviest(tree: Tree, n: int) -> np.ndarray:
+    """int64[nodes]: the first of the classes that weigh most, whatever the order in which shares
+    of ``n`` rows were added up.
+    """
+    rounding = 2 * n * EPS * tree.mass[0] if (tree.missing_child == MISSING_SPLITS).any() else 0.0
+    return (tree.weights >= tree.weights.max(axis=1, keepdims=True) - rounding).argmax(axis=1)
+
+
+def _at_values(tree: Tree, values: Mapping[str, np.ndarray], near: float) -> Tree:
+    """The tree with its thresholds moved down to training values, which parts no rows otherwise.
+
+    near : so much above counts, too.
+    """
+    moved: dict[Any, int] = {}
+    place = []
+    for rule in tree.rules:
+        if isinstance(rule, Threshold) and rule.column in values:
+            known = values[rule.column]
+            rule = attrs.evolve(
+                rule,
+                threshold=known[np.searchsorted(known, rule.threshold + near, side="right") - 1],
+            )
+        place.append(moved.setdefault(rule, len(moved)))
+    return attrs.evolve(tree, rules=tuple(moved), test=np.array([*place, -1])[tree.test])
+
+
+def _saves_nothing(tree: Tree) -> np.ndarray:
+    """int64[·]: inner nodes whose leaves together make no fewer training errors than they would
+    as leaves, within SLACK.
+    """
+    as_leaf = tree.mass - tree.weights.max(axis=1)
+    below = np.where(tree.is_leaf, as_leaf, 0.0)
+    for node, above in zip(
+        range(tree.n_nodes - 1, 0, -1), tree.parent[:0:-1].tolist(), strict=True
+    ):
+        below[above] += below[node]
+    return np.flatnonzero(~tree.is_leaf & (below >= as_leaf - SLACK))

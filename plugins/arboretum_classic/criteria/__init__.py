@@ -1,0 +1,1 @@
+"""Impurities and the criteria that score a test by them."""

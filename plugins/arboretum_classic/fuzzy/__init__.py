@@ -1,0 +1,1 @@
+"""Trees whose tests send a row both ways, in part."""

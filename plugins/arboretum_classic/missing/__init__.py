@@ -1,0 +1,1 @@
+"""What becomes of rows without a value."""

@@ -1,0 +1,1 @@
+"""Trees that ask one test a level."""

@@ -1,0 +1,99 @@
+"""Oblivious trees: one test per level, shared by all nodes of the level."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+from arboretum.api import Context, Problem, Solution, Status, legible, param
+
+
+class ByLevels:
+    """A recipe whose growth finds the best test of several nodes at once, or of rows in shares,
+    by the kernels of ``levels``.
+    """
+
+    kind = "method"
+    capabilities = (
+        "classification",
+        "regression",
+        "multiclass",
+        "weights",
+        "missing",
+        "prices",
+        "multiway",
+        "thresholds",
+        "anytime",
+    )
+    needs = ("criterion",)
+    by_node = False
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels on some of the objects."""
+        from arboretum_classic.oblivious.levels import rehearsal
+
+        context.progress(0, None, f"loading the kernels of {self.name}")
+        self.fit(rehearsal(problem), Context())
+
+
+@attrs.frozen
+class Oblivious(ByLevels):
+    """Grow an oblivious tree: the test of a level is the best by the summed score over all of its
+    nodes.
+
+    k levels make up to 2^k leaves; an outcome without rows has no branch, and a row that comes
+    there later is predicted by the node.  Where the criterion says ``adds_over_nodes`` (reduction)
+    scores are summed as they are, else weighted by the nodes' shares of the mass.  A node at which
+    a test has one outcome adds nothing; one that a leaf rule settles has no say, and is divided
+    with the others.  ``min_leaf`` and ``min_mass`` hold in every branch of every node that receives
+    any row.  Rows without a value follow one outcome, the better for the level (multiway: the
+    heaviest).
+    """
+
+    name = "level_by_level"
+    paper = "Kohavi 1994"
+
+    levels: int = param(
+        6,
+        "tests that a row is asked, at most; stopping.standard.max_depth can ask for less",
+        ge=0,
+        le=64,
+        unit="tests",
+    )
+
+    def fit(self, problem: Problem, context: Context) -> Solution:
+        from arboretum.api import to_tree
+        from arboretum_classic.oblivious.growth import ObliviousGrowth
+
+        growth = ObliviousGrowth.of(problem, context, False)
+        most = min(
+            self.levels,
+            growth.limits.max_depth if growth.limits.max_depth is not None else self.levels,
+        )
+        adds_up = bool(getattr(problem.parts.criterion, "adds_over_nodes", False))
+        root = growth.run(most, adds_up)
+        tree = to_tree(root, problem.objects, growth.space.statistics)
+        tests = legible([test for test, _ in growth.levels], problem.objects.table)
+        levels: list[dict[str, Any]] = [
+            {"test": test.describe(), "score": score}
+            for test, (_, score) in zip(tests, growth.levels, strict=True)
+        ]
+        how = "" if adds_up else ", scores weighted by mass"
+        notes = [
+            f"level {k}: {one['test']}, score {one['score']:.4g}{how}"
+            for k, one in enumerate(levels, 1)
+        ]
+        notes += growth.notes("breadth", False)
+        details = {"levels": levels}
+        return Solution(
+            tree,
+            math.nan,
+            math.nan,
+            Status.feasible,
+            len(levels),
+            not growth.stopped,
+            tuple(notes),
+            details,
+        )

@@ -1,0 +1,173 @@
+"""Depth against training and test error, on rows as they are and with false labels: trees
+overfit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import (
+    Axis,
+    Claim,
+    House,
+    Judgement,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    Task,
+    csv_text,
+)
+from arboretum_classic.paper.study import divided, mean_and_error, mostly, run, with_noise, wrong
+
+NOISE = ("0", "0.2")
+"""Shares of training labels that are false."""
+DEEPEST = 12
+"""Tests on a path, at most; what is grown beyond counts as this depth."""
+BEYOND = 2.0
+"""Standard errors of the mean difference by which the whole tree must be worse than the best
+depth.
+"""
+
+
+def pieces(paper: Any) -> list[Piece]:
+    sets = ((name, 0.5 if name == "digits" else 0.1) for name in paper.datasets)
+    return [
+        Piece({"chapter": "depth", "dataset": name, "seeds": paper.seeds}, cost * paper.seeds)
+        for name, cost in sets
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Share of false labels → training and test error, float[seeds][depths]; the tree of depth d
+    is the whole one, cut off there.
+    """
+    found: dict[str, Any] = {noise: {"train": [], "test": []} for noise in NOISE}
+    for s in range(seed, seed + key["seeds"]):
+        train, test = divided(house, key["dataset"], s)
+        for noise in NOISE:
+            taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
+            whole = run(house, taught, "cart").tree
+            trees = [whole.cut(np.flatnonzero(whole.depth_of == d)) for d in range(DEEPEST)] + [
+                whole
+            ]
+            for part, rows in (("train", taught), ("test", test)):
+                found[noise][part].append([wrong(tree, rows) for tree in trees])
+    return {"errors": found, "numbers": train.task is Task.regression}
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
+    for key, result in results:
+        errors[key["dataset"]] = {
+            noise: {part: np.array(v) for part, v in own.items()}
+            for noise, own in result["errors"].items()
+        }
+    falling = [
+        bool((np.diff(own["train"], axis=1) <= 1e-12).all())
+        for one in errors.values()
+        for own in one.values()
+    ]
+    ends = {
+        name: [float(one["0"][part][:, -1].mean()) for part in ("train", "test")]
+        for name, one in errors.items()
+    }
+    claims = [
+        Claim.judged(
+            "the training error never rises with depth",
+            all(falling),
+            f"in {sum(falling)} of {len(falling)} cases",
+        ),
+        Claim.judged(
+            "trees overfit super-easily: whole trees make no training error, and errors on "
+            "new rows (on every data set)",
+            all(a == 0 < b for a, b in ends.values()),
+            ", ".join(f"{name} {a:.1%} and {b:.1%}" for name, (a, b) in ends.items()),
+        ),
+    ]
+    for noise, words in zip(
+        NOISE, ("", ", with a fifth of the training labels false"), strict=True
+    ):
+        worse, told = {}, []
+        for name, one in errors.items():
+            test = one[noise]["test"]
+            best = int(test.mean(axis=0).argmin())
+            apart, error = mean_and_error(test[:, -1] - test[:, best])
+            worse[name] = best < DEEPEST and apart > BEYOND * error
+            told.append(f"{name} {100 * apart:+.1f} points against depth {best}")
+        sentence = (
+            "overfitting costs: the whole tree is worse than one cut off at some depth, by "
+            f"{BEYOND:g} standard errors{words}"
+        )
+        claims.append(mostly(sentence, worse, ", ".join(told)))
+    rows = [
+        [
+            "data set",
+            "false labels",
+            "depth",
+            "training error",
+            "test error",
+            "std. error of test error",
+        ]
+    ]
+    for name, one in errors.items():
+        for noise, own in one.items():
+            columns = zip(own["train"].mean(axis=0), own["test"].T, strict=True)
+            rows += [
+                [name, noise, d, *(f"{x:.5f}" for x in (train, *mean_and_error(test)))]
+                for d, (train, test) in enumerate(columns)
+            ]
+    units = [
+        "squared error, % of the variance" if result["numbers"] else "rows in error, %"
+        for _, result in results
+    ]
+    charts = [
+        LineChart(name, _lines(one), Axis("depth, at most"), Axis(unit))
+        for (name, one), unit in zip(errors.items(), units, strict=True)
+    ]
+    told = f"CART; means over {results[0][0]['seeds']} divisions 70 : 30"
+    picture = Panels(
+        "Training error falls, test error does not follow",
+        charts,
+        3,
+        told,
+        ("Dashed: training error.",),
+    )
+    metrics = {
+        f"{part}_error/{name}": x
+        for name, both in ends.items()
+        for part, x in zip(("training", "test"), both, strict=True)
+    }
+    tables = {"depth.csv": csv_text(rows)}
+    return Judgement.of_chapter(
+        "depth",
+        {"method": "cart"},
+        metrics,
+        claims=claims,
+        tables=tables,
+        pictures={"depth": picture},
+    )
+
+
+def _lines(errors: Mapping[str, Mapping[str, np.ndarray]]) -> list[Line]:
+    lines = []
+    for k, (own, words) in enumerate(
+        zip(errors.values(), ("rows as they are", "a fifth of the labels false"), strict=True)
+    ):
+        for part, dashed in (("test", False), ("train", True)):
+            y = (100 * own[part].mean(axis=0)).tolist()
+            lines.append(
+                Line(
+                    words,
+                    list(range(DEEPEST + 1)),
+                    y,
+                    colour=k,
+                    dashed=dashed,
+                    marked=not dashed,
+                    quiet=dashed,
+                )
+            )
+    return lines

@@ -1,0 +1,161 @@
+"""The worked example: misclassification cannot tell split A from split B, entropy and Gini
+prefer B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Claim, House, Judgement, Known, Piece, Table
+from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
+
+DIGIT, CLOSE = 0.01, 1e-9
+"""Last digit of what a slide prints, and how far a number that follows from the text may be off
+by rounding.
+"""
+SLIDE, TEXT = "worked example, as the slide prints it", "worked example, from the text"
+
+
+def pieces(paper: Any) -> list[Piece]:
+    return [Piece({"chapter": "impurity"}, 0.05)]
+
+
+def table() -> Table:
+    """24 objects, half of each class: A cuts them in halves, B in three quarters and a quarter."""
+    objects = published()["worked_example"]["objects"]
+    a, b = (
+        [np.repeat([0, 1], [side[k] for side in objects[name]]) for k in (0, 1)]
+        for name in ("A", "B")
+    )
+    return table_of(
+        "worked example",
+        [nominal("A", np.concatenate(a)), nominal("B", np.concatenate(b))],
+        np.repeat([0, 1], 12),
+    )
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Impurity → split → its gain and the impurities of its parts; the split that grows; and the
+    slide's impurity of numbers.
+    """
+    whole, found = table(), {}
+    for impurity in published()["worked_example"]["computed"]:
+        found[impurity] = {}
+        for j, name in enumerate("AB"):
+            tree = run(
+                house,
+                Table(name, whole.columns[j : j + 1], whole.target),
+                "cart",
+                impurity=impurity,
+                encoder="multiway",
+            ).tree
+            found[impurity][name] = {
+                "gain": float(tree.score[0]),
+                "parts": tree.impurity[1:].tolist(),
+            }
+        grown = run(
+            house,
+            whole,
+            "cart",
+            {"stopping.standard.max_depth": 1},
+            impurity=impurity,
+            encoder="multiway",
+        ).tree
+        found[impurity]["grown"] = grown.rule(0).columns[0]
+    y = np.array(published()["worked_example"]["regression"]["values"], float)
+    moments = np.array([len(y), y.sum(), (y * y).sum()])
+    return {
+        "splits": found,
+        **{
+            name: float(house.component("impurity", name).value(moments))
+            for name in ("variance", "squared_pairs")
+        },
+    }
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Every printed number, and those that follow from the text."""
+    found, paper = results[0][1], published()["worked_example"]
+    cells, exact, gains = [], [], {}
+    for impurity, own in found["splits"].items():
+        a, b = own["A"], own["B"]
+        gains[impurity] = (a["gain"], b["gain"])
+        ours = {
+            "Im of A's halves": a["parts"][0],
+            "Im of B's larger part": b["parts"][0],
+            "I(A)": a["gain"],
+            "I(B)": b["gain"],
+        }
+        known = _misprints(ours) if impurity == "gini" else {}
+        cells += [
+            rounded(
+                SLIDE,
+                impurity,
+                what,
+                paper["slide"][impurity][what],
+                ours[what],
+                DIGIT,
+                known.get(what),
+            )
+            for what in ours
+        ]
+        exact += [
+            rounded(TEXT, impurity, what, x, ours[what], CLOSE, recomputed=True)
+            for what, x in paper["computed"][impurity].items()
+        ]
+    for what, name in (("variance", "variance"), ("squared_pairs", "Σ ½ (y_i − y_j)²")):
+        exact.append(
+            rounded(
+                TEXT,
+                "values 1, 2, 6",
+                name,
+                paper["regression"][what],
+                found[what],
+                CLOSE,
+                recomputed=True,
+            )
+        )
+    words = "gains of A and B: " + ", ".join(
+        f"{impurity} {a:.4f} and {b:.4f}" for impurity, (a, b) in gains.items()
+    )
+    grown = {impurity: own["grown"] for impurity, own in found["splits"].items()}
+    prefer = all(
+        gains[name][0] < gains[name][1] and grown[name] == "B" for name in ("entropy", "gini")
+    )
+    claims = [
+        Claim.judged(
+            "misclassification error cannot tell A from B",
+            abs(np.subtract(*gains["misclassification"])) < CLOSE,
+            words,
+        ),
+        Claim.judged(
+            "entropy and Gini prefer B, and grow it",
+            prefer,
+            ", ".join(f"{name} grows {split}" for name, split in grown.items()),
+        ),
+        Claim.judged(
+            "I(B) = 0.5 − 0.75 · 0.4 = 0.16 (Gini)",
+            abs(0.5 - 0.75 * 0.4 - 0.16) < DIGIT / 2,
+            "as written it is 0.2; with 4/9 in the place of 0.4 it is 1/6",
+            "4/9 is printed to one digit, and 1/6 is cut off after two",
+        ),
+    ]
+    return Judgement.of_chapter(
+        "worked impurity example", {"objects": 24}, {}, cells=[*cells, *exact], claims=claims
+    )
+
+
+def _misprints(ours: Mapping[str, float]) -> dict[str, Known]:
+    """What the slide would print for the reason that is given, computed from our number."""
+    one, cut = round(ours["Im of B's larger part"], 1), int(100 * ours["I(B)"]) / 100
+    return {
+        "Im of B's larger part": Known(
+            "4/9 = 0.444 is printed to one digit", one, one, "our number to one digit"
+        ),
+        "I(B)": Known(
+            "1/6 = 0.1667 is cut off after two digits, not rounded", cut, cut, "our number, cut off"
+        ),
+    }

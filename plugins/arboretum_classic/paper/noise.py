@@ -1,0 +1,195 @@
+"""How much trees change with the rows that teach: resampling, false labels and false values;
+whole trees and pruned ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum_classic.paper.study import (
+    SMALL,
+    divided,
+    mean_and_error,
+    mostly,
+    run,
+    with_noise,
+    wrong,
+)
+
+METHODS: Mapping[str, Mapping[str, str]] = {"whole": {}, "pruned": {"pruner": "error_based"}}
+LEVELS = (0.0, 0.1, 0.2, 0.3)
+RESAMPLED = 4
+"""Bootstrap samples of each division's training rows."""
+UNSTABLE = 0.05
+"""Share of test rows on which trees from two samples of the same rows must differ, at least, for
+growth to be called unstable.
+"""
+ERROR, LEAVES, APART = range(3)
+"""Places of what is measured of a tree: test error, leaves, share of test rows predicted
+otherwise.
+"""
+
+
+def pieces(paper: Any) -> list[Piece]:
+    sets = [name for name in paper.datasets if name in SMALL]
+    return [
+        Piece({"chapter": "noise", "dataset": name, "seeds": paper.seeds}, 0.3 * paper.seeds)
+        for name in sets
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Method → "label 0.1" … or "resampled" → float[divisions][3]; apart: from the tree without
+    noise, from other samples' trees.
+    """
+    found: dict[str, dict[str, list]] = {method: {} for method in METHODS}
+    for s in range(seed, seed + key["seeds"]):
+        train, test = divided(house, key["dataset"], s)
+        draw = np.random.default_rng([s, 2])
+        changed = {
+            f"{kind} {level:g}": with_noise(train, kind, level, draw)
+            for kind in ("label", "attribute")
+            for level in LEVELS
+        }
+        samples = [
+            train.take(draw.integers(train.n_rows, size=train.n_rows)) for _ in range(RESAMPLED)
+        ]
+        for method, own in found.items():
+            trees = {
+                at: run(house, rows, "cart", **METHODS[method]).tree for at, rows in changed.items()
+            }
+            clean = trees["label 0"].predict(test)
+            for at, tree in trees.items():
+                own.setdefault(at, []).append(
+                    [wrong(tree, test), tree.n_leaves, float(np.mean(tree.predict(test) != clean))]
+                )
+            grown = [run(house, rows, "cart", **METHODS[method]).tree for rows in samples]
+            apart = float(
+                np.mean(
+                    [a != b for a, b in combinations([tree.predict(test) for tree in grown], 2)]
+                )
+            )
+            means = [
+                float(np.mean(values))
+                for values in (
+                    [wrong(tree, test) for tree in grown],
+                    [tree.n_leaves for tree in grown],
+                )
+            ]
+            own.setdefault("resampled", []).append([*means, apart])
+    return found
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    means = {
+        key["dataset"]: {
+            m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()
+        }
+        for key, one in results
+    }
+
+    def over(method: str, at: str, what: int) -> dict[str, float]:
+        return {name: float(one[method][at][what]) for name, one in means.items()}
+
+    def mean(method: str, at: str, what: int) -> float:
+        return float(np.mean(list(over(method, at, what).values())))
+
+    apart = over("whole", "resampled", APART)
+    unstable = (
+        f"trees are unstable: those of two bootstrap samples differ on at least {UNSTABLE:.0%} "
+        "of the test rows"
+    )
+    told = ", ".join(f"{name} {x:.1%}" for name, x in apart.items())
+    claims = [mostly(unstable, {name: x >= UNSTABLE for name, x in apart.items()}, told)]
+    for kind in ("label", "attribute"):
+        errors = [mean("whole", f"{kind} {level:g}", ERROR) for level in LEVELS]
+        sentence = (
+            f"instability to noise: every further tenth of false {kind} values raises the test "
+            "error of whole trees"
+        )
+        told = (
+            f"mean test error at {', '.join(f'{x:.0%}' for x in LEVELS)}: "
+            f"{', '.join(f'{x:.1%}' for x in errors)}"
+        )
+        claims.append(
+            Claim.judged(
+                sentence, bool((np.diff(errors) > 0).all()) if len(means) > 2 else None, told
+            )
+        )
+    whole, pruned = (over(method, "label 0.3", ERROR) for method in METHODS)
+    sentence = (
+        "the smaller the complexity, the better it generalises: at 30 % false labels pruned "
+        "trees err less than whole ones"
+    )
+    leaves = " and ".join(f"{mean(method, 'label 0.3', LEAVES):.0f}" for method in METHODS)
+    claims.append(
+        mostly(
+            sentence,
+            {name: pruned[name] < whole[name] for name in means},
+            f"mean leaves of whole and pruned: {leaves}",
+        )
+    )
+    charts = []
+    for what, words, axis in (
+        (ERROR, "Error", "test rows in error, %"),
+        (APART, "Changed predictions", "test rows that change, %"),
+    ):
+        for kind, false in (("label", "labels"), ("attribute", "attribute values")):
+            values = {
+                method: [100 * mean(method, f"{kind} {level:g}", what) for level in LEVELS]
+                for method in METHODS
+            }
+            lines = [
+                Line(f"{method} tree", [100 * level for level in LEVELS], y)
+                for method, y in values.items()
+            ]
+            charts.append(
+                LineChart(
+                    f"{words}, false {false}",
+                    lines,
+                    Axis("false in the training rows, %"),
+                    Axis(axis),
+                )
+            )
+    values = [[100 * one[m]["resampled"][APART] for m in METHODS] for one in means.values()]
+    axis = Axis("test rows on which trees of two bootstrap samples differ, %")
+    bars = Panels.of_bars(
+        "Two samples of the same rows, two trees", list(means), list(METHODS), values, axis
+    )
+    rows = [
+        ["data set", "tree", "rows", "test error", "std. error", "leaves", "predicted otherwise"]
+    ]
+    for key, one in results:
+        for method, at, v in (
+            (method, at, np.array(values))
+            for method, own in one.items()
+            for at, values in own.items()
+        ):
+            rows.append(
+                [
+                    key["dataset"],
+                    method,
+                    at,
+                    *(f"{x:.5g}" for x in (*mean_and_error(v[:, ERROR]), *v[:, 1:].mean(axis=0))),
+                ]
+            )
+    metrics = {
+        f"error_{at}/{m}": mean(m, at, ERROR)
+        for m in METHODS
+        for at in next(iter(means.values()))[m]
+    }
+    noise = Panels(
+        "What noise does to a tree",
+        charts,
+        2,
+        f"CART, whole and with error-based pruning; means over {len(means)} data sets",
+    )
+    tables, pictures = {"noise.csv": csv_text(rows)}, {"noise": noise, "resampling": bars}
+    return Judgement.of_chapter(
+        "instability", {"method": "cart"}, metrics, claims=claims, tables=tables, pictures=pictures
+    )

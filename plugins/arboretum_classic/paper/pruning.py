@@ -1,0 +1,206 @@
+"""Pre-pruning by significance "is fast, but can stop too early": play-tennis, exclusive-or, and
+data sets, against post-pruning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Axis, Claim, House, Judgement, Panels, Piece, csv_text
+from arboretum_classic.paper.study import (
+    SMALL,
+    divided,
+    mean_and_error,
+    mostly,
+    nominal,
+    published,
+    rounded,
+    run,
+    table_of,
+    wrong,
+)
+from arboretum_classic.stopping.kernels import PLAIN, p_value
+
+DIGITS = 1e-4
+WAYS: Mapping[str, Mapping[str, Any]] = {
+    "none": {},
+    "before: chi-square": {"stopping": ["chi2", "standard"]},
+    "after: error-based": {"pruner": "error_based"},
+    "after: pessimistic": {"pruner": "pessimistic"},
+    "after: reduced error": {"pruner": "reduced_error", "split": "holdout"},
+}
+HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
+"""Of the training rows, where a pruner judges on some of them."""
+
+
+def pieces(paper: Any) -> list[Piece]:
+    drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
+    sets = (name for name in paper.datasets if name in SMALL)
+    return [
+        Piece({"chapter": "pruning"}, 0.2),
+        *(Piece({**drawn, "dataset": name}, 0.1 * paper.seeds) for name in sets),
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    return _data(house, key, seed) if "dataset" in key else _too_early(house)
+
+
+def _too_early(house: House) -> dict[str, Any]:
+    """p of each attribute at the root of play-tennis; leaves and training errors of both tables,
+    pruned before, after and not at all.
+    """
+    tennis = house.component("dataset", "play-tennis").load(0)
+    a, b = (np.repeat(x, 25) for x in ([0, 0, 1, 1], [0, 1, 0, 1]))
+    tables = {
+        "play-tennis": tennis,
+        "exclusive-or": table_of("exclusive-or", [nominal("a", a), nominal("b", b)], a ^ b),
+    }
+    counts = {
+        c.name: np.histogram2d(c.values, tennis.target.codes, (len(c.categories), 2))[0]
+        for c in tennis.columns
+    }
+    p = {name: p_value(one, 1.0, PLAIN) for name, one in counts.items()}
+    trees: dict[str, dict[str, list[int]]] = {name: {} for name in tables}
+    for name, table in tables.items():
+        for way in ("none", "before: chi-square", "after: error-based"):
+            tree = run(house, table, "id3", **WAYS[way]).tree
+            trees[name][way] = [tree.n_leaves, round(wrong(tree, table) * table.n_rows)]
+    return {"p": p, "trees": trees}
+
+
+def _data(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Way → a list per division: test error, leaves, and the seconds of growth with pruning (0
+    where they are not asked for).
+    """
+    found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
+    for s in range(seed, seed + key["seeds"]):
+        train, test = divided(house, key["dataset"], s)
+        for way, choices in WAYS.items():
+            record = run(house, train, "cart", HELD if "split" in choices else {}, **choices)
+            found[way].append(
+                [
+                    wrong(record.tree, test),
+                    record.tree.n_leaves,
+                    record.timings["fit"] if key["times"] else 0.0,
+                ]
+            )
+    return found
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    data = {
+        key["dataset"]: {way: np.array(v) for way, v in one.items()}
+        for key, one in results
+        if "dataset" in key
+    }
+    first = [_judged(one) for key, one in results if "dataset" not in key]
+    return Judgement.joined([*first, *([_compared(data)] if data else [])])
+
+
+def _judged(found: Mapping[str, Any]) -> Judgement:
+    paper, p = published()["play_tennis"]["p"], found["p"]
+    cells = [
+        rounded(
+            "play-tennis at the root, χ² without correction",
+            name,
+            "p",
+            paper[name],
+            p[name],
+            DIGITS,
+            recomputed=True,
+        )
+        for name in p
+    ]
+    claims = []
+    for name, why in (
+        ("play-tennis", f"the least p is {min(p.values()):.4f}"),
+        ("exclusive-or", "either attribute alone has p = 1"),
+    ):
+        _none, before, after = found["trees"][name].values()
+        words = (
+            f"{way}: {leaves} leaves, {errors} errors"
+            for way, (leaves, errors) in found["trees"][name].items()
+        )
+        sentence = (
+            f"pre-pruning can stop too early: on {name} chi-square leaves one leaf, error-based "
+            "post-pruning a tree without error"
+        )
+        claims.append(
+            Claim.judged(
+                sentence, before[0] == 1 < after[0] and not after[1], f"{why}; {'; '.join(words)}"
+            )
+        )
+    return Judgement.of_chapter(
+        "pruning too early", {"alpha": 0.05}, {}, cells=cells, claims=claims
+    )
+
+
+def _compared(data: Mapping[str, Mapping[str, np.ndarray]]) -> Judgement:
+    means = {name: {way: v.mean(axis=0) for way, v in one.items()} for name, one in data.items()}
+    before, *after = list(WAYS)[1:]
+    fewer = sum(bool(one[before][1] < one["none"][1]) for one in means.values())
+    better = {
+        name: bool(min(one[way][0] for way in after) < one[before][0])
+        for name, one in means.items()
+    }
+    error = {way: float(np.mean([one[way][0] for one in means.values()])) for way in WAYS}
+    least = {
+        name: {way: v[:, 2].min() for way, v in one.items()}
+        for name, one in data.items()
+        if means[name]["none"][2]
+    }
+    quicker = {
+        name: bool(one[before] < min(one[way] for way in after)) for name, one in least.items()
+    }
+    times = {
+        way: np.median([one[way] / one["none"] for one in least.values()]) for way in WAYS if least
+    }
+    told = "; ".join(f"{way} {x:.2f}" for way, x in times.items())
+    told = (
+        f"fewer leaves are grown on {fewer} of {len(means)}; least seconds with pruning ÷ growth "
+        f"alone, median: {told or 'not asked for'}"
+    )
+    errors = "mean test error: " + ", ".join(f"{way} {x:.1%}" for way, x in error.items())
+    claims = [
+        mostly(
+            "pre-pruning is fast: chi-square takes less time than every post-pruning", quicker, told
+        ),
+        mostly(
+            "on data sets, too, some post-pruning errs less on new rows than chi-square",
+            better,
+            errors,
+        ),
+    ]
+    rows = [["data set", "pruning", "test error", "std. error", "leaves", "seconds"]]
+    for name, one in data.items():
+        rows += [
+            [name, way, *(f"{x:.5g}" for x in (*mean_and_error(v[:, 0]), *v[:, 1:].mean(axis=0)))]
+            for way, v in one.items()
+        ]
+    values = [[100 * float(one[way][0]) for way in WAYS] for one in means.values()]
+    axis, told = (
+        Axis("test rows in error, %"),
+        "CART; reduced error holds back a quarter of the training rows",
+    )
+    bars = Panels.of_bars(
+        "Pruned before, after, or not at all",
+        list(means),
+        list(WAYS),
+        values,
+        axis,
+        own_scales=True,
+        subtitle=told,
+    )
+    metrics = {f"test_error/{way}": x for way, x in error.items()}
+    return Judgement.of_chapter(
+        "pruning",
+        {},
+        metrics,
+        claims=claims,
+        tables={"pruning.csv": csv_text(rows)},
+        pictures={"pruning": bars},
+    )

@@ -1,0 +1,1 @@
+"""Tests that are made at the node from raw columns."""

@@ -1,0 +1,1 @@
+"""What is cut back once a tree is grown."""

@@ -1,0 +1,1 @@
+"""When a node is a leaf."""

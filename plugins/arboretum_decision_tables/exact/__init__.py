@@ -1,0 +1,1 @@
+"""The minimum over all trees, by dynamic programming over separable subtables."""

@@ -1,0 +1,522 @@
+"""What ψ of a set of rows is at least: by its class weights, by looking one test further, and by
+the sets that can be leaves at all.
+
+Looking ahead goes by words of bits.  The rows of an opened subtable are numbered; every outcome of
+every test is the set of rows that have it (a *literal*).  What a part C of a test costs is at least
+the minimum over further tests of what that test and the bounds of its parts cost, and a part of a
+part is C ∩ literal: a few words, of which the first ones mostly show already that it is mixed.
+
+A leaf at depth d is a *cube*: what at most d literals have in common, of one class, or light
+enough.  Listing all such cubes of at most D literals gives for every object r, and every d ≤ D, the
+largest value G_r(d) of mass · Π arity over the cubes of d literals that hold r (0 if there is
+none); a deeper one is at most the mass of r's class (or the greatest of a light leaf) · Π arity.
+Now
+
+- an object at depth d needs G_r(d) > 0;
+- leaves obey Kraft's equation Σ over leaves of Π 1 / arity = 1, the product being over the tests
+  above a leaf.  A leaf's share spread over its objects by weight is w_r / (mass · Π arity) ≥ w_r /
+  G_r(d_r) each, so Σ_r w_r / G_r(d_r) ≤ 1.
+
+So the total path length is at least min Σ w_r d_r over depths with Σ w_r / G_r(d_r) ≤ 1; by
+Lagrange, for every λ ≥ 0, at least Σ_r w_r min_d (d + λ / G_r(d)) − λ.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from arboretum.kernels.bits import lowest
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
+from arboretum_decision_tables.exact.parts import LEAF, MAX, PER_MASS, PER_NODE, PRICED, Table
+
+ONE, NONE = np.uint64(1), np.uint64(0)
+DEEPEST = 6
+"""Literals of a cube, at most."""
+BEYOND = 64
+"""Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish
+there.
+"""
+LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, SHARE, FEW = range(9)
+"""Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of
+several classes (∞: not known); weight of the two lightest objects; relative difference of equal
+values; how far beyond the second best test to go on with the best; whether to look ahead; second
+and third number of ``space.Space.light``.
+"""
+
+ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
+"""What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times
+Gini's index; or the maximum over parts.
+"""
+
+
+@jit(borrow=True)
+def part_bound(mass, heavy, alone, spread, form, setting, heap):
+    """A lower bound of ψ for a part that is no leaf, by its class weights.
+
+    It is divided, as two of its objects differ in class and so in some code; so one test is asked
+    of all its objects, and it has two branches, each ≥ ψ⁰.  Where only one class makes a leaf (for
+    light leaves see ``cap``), each of its c classes has a leaf: there are at least c leaves, ⌈(c −
+    1) / (a − 1)⌉ inner nodes, a path of ⌈log_a c⌉ tests, and Σ mass over inner nodes is at least
+    the length of Huffman's a-ary code of the classes: keep of each class its shallowest leaf and
+    send all its weight there; no path gets longer, and what remains is a prefix code.  An object
+    that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that
+    length is taken: it needs only sums over the objects.
+    """
+    least = setting[LEAST] if form[PRICED] else 1.0
+    one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (
+        1.0 if form[MAX] else 2.0
+    )
+    free = setting[FREE]
+    if np.isinf(free) or (alone > 0 and free > 0.0):
+        return one_test
+    classes = 0
+    for k in range(len(heavy)):
+        if heavy[k] > 0.0:
+            j = classes
+            while j > 0 and heap[j - 1] > heavy[k]:
+                heap[j] = heap[j - 1]
+                j -= 1
+            heap[j] = heavy[k]
+            classes += 1
+    if free > 0.0:
+        classes = cap(heap, classes, free)
+    arity = np.int64(setting[ARITY])
+    if classes + alone <= 2:
+        return one_test
+    length = 0.0
+    if alone > 0:
+        length = mass * np.log2(mass) - spread if mass > 0.0 else 0.0
+        for j in range(classes):
+            length -= heap[j] * np.log2(heap[j])
+        # each of the terms is rounded: take off more than that
+        length = (
+            (length - 1e-12 * (alone + classes) * mass * max(1.0, np.log2(mass))) / np.log2(arity)
+            if mass > 0.0
+            else 0.0
+        )
+        length = max(length, 0.0)
+        classes += alone
+    elif form[PER_MASS] > 0.0 and not form[MAX]:
+        length = huffman(heap, classes, arity)
+    if form[MAX]:
+        longest, reached = 1, arity
+        while reached < classes:
+            longest += 1
+            reached *= arity
+        return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+    inner = (classes - 1 + arity - 2) // (arity - 1)
+    return max(
+        one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least
+    )
+
+
+@jit(borrow=True)
+def cap(heap, n, free):
+    """The weights above ``free``, and the rest in portions of ``free``, in place and ascending;
+    returns how many there are.
+
+    Where light nodes are leaves of weight at most ``free``, the j heaviest leaves together weigh at
+    most what the j first of these numbers do: they majorise the leaves' weights, and the length of
+    the best code is Schur-concave.
+    """
+    rest, light = 0.0, 0
+    while light < n and heap[light] <= free:
+        rest += heap[light]
+        light += 1
+    portions = 0
+    while rest > free and portions < light:
+        rest -= free
+        portions += 1
+    left = 1 if rest > 1e-9 * free and portions < light else 0
+    if left:
+        heap[0] = rest
+    for k in range(portions):
+        heap[left + k] = free
+    for k in range(light, n):
+        heap[left + portions + k - light] = heap[k]
+    return left + portions + n - light
+
+
+@jit(borrow=True)
+def huffman(heap, n, arity):
+    """Length of the best prefix code of ``arity`` letters for the ascending weights heap[:n],
+    which are lost.
+    """
+    total, first = 0.0, 0
+    take = (n - 1) % (arity - 1) + 1  # words of no weight fill the first group
+    if take == 1:
+        take = arity
+    while n - first > 1:
+        merged = 0.0
+        for _ in range(take):
+            merged += heap[first]
+            first += 1
+        total += merged
+        first -= 1
+        j = first
+        while j + 1 < n and heap[j + 1] < merged:
+            heap[j] = heap[j + 1]
+            j += 1
+        heap[j] = merged
+        take = min(arity, n - first)
+    return total
+
+
+@jit(inner=True, borrow=True)
+def disorder(heavy, spread, mass, heuristic):
+    """How mixed a part is."""
+    total = 0.0
+    if heuristic == ENTROPY or heuristic == WORST_ENTROPY:
+        for k in range(len(heavy)):
+            if heavy[k] > 0.0:
+                total -= heavy[k] * np.log2(heavy[k])
+        return total + mass * np.log2(mass) - spread if mass > 0.0 else 0.0
+    for k in range(len(heavy)):
+        total += heavy[k] * heavy[k]
+    if heuristic == GINI:
+        return mass - total / mass if mass > 0.0 else 0.0
+    return (mass * mass - total) / 2.0
+
+
+# -- one test further ------------------------------------------------------------------------------
+
+
+class Literals(NamedTuple):
+    """The literals of the rows of a subtable, numbered 0, 1, ….
+
+    base : int64[F + 1], number of the first literal of each feature.
+    bits : uint64[literals, words].
+    same : uint64[classes, words], rows of a class.
+    kind : int64[rows], class, −1 for an object that shares a leaf with no other.
+    heavy : float64[rows], weights.
+    words : how many are in use; 0 where nothing is to be looked at.
+    """
+
+    base: np.ndarray
+    bits: np.ndarray
+    same: np.ndarray
+    kind: np.ndarray
+    heavy: np.ndarray
+    words: int
+
+
+def new_literals(table: Table, rows: int, classes: int) -> Literals:
+    """Room for so many rows: a multiway test has a literal per bin, a two-way test two."""
+    tests = np.diff(np.append(table.first_test, len(table.price)))
+    base = np.append(0, np.cumsum(np.where(table.family == MULTIWAY, table.n_bins, 2 * tests)))
+    words = (rows + 63) // 64
+    bits, same = (np.zeros((n, words), np.uint64) for n in (base[-1], classes))
+    return Literals(base, bits, same, np.zeros(rows, np.int64), np.zeros(rows), 0)
+
+
+@jit(inline=True)
+def in_use(room, words):
+    return Literals(room.base, room.bits, room.same, room.kind, room.heavy, words)
+
+
+@jit(borrow=True)
+def fill_bits(table, rows, low, high, room):
+    """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many
+    words are in use.
+    """
+    base, bits, same, kind, heavy, _ = room
+    codes, family, group, weight = table.codes, table.family, table.group, table.weight
+    words = (high - low + 63) // 64
+    bits[:, :words] = NONE
+    same[:, :words] = NONE
+    for k in range(high - low):
+        r = rows[low + k]
+        kind[k], heavy[k] = group[r], weight[r]
+        if group[r] >= 0:
+            same[group[r], k >> 6] |= ONE << np.uint64(k & 63)
+    for f in range(len(family)):
+        first = base[f]
+        for k in range(high - low):
+            c, word, bit = np.int64(codes[f, rows[low + k]]), k >> 6, ONE << np.uint64(k & 63)
+            if family[f] == MULTIWAY:
+                bits[first + c, word] |= bit
+                continue
+            for j in range((base[f + 1] - first) // 2):
+                inside = c <= j if family[f] == THRESHOLDS else c == j
+                bits[first + 2 * j + (0 if inside else 1), word] |= bit
+    return words
+
+
+@jit(inner=True, borrow=True)
+def weight_if_light(part, literal, rows, setting):
+    """Weight of the rows in both sets where the leaf rule may let them be a leaf for their
+    weight or number, else −1.
+    """
+    share, few = setting[SHARE], setting[FEW]
+    mass, n = 0.0, 0
+    for q in range(rows.words):
+        x = part[q] & literal[q]
+        while x != NONE:
+            mass += rows.heavy[(q << 6) + lowest(x)]
+            n += 1
+            if mass > share and n >= few:
+                return -1.0
+            x &= x - ONE
+    return mass
+
+
+@jit(inline=True, borrow=True)
+def mixed_or_light(part, literal, rows, setting):
+    """What ``look`` says of rows of several classes."""
+    if setting[SHARE] > 0.0 or setting[FEW] > 0.0:
+        mass = weight_if_light(part, literal, rows, setting)
+        if mass >= 0.0:
+            return 1, mass
+    return 2, 0.0
+
+
+@jit(inline=True, borrow=True)
+def look(part, literal, rows, setting):
+    """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
+    words, same, kind, heavy = rows.words, rows.same, rows.kind, rows.heavy
+    first = -1
+    for q in range(words):
+        x = part[q] & literal[q]
+        if x == NONE:
+            continue
+        if first < 0:
+            first = (q << 6) + lowest(x)
+        of = kind[first]
+        if of < 0:
+            if x != ONE << np.uint64(first & 63) or q != first >> 6:
+                return mixed_or_light(part, literal, rows, setting)
+        elif x & ~same[of, q] != NONE:
+            return mixed_or_light(part, literal, rows, setting)
+    if first < 0:
+        return 0, 0.0
+    mass = 0.0
+    for q in range(first >> 6, words):
+        x = part[q] & literal[q]
+        while x != NONE:
+            mass += heavy[(q << 6) + lowest(x)]
+            x &= x - ONE
+    return 1, mass
+
+
+@jit(inner=True, borrow=True)
+def bound_ahead(literal, mass, enough, table, form, setting, ahead):
+    """A lower bound of ψ of the rows of a literal, which are mixed: the least over tests that
+    divide them; at most about ``enough``, where looking stops to be of use.
+
+    Only where no impurity makes leaves.  For sums, of the parts of a test those that may be leaves
+    cost ψ⁰, the others at least one test at the least price and two leaves; so Σ mass of the mixed
+    ones = mass − that of the others.  For maxima, a mixed part costs at least one test of the two
+    lightest objects, and a leaf.
+    """
+    bits, base, family = ahead.bits, ahead.base, table.family
+    part = bits[literal]
+    least = setting[LEAST] if form[PRICED] else 1.0
+    best = np.inf
+    for f in range(len(family)):
+        width = base[f + 1] - base[f]
+        each = width if family[f] == MULTIWAY else 2
+        for j in range(width // each):
+            pure, mixed, of_pure = 0, 0, 0.0
+            for o in range(base[f] + each * j, base[f] + each * (j + 1)):
+                what, found = look(part, bits[o], ahead, setting)
+                pure += what == 1
+                mixed += what == 2
+                of_pure += found
+            if pure + mixed < 2:
+                continue
+            own = (form[PER_NODE] + form[PER_MASS] * mass) * (
+                table.price[table.first_test[f] + j] if form[PRICED] else 1.0
+            )
+            if form[MAX]:
+                total = own + form[LEAF]
+                if mixed > 0:
+                    total += (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+            else:
+                rest = max(0.0, mass - of_pure) if mixed > 0 else 0.0
+                total = (
+                    own
+                    + form[LEAF] * (pure + 2 * mixed)
+                    + (form[PER_NODE] * mixed + form[PER_MASS] * rest) * least
+                )
+            best = min(best, total)
+            if best <= enough:
+                return best
+    return best
+
+
+# -- cubes -----------------------------------------------------------------------------------------
+
+
+def fitting_depth(literals: int, words: int, work: float) -> int:
+    """The most literals per cube, up to ``DEEPEST``, such that all cubes are listed within about
+    ``work`` words.
+    """
+    depth, cubes = 0, 1.0
+    while depth < DEEPEST:
+        cubes *= literals / (depth + 1.0)
+        if cubes * words > work:
+            break
+        depth += 1
+    return depth
+
+
+@jit
+def list_cubes(n, depth, family, ahead, setting, most):
+    """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
+    module); 0 where there is none.
+    """
+    base, bits, same, kind, heavy, words = ahead
+    literals = base[-1]
+    test, arity = np.zeros(literals, np.int64), np.zeros(literals)
+    number, lighter = 0, setting[SHARE] > 0.0 or setting[FEW] > 0.0
+    for f in range(len(family)):
+        each = base[f + 1] - base[f] if family[f] == MULTIWAY else 2
+        for first in range(base[f], base[f + 1], max(1, each)):
+            occur = 0.0
+            for o in range(first, first + each):
+                for q in range(words):
+                    if bits[o, q] != NONE:
+                        occur += 1.0
+                        break
+            for o in range(first, first + each):
+                test[o], arity[o] = number, occur
+            number += 1
+    stack, product, at = (
+        np.zeros((depth + 1, words), np.uint64),
+        np.ones(depth + 1),
+        np.zeros(depth + 1, np.int64),
+    )
+    for k in range(n):
+        stack[0, k >> 6] |= ONE << np.uint64(k & 63)
+    d = 0
+    while d >= 0:
+        o = at[d]
+        if o >= literals or d >= depth:
+            d -= 1
+            if d >= 0:
+                at[d] += 1
+            continue
+        at[d] += 1
+        if arity[o] < 2.0 or (d > 0 and test[o] == test[at[d - 1]]):
+            continue
+        first, mixed, narrower = -1, False, False
+        for q in range(words):
+            x = stack[d, q] & bits[o, q]
+            stack[d + 1, q] = x
+            narrower |= x != stack[d, q]
+            if x == NONE:
+                continue
+            if first < 0:
+                first = (q << 6) + lowest(x)
+            of = kind[first]
+            if of < 0:
+                mixed |= x != ONE << np.uint64(first & 63) or q != first >> 6
+            else:
+                mixed |= x & ~same[of, q] != NONE
+        if first < 0 or not narrower:
+            continue
+        product[d + 1] = product[d] * arity[o]
+        if mixed and lighter:
+            mixed = weight_if_light(stack[d + 1], stack[d + 1], ahead, setting) < 0.0
+        if mixed:
+            if d + 1 < depth:
+                at[d] -= 1
+                at[d + 1] = o + 1
+                d += 1
+            continue
+        mass = 0.0
+        for again in range(2):
+            for q in range(first >> 6, words):
+                x = stack[d + 1, q]
+                while x != NONE:
+                    k = (q << 6) + lowest(x)
+                    x &= x - ONE
+                    if again == 0:
+                        mass += heavy[k]
+                    else:
+                        most[k, d + 1] = max(most[k, d + 1], mass * product[d + 1])
+
+
+@jit
+def cube_bound(n, depth, family, ahead, form, setting, most):
+    """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most
+    ``depth`` literals.
+
+    For maxima: the object that lies in no cube of less than k literals is asked k tests, each of at
+    least two objects.
+    """
+    kind, heavy = ahead.kind, ahead.heavy
+    most[:n] = 0.0
+    list_cubes(n, depth, family, ahead, setting, most)
+    arity, least = setting[ARITY], setting[LEAST] if form[PRICED] else 1.0
+    if form[MAX]:
+        deepest = 1
+        for k in range(n):
+            d = 1
+            while d <= depth and most[k, d] == 0.0:
+                d += 1
+            deepest = max(deepest, d)
+        return form[LEAF] + deepest * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+    of_class, total = np.zeros(len(ahead.same)), 0.0
+    for k in range(n):
+        total += heavy[k]
+        if kind[k] >= 0:
+            of_class[kind[k]] += heavy[k]
+        for d in range(2, depth + 1):
+            # a cube of fewer literals may be reached by a longer path
+            most[k, d] = max(most[k, d], most[k, d - 1] * arity)
+    best, factor, step = 0.0, total / arity**2, 4.0
+    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
+    best = max(best, found)
+    for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
+        while True:
+            up = length_at(
+                factor * step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+            )
+            if up <= best:
+                break
+            best, factor = up, factor * step
+        while factor > 1e-9 * total:
+            down = length_at(
+                factor / step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+            )
+            if down <= best:
+                break
+            best, factor = down, factor / step
+        step = np.sqrt(step)
+    # sums of n terms, rounded
+    length = best * (1.0 - 1e-15 * (n + 64))
+    return (form[PER_NODE] + form[PER_MASS] * length) * least + 2.0 * form[LEAF]
+
+
+@jit(inner=True, borrow=True)
+def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
+    """Σ w_r min_d (d + λ / G_r(d)) − λ."""
+    total = 0.0
+    for k in range(n):
+        best = np.inf
+        for d in range(1, depth + 1):
+            if most[k, d] > 0.0:
+                best = min(best, d + factor / most[k, d])
+        mass, power = (
+            max(of_class[kind[k]] if kind[k] >= 0 else heavy[k], free),
+            arity ** (depth + 1.0),
+        )
+        for d in range(depth + 1, BEYOND):
+            if d >= best:
+                break
+            best = min(best, d + (factor / (mass * power) if mass > 0.0 else 0.0))
+            power *= arity
+        total += heavy[k] * best
+    return total - factor
+
+
+def cube_bound_of_all(table: Table, form: np.ndarray, setting: np.ndarray, depth: int) -> float:
+    """The same for all objects of a table."""
+    n = len(table.weight)
+    room, rows = new_literals(table, n, int(table.label.max()) + 1), np.arange(n, dtype=np.int32)
+    ahead = room._replace(words=fill_bits(table, rows, 0, n, room))
+    return cube_bound(n, depth, table.family, ahead, form, setting, np.zeros((n, depth + 1)))

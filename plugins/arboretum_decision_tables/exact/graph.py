@@ -1,0 +1,200 @@
+"""Δ(T): the separable subtables that trees for T can meet, each once, with the bundles of edges
+that divide it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, Level
+from arboretum_decision_tables.exact.space import Space
+
+SLICE = 4_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
+BUILD_SHARE = 0.8
+"""Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
+
+
+@attrs.define(eq=False)
+class Graph:
+    """Δ(T) in arrays.  Node 0 is T; leaves are no nodes.
+
+    size : int32[n], objects.
+    mass : float64[n].
+    start : int64[n, 2], the node's bundles are ``stream[a:b]``; (−1, −1) where the budget ended
+        before the node was expanded.
+    stream : int32[·], bundle after bundle: test, number of leaves, number of edges, node numbers.
+    order : int32[n], every node after the nodes that it leads to.
+    finished : nothing is left to expand.
+    stopped : "" or what ran out, "seconds" or "bytes", or "interrupt".
+    leaves : number of distinct leaf subtables, if they were counted, else −1.
+    slots : find nodes by fingerprint (see :mod:`arboretum.kernels.solving.fingerprints`).
+    """
+
+    space: Space
+    size: np.ndarray
+    mass: np.ndarray
+    start: np.ndarray
+    stream: np.ndarray
+    order: np.ndarray
+    slots: np.ndarray
+    stopped: str = ""
+    leaves: int = -1
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.size)
+
+    @property
+    def finished(self) -> bool:
+        return not self.stopped
+
+    @property
+    def widest(self) -> int:
+        """Most branches that a bundle may have."""
+        return int(max(2, self.space.n_bins.max(initial=2)))
+
+    def node_of(self, rows: np.ndarray) -> int:
+        """The node of a set of objects, −1 when it is none (a leaf, or never met)."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        return int(find(self.slots, *self.space.words[rows].sum(axis=0, dtype=np.uint64)))
+
+    def nodes_of(self, level: Level) -> list[int]:
+        """The node of each set of objects, as :meth:`node_of`."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        return [int(find(self.slots, *words)) for words in level.sums(self.space.words)]
+
+
+def build(
+    space: Space, context: Context = Context(), *, count_leaves: bool = False, values: int = 1
+) -> Graph:
+    """Expand every subtable, within the budget.
+
+    values : how many numbers per node will be wanted (bytes are kept free).
+    """
+    return Builder(space, count_leaves=count_leaves, values=values).run(context)
+
+
+class Builder:
+    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a
+    budget, and goes on where it stopped.
+    """
+
+    def __init__(self, space: Space, *, count_leaves: bool = False, values: int = 1) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum_decision_tables.exact import set_kernels as kernels
+        from arboretum_decision_tables.exact.parts import new_parts
+
+        self.space, self.kernels, self.track = space, kernels, count_leaves
+        self.table = space.table()
+        self.scratch = new_parts(self.table, class_weights=False), kernels.new_base(self.table)
+        self.per_node = 8 * values + 12
+        n = space.n_objects
+        self.state = np.zeros(10, np.int64)
+        self.arrays = Arrays(
+            {
+                "size": np.zeros(FIRST_NODES, np.int32),
+                "mass": np.zeros(FIRST_NODES),
+                "start": np.full((FIRST_NODES, 2), -1, np.int64),
+                "stream": np.zeros(FIRST_STREAM, np.int32),
+                "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
+                "leaf_slots": np.zeros((2 * FIRST_NODES if count_leaves else 2, 2), np.uint64),
+                "frames": np.zeros((64, 4), np.int64),
+                "pending": np.zeros((1024, 4), np.int64),
+                "rows": np.zeros(4 * n + 64, np.int32),
+            },
+            tables=("slots", "leaf_slots"),
+        )
+        if not space.is_leaf(np.arange(n)):
+            self._enter_root()
+
+    def _enter_root(self) -> None:
+        from arboretum.kernels.solving.fingerprints import enter
+
+        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        arrays["size"][0], arrays["mass"][0] = n, self.space.weight.sum()
+        arrays["rows"][:n] = np.arange(n)
+        enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
+        arrays["frames"][0] = 0, n, 0, 0
+        arrays["pending"][0] = 0, -1, 0, 0
+        self.state[[kernels.NODES, kernels.FRAMES, kernels.PENDING]] = 1
+        self.state[kernels.ROWS] = n
+
+    def run(self, context: Context) -> Graph:
+        from arboretum.kernels.solving.slices import run_slices
+
+        now, until, budget = time.monotonic(), None, context.memory_bytes
+        if context.deadline is not None:
+            until = now + BUILD_SHARE * (context.deadline - now)
+
+        def tell() -> None:
+            done, known = (
+                int(self.state[self.kernels.EXPANDED]),
+                int(self.state[self.kernels.NODES]),
+            )
+            context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
+
+        # the values per node that will be asked for count, too
+        over = (
+            budget is not None
+            and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES])
+            > budget
+        )
+        with self.arrays.moved_by(until):
+            spent = (
+                "bytes"
+                if over
+                else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
+            )
+        return self.graph(spent if self.state[self.kernels.FRAMES] else "")
+
+    def _slice(self) -> int:
+        from arboretum_decision_tables.exact.row_kernels import build_rows
+
+        graph = self.kernels.Graph(self.state, *self.arrays.values())
+        end = int(build_rows(self.table, self.track, graph, SLICE, *self.scratch))
+        self.space.raise_from_impurity()
+        return end
+
+    def _enlarge(self, budget: int | None) -> bool:
+        """Make room for the next subtable; False when that exceeds the budget in bytes."""
+        kernels, state = self.kernels, self.state
+        need = int(state[kernels.NEED])
+        nodes = int(state[kernels.NODES]) + need
+        wanted = {
+            "size": nodes,
+            "mass": nodes,
+            "start": nodes,
+            "stream": int(state[kernels.STREAM]) + need,
+            "slots": 2 * nodes,
+            "leaf_slots": 2 * (int(state[kernels.LEAVES]) + need) if self.track else 0,
+            "frames": int(state[kernels.FRAMES]) + 1,
+            "pending": int(state[kernels.PENDING]) + need,
+            "rows": int(state[kernels.ROWS]) + int(state[kernels.NEED_ROWS]),
+        }
+        free = None if budget is None else budget - self.per_node * int(state[kernels.NODES])
+        return self.arrays.make_room(wanted, free)
+
+    def graph(self, stopped: str) -> Graph:
+        """What is known so far.   stopped : what ran out, or "interrupt"."""
+        n, arrays = int(self.state[self.kernels.NODES]), self.arrays
+        # few bits sort fastest
+        size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)
+        order = np.argsort(size, kind="stable").astype(np.int32)
+        return Graph(
+            self.space,
+            arrays["size"][:n],
+            arrays["mass"][:n],
+            arrays["start"][:n],
+            arrays["stream"][: int(self.state[self.kernels.STREAM])],
+            order,
+            arrays["slots"],
+            stopped,
+            int(self.state[self.kernels.LEAVES]) if self.track else -1,
+        )

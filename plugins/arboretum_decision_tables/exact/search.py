@@ -1,0 +1,382 @@
+"""Anytime branch and bound where Δ(T) does not fit: one complexity, a tree, and a bound that no
+tree undercuts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Context, Family, Form, Level, OutOfTime, Tree, laid_out
+from arboretum_decision_tables.exact.space import FAMILIES, Space
+from arboretum_decision_tables.exact.trees import greedy_test, nothing
+
+SLICE = 2_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+FIRST_NODES = 1 << 12
+EASE = 0.02
+"""How far above the second best test the best one is followed; values from 0 to 0.1 were
+measured, see the benchmark.
+"""
+
+CUBE_SHARE, LONGEST_LIST, WORDS_PER_SECOND = 0.1, 6.0, 1.2e8
+"""Of the seconds left, for the cubes of the whole table; at most so many seconds; at this speed."""
+
+
+def search(
+    space: Space,
+    form: Form,
+    context: Context = Context(),
+    *,
+    ease: float = EASE,
+    widths: bool = True,
+    ahead: bool = True,
+) -> Search:
+    """Minimise ψ over the trees that the leaf rule allows, within the context's seconds and bytes.
+
+    Raises OutOfTime where even the greedy tree, which is found first, takes longer than the seconds
+    and a moment.
+    """
+    return Search(space, form, ease=ease, ahead=ahead).run(context, widths=widths)
+
+
+def load(space: Space, form: Form) -> None:
+    """Compile the kernels of :func:`search` or load them: on a table of the same dtypes."""
+    from arboretum.kernels.solving.fingerprints import rehash
+
+    search(space, form)
+    slots = np.zeros((4, 2), np.uint64)
+    rehash(slots, slots.copy())
+
+
+class Search:
+    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a
+    budget, and goes on where it stopped.
+
+    What is known when a run ends, values of ψ not divided by the total weight:
+
+    value : ψ of ``tree()`` is at most that (less where the search was cut short just below an
+        improved part).
+    lower_bound : no tree is below it.
+    stopped : "" when the minimum is proven, else what ran out, "seconds" or "bytes".
+    """
+
+    def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum_decision_tables.exact import search_kernels as kernels
+
+        self.space, self.kernels, self.context, self.plain_form = space, kernels, Context(), form
+        self.table = table = _merged(space)
+        multiway = space.family == FAMILIES[Family.multiway]
+        arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
+        least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
+        light = float(np.sort(table.weight)[:2].sum())
+        self.form = np.array(
+            [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],
+            np.float64,
+        )
+        free, share, few = space.light
+        looks = ahead and math.isfinite(free)
+        self.setting = np.array([least, arity, free, light, space.slack, ease, looks, share, few])
+        self.task = kernels.task_of(table, self.form, self.setting)
+        self.state = np.zeros(5, np.int64)
+        n, tests = len(table.weight), max(1, len(space.price))
+        self.arrays = Arrays(
+            {
+                "frames": np.zeros((64, 6), np.int64),
+                "budget": np.zeros(64),
+                "rows": np.zeros(4 * n + 64, np.int32),
+                "test": np.zeros(16 * tests, np.int64),
+                "floor": np.zeros(16 * tests),
+                "rank": np.zeros(16 * tests),
+                "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
+                "low": np.zeros(FIRST_NODES),
+                "other": np.zeros(FIRST_NODES),
+                "up": np.full(FIRST_NODES, math.inf),
+                "best": np.full(FIRST_NODES, -1, np.int64),
+                "wide": np.zeros(FIRST_NODES, np.bool_),
+            }
+        )
+        self.bound, self.stopped, self.width, self.value, self.lower_bound = (
+            0.0,
+            "",
+            1,
+            math.inf,
+            0.0,
+        )
+        self.budget: int | None = None
+
+    @property
+    def solved(self) -> bool:
+        return not self.stopped
+
+    @property
+    def subproblems(self) -> int:
+        """Distinct subtables visited."""
+        return int(self.state[self.kernels.NODES])
+
+    @property
+    def opened(self) -> int:
+        """Subtables opened, each as often as it was opened again."""
+        return int(self.state[self.kernels.VISITS])
+
+    @property
+    def peak_bytes(self) -> int:
+        """Of the arrays of the search."""
+        return self.arrays.peak
+
+    def tree(self) -> Tree:
+        """The best tree."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        space, slots, best = self.space, self.arrays["slots"], self.arrays["best"]
+
+        def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+            test = np.full(len(level), -1)
+            inner = np.flatnonzero(~space.leaves(level))
+            for k, words in zip(inner.tolist(), level.sums(space.words)[inner], strict=True):
+                node = int(find(slots, *words))
+                # two objects of which no record is kept: any test that divides them is as good
+                test[k] = best[node] if node >= 0 else greedy_test(space, level.of(k))
+            return test, nothing
+
+        return laid_out(space, space.price, None, choose)
+
+    def run(self, context: Context, *, widths: bool = True) -> Search:
+        """Minimise within the context's seconds and bytes; what an earlier run found of
+        subtables is known.
+        """
+        space, start = self.space, time.monotonic()
+        self.context, self.stopped, deadline = context, "", context.deadline
+        everything = np.arange(space.n_objects)
+        if space.is_leaf(everything) or not (space.codes != space.codes[:, :1]).any():
+            self.value = self.lower_bound = self.plain_form.leaf
+            return self
+        others: tuple[int, ...] = ()
+        if self.width == 1:
+            self._enter_root()
+            first, *others = self._heuristics()
+            if (
+                not self._narrow(1, first, math.inf if context.latest is None else context.latest)
+                and self.stopped != "bytes"
+            ):
+                raise OutOfTime(
+                    "the budget of seconds ran out before there was a tree that obeys the "
+                    "leaf rule; raise budget.seconds"
+                )
+        self.budget = context.memory_bytes  # there is a tree now
+        if self.budget is not None and self.arrays.bytes_used() > self.budget:
+            self.stopped = "bytes"
+        for heuristic in others:
+            if not self.stopped:
+                self._narrow(1, heuristic, math.inf if deadline is None else deadline)
+        if self.width == 1:
+            self._list_cubes(min(LONGEST_LIST, CUBE_SHARE * self._left()))
+            self.width = 2
+        left = self._left()
+        quick = min(1.0, 0.1 * left)
+        solved = not self.stopped and self._wide(time.monotonic() + quick)
+        until = time.monotonic() + 0.5 * (left - quick) if left < math.inf else math.inf
+        while widths and not solved and not self.stopped:
+            limit = (
+                until if until < math.inf else time.monotonic() + 2.0 * (time.monotonic() - start)
+            )
+            limit = min(limit, until)
+            ended = self._narrow(self.width, self._heuristics()[0], limit)
+            if not ended or self.width >= len(space.price) or time.monotonic() >= until:
+                break
+            self.width += max(1, self.width // 2)
+            solved = self._wide(
+                time.monotonic() + (min(1.0, 0.05 * left) if left < math.inf else 1.0 * self.width)
+            )
+        if not solved and not self.stopped:
+            solved = self._wide(math.inf if deadline is None else deadline)
+            if not solved and not self.stopped:
+                self.stopped = "seconds"
+        self.lower_bound, self.value = self._bounds()
+        if solved:
+            self.stopped, self.lower_bound = "", self.value
+        return self
+
+    def _bounds(self) -> tuple[float, float]:
+        """The root's, the lower one less what rounding may have added."""
+        low, value = float(self.arrays["low"][0]), float(self.arrays["up"][0])
+        return min(value, max(low, self.bound) * (1 - self.space.slack)), value
+
+    def _heuristics(self) -> tuple[int, ...]:
+        from arboretum_decision_tables.exact import bound_kernels as bounds
+
+        if self.plain_form.combine == "max":
+            return bounds.PAIRS, bounds.WORST_PAIRS, bounds.WORST_ENTROPY, bounds.ENTROPY
+        return bounds.ENTROPY, bounds.PAIRS, bounds.GINI
+
+    def _enter_root(self) -> None:
+        from arboretum.kernels.solving.fingerprints import enter
+
+        kernels, arrays = self.kernels, self.arrays
+        enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
+        self.bound = self._bound_by_classes()
+        arrays["low"][0] = arrays["other"][0] = self.bound
+        self.state[kernels.NODES] = 1
+
+    def _bound_by_classes(self) -> float:
+        """What the class weights of the whole table say; objects that share a leaf with no other
+        are classes.
+        """
+        from arboretum_decision_tables.exact.bound_kernels import part_bound
+
+        table, several = self.table, self.table.group >= 0
+        heavy = np.append(
+            np.bincount(table.group[several], table.weight[several]), table.weight[~several]
+        )
+        return float(
+            part_bound(
+                self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))
+            )
+        )
+
+    def _left(self) -> float:
+        """Seconds, at least 0."""
+        deadline = self.context.deadline
+        return math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+
+    def _list_cubes(self, seconds: float) -> None:
+        """Raise the root's bound by the cubes of as many literals as are listed in about that
+        time.
+        """
+        from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all, fitting_depth
+
+        form = self.plain_form
+        if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
+            return
+        literals, n = (
+            int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()),
+            len(self.table.weight),
+        )
+        depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
+        if depth > 0:
+            self.bound = max(
+                self.bound, float(cube_bound_of_all(self.table, self.form, self.setting, depth))
+            )
+            for name in ("low", "other"):
+                self.arrays[name][0] = max(self.arrays[name][0], self.bound)
+
+    def _start(self) -> None:
+        kernels, arrays, n = self.kernels, self.arrays, len(self.table.weight)
+        arrays["frames"][0] = 0, n, 0, 0, -1, -1
+        arrays["rows"][:n] = np.arange(n)
+        arrays["budget"][0] = math.inf
+        self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
+
+    def _narrow(self, width: int, heuristic: int, until: float) -> bool:
+        """The best tree that uses ``width`` tests per subtable only; False when it was not
+        searched to the end.
+        """
+        n = int(self.state[self.kernels.NODES])
+        self.arrays["other"][:n] = self.arrays["low"][:n]
+        return self._walk(width, heuristic, until, "other", "low")
+
+    def _wide(self, until: float) -> bool:
+        """Raise the lower bound of the root; True when it has met the upper one."""
+        return self._walk(0, -1, until, "low", "other")
+
+    def _walk(self, width: int, heuristic: int, until: float, low: str, other: str) -> bool:
+        from arboretum.kernels.solving.slices import run_slices
+
+        self._start()
+        with self.arrays.moved_by(until):
+            spent = run_slices(
+                lambda: self._slice(width, heuristic, False, low, other),
+                self._enlarge,
+                None if until == math.inf else until,
+                self._tell,
+            )
+        if spent:
+            self.stopped = "bytes" if spent == "bytes" else self.stopped
+            self._slice(width, heuristic, True, low, other)
+            self._tell()
+        return not spent
+
+    def _tell(self) -> None:
+        self.context.proven(*self._bounds())
+        self.context.progress(0, 0, f"{self.subproblems:,} subtables visited")
+
+    def _slice(self, width: int, heuristic: int, unwind: bool, low: str, other: str) -> int:
+        kernels, arrays = self.kernels, self.arrays
+        stacks = kernels.Stacks(self.state, *(arrays[name] for name in kernels.Stacks._fields[1:]))
+        memory = kernels.Memory(
+            arrays["slots"],
+            arrays[low],
+            arrays[other],
+            arrays["up"],
+            arrays["best"],
+            arrays["wide"],
+        )
+        end = int(
+            kernels.search_tests(
+                self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks
+            )
+        )
+        self.space.raise_from_impurity()
+        return end
+
+    def _enlarge(self) -> bool:
+        """Make room for one more subtable; False when that exceeds the budget in bytes."""
+        kernels, state, arrays = self.kernels, self.state, self.arrays
+        nodes, frames = int(state[kernels.NODES]) + 1, int(state[kernels.FRAMES]) + 1
+        top = arrays["frames"][frames - 2]
+        tests = int(state[kernels.TESTS]) + len(self.space.price)
+        wanted = {
+            "frames": frames,
+            "budget": frames,
+            "rows": int(state[kernels.ROWS] + top[1] - top[0]),
+            "test": tests,
+            "floor": tests,
+            "rank": tests,
+            "low": nodes,
+            "other": nodes,
+            "up": nodes,
+            "best": nodes,
+            "wide": nodes,
+            "slots": 2 * nodes,
+        }
+        return arrays.make_room(wanted, self.budget)
+
+
+def _merged(space: Space) -> Any:
+    """The table of a space for the search: objects that contradict each other are one object with a
+    class of its own.
+
+    No test divides them, so they end in one leaf, wherever that is.  They stay apart when the leaf
+    rule looks at impurities, which need their classes.
+    """
+    table = space.table()
+    if not space.inconsistent:
+        return table
+    label, classes = table.group, space.objects.n_classes
+    _, first, cell, times = np.unique(
+        space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    cell = cell.ravel()
+    if not math.isnan(table.rule[2]):
+        alone = times[cell] == 1
+        return table._replace(
+            purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]]
+        )
+    order = np.argsort(first)
+    cell, first, alone = np.argsort(order)[cell], first[order], times[order] > 1
+    words, count = np.zeros((len(first), 2), np.uint64), np.zeros(len(first), np.int64)
+    np.add.at(words, cell, table.words)
+    np.add.at(count, cell, table.count)
+    return table._replace(
+        codes=np.ascontiguousarray(table.codes[:, first]),
+        label=table.label[first],
+        purity=np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
+        group=np.where(alone, -1, label[first]),
+        weight=np.bincount(cell, table.weight),
+        count=count,
+        words=words,
+    )

@@ -1,0 +1,427 @@
+"""Dynamic programming over separable subtables (Alkhalid, Chikalov & Moshkov, section 4)."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    CapabilityError,
+    ConfigError,
+    Context,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    Tree,
+    param,
+    shape_of,
+    unknown,
+    value_of,
+)
+from arboretum_decision_tables.complexities import COMPLEXITIES
+from arboretum_decision_tables.exact.graph import Builder, Graph, build
+from arboretum_decision_tables.exact.proof import write
+from arboretum_decision_tables.exact.search import Search, load
+from arboretum_decision_tables.exact.space import Space, rehearsal, space_of
+from arboretum_decision_tables.exact.trees import best_known_tree, optimal_tree
+from arboretum_decision_tables.exact.values import (
+    Cost,
+    assumed,
+    count_trees,
+    decimal,
+    keep_optimal,
+    values,
+)
+
+DEFAULT_BYTES = 4_000_000_000
+"""For the graph, where the run sets no budget.memory_mb: a table may have more subtables than
+any machine holds.
+"""
+
+
+class Inconsistent(enum.Enum):
+    """What becomes of objects with the same values and different classes."""
+
+    majority = "majority"
+    refuse = "refuse"
+
+
+@attrs.frozen
+class SubtableDP:
+    """Exact minimum of a complexity: every separable subtable is solved once, from the smallest up.
+
+    Trees are counted and listed by the graph of optimal bundles: trees all of whose subtrees are
+    optimal for their subtables.  For sums (path length, nodes, expected cost) these are all optimal
+    trees.  For maxima (depth, largest cost) they are not all: off the longest path a subtree may
+    waste tests without harm.  Tests of one column that divide a subtable alike count as one, the
+    cheapest.
+
+    ``then`` minimises further complexities one after the other, each among the trees that the
+    stages before left.  A stage's minimum is exact over all trees that are optimal before it as
+    long as the stages before are sums; after a maximum it is the minimum over the trees whose
+    subtrees are all optimal, and a note says so.
+    """
+
+    kind = "solver"
+    name = "subtable_dp"
+    paper = "Alkhalid, Chikalov & Moshkov 2011, section 4"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "prices",
+        "multiway",
+        "exact",
+        "anytime",
+    )
+    needs = ("objective", "complexity")
+    minimises = ("complexity",)
+    example = "dataset=monk1-full method=subtable_dp"
+
+    count: bool = param(False, "also count the optimal trees (details.optimal_trees)")
+    enumerate: int = param(
+        1, "how many optimal trees to list, the first included", ge=1, unit="trees"
+    )
+    then: tuple[str, ...] = param(
+        (),
+        "complexities minimised next among the optimal trees, one after the other",
+        converter=tuple,
+    )
+    proof: str = param(
+        "",
+        "file for the proof of the minimum (arboretum verify checks it); nothing: none is written",
+        writes=True,
+    )
+    inconsistent: Inconsistent = param(
+        Inconsistent.majority,
+        "objects with equal values and different classes: a leaf of the heaviest class, or refused",
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's complexity.  Raises CapabilityError, ConfigError or DataError with
+        the way out.
+        """
+        if self.proof:
+            from arboretum.api import ProofWriter
+
+            ProofWriter.place(self.proof)  # known before the search, whose result would be lost
+        return self.begin(problem, context).go_on(context)
+
+    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
+        """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)``
+        as often as a budget runs out.
+        """
+        objective, complexity = problem.parts.objective, problem.parts.complexity
+        if shape_of(objective) is not Shape.complexity:
+            msg = (
+                "solver subtable_dp minimises a complexity over trees that obey the leaf rule; "
+                "add objective=zero_error"
+            )
+            raise CapabilityError(msg)
+        if complexity is None:
+            raise CapabilityError(
+                "solver subtable_dp needs a complexity; add complexity=NAME (arboretum "
+                "plugins lists them)"
+            )
+        costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
+        return Attempt(
+            self, problem, costs, Builder(self._space(problem, context), values=len(costs))
+        )
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Solve a table of four rows; by branch and bound, too, where a deadline may leave the
+        rest to it.
+        """
+        from arboretum.api import sample
+
+        space, cost = rehearsal(problem), Cost.of(problem.parts.complexity or COMPLEXITIES[0]())
+        context.progress(0, None, "loading the kernels of subtable_dp")
+        self._space(attrs.evolve(problem, objects=sample(problem.objects)), context).table()
+        graph = build(space)
+        keep_optimal(graph, cost, values(graph, cost))
+        graph.node_of(np.arange(4))
+        if context.deadline is not None and cost.form is not None:
+            load(space, cost.form)
+
+    def minima(
+        self, problem: Problem, complexities: Sequence[Any], context: Context
+    ) -> list[Solution]:
+        """The minimum of each complexity; the graph is built once for all."""
+        costs = [Cost.of(component, problem) for component in complexities]
+        space = self._space(problem, context)
+        context, start = _within_bytes(context), time.monotonic()
+        graph = build(space, _for_graph(context, costs), values=len(costs))
+        if not graph.finished:
+            return [
+                _searched(graph, cost, context, start, costs_left=len(costs) - i)
+                for i, cost in enumerate(costs)
+            ]
+        plain = attrs.evolve(self, count=False, enumerate=1, then=())
+        return [plain._optimal(graph, [cost]) for cost in costs]
+
+    def _space(self, problem: Problem, context: Context) -> Space:
+        return space_of(
+            problem, context=context, refuse_inconsistent=self.inconsistent is Inconsistent.refuse
+        )
+
+    def _further(self) -> list[Any]:
+        known = {cls.name: cls for cls in COMPLEXITIES}
+        for name in self.then:
+            if name not in known:
+                raise ConfigError("solver.then: " + unknown("complexity", name, known))
+        return [known[name]() for name in self.then]
+
+    def _optimal(self, graph: Graph, costs: list[Cost]) -> Solution:
+        """The minimum is proven: choose among the optimal trees."""
+        space, cost = graph.space, costs[0]
+        stages, notes, kept = {}, self._notes(graph, costs), graph
+        for stage in costs:
+            found = values(kept, stage)
+            # no node: the whole table is a leaf
+            least = float(found[0]) if kept.n_nodes else stage.complexity.leaf()
+            stages[stage.complexity.name] = least / stage.scale(space)
+            if kept.n_nodes:
+                notes += assumed(kept, stage, found)
+                kept = keep_optimal(kept, stage, found)
+        details: dict[str, Any] = {"stages": stages} if len(costs) > 1 else {}
+        number = (count_trees(kept) or {0: 1}) if self.count or self.enumerate > 1 else None
+        if self.count:
+            details["optimal_trees"] = decimal(number[0])
+        listed = [
+            optimal_tree(kept, k, number)
+            for k in range(min(self.enumerate, number[0] if number else 1))
+        ]
+        tree = listed[0]
+        reported = value_of(cost.complexity, tree)
+        return Solution(
+            tree,
+            reported,
+            min(reported, stages[cost.complexity.name]),
+            Status.optimal,
+            max(1, graph.n_nodes),
+            notes=tuple(notes),
+            details=details,
+            others=tuple(listed[1:]),
+        )
+
+    def _notes(self, graph: Graph, costs: list[Cost]) -> list[str]:
+        """What the reader must know of the numbers."""
+        found = []
+        if graph.space.inconsistent:
+            found.append(
+                f"{graph.space.inconsistent} objects have the same values as objects of "
+                "another class: "
+                "leaves that hold them answer with the heaviest class"
+            )
+        loose = [cost.complexity.name for cost in costs if not cost.strict]
+        if loose and (self.count or self.enumerate > 1):
+            found.append(
+                "counted and listed are the trees all of whose subtrees are optimal; "
+                f"{loose[0]} has further optimal trees"
+            )
+        early = [cost.complexity.name for cost in costs[:-1] if not cost.strict]
+        if early:
+            found.append(
+                f"after {early[0]}, further minima are over the trees all of whose subtrees "
+                "are optimal for it"
+            )
+        if not graph.space.compiled_impurity:
+            found.append(
+                "the impurity of the leaf rule has no kernel: every look at it is a call of "
+                "Python, slowly"
+            )
+        found += [
+            f"complexity {cost.complexity.name} is plain Python and slow; mark its node by "
+            "complexity_kernel"
+            for cost in costs
+            if cost.in_python
+        ]
+        return found
+
+
+@attrs.define(eq=False)
+class Attempt:
+    """A table on its way to be solved: the graph as far as it was built, and what branch and
+    bound knows.
+    """
+
+    solver: SubtableDP
+    problem: Problem
+    costs: list[Cost]
+    builder: Builder
+    search: Search | None = None
+
+    def go_on(self, context: Context) -> Solution:
+        """Solve within the budget, from where the call before ended; Ctrl-C and signals leave
+        what the graph knows.
+        """
+        try:
+            return self._go_on(context)
+        except KeyboardInterrupt as error:
+            graph = self.builder.graph("interrupt")
+            if not graph.n_nodes:
+                raise
+            return attrs.evolve(
+                _unfinished(graph, self.costs[0]),
+                finished=False,
+                details={"interrupted": (*error.args, True)[0]},
+            )
+
+    def _go_on(self, context: Context) -> Solution:
+        solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
+        context, start, scale = _within_bytes(context), time.monotonic(), cost.scale(space)
+        context = attrs.evolve(
+            context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale)
+        )
+        graph = self.builder.run(_for_graph(context, costs[:1]))
+        if graph.finished:
+            found = solver._optimal(graph, costs)
+            return (
+                context.after(found, functools.partial(self._proven, graph, found, context.seed))
+                if solver.proof
+                else found
+            )
+        if self.search is None and cost.form is not None:
+            self.search = Search(space, cost.form)
+        found = _searched(graph, cost, context, start, self.search)
+        if solver.proof:
+            note = (
+                "no proof is written: the graph of subtables, which it holds, did not fit the "
+                "budget"
+            )
+            found = attrs.evolve(found, notes=(*found.notes, note))
+        plain = len(costs) == 1 and not solver.count and solver.enumerate == 1
+        return found if plain else attrs.evolve(found, finished=False)
+
+    def _proven(self, graph: Graph, found: Solution, seed: int) -> Solution:
+        write(self.solver.proof, self.problem, graph, self.costs[0], found.tree, seed)
+        return found
+
+
+def _within_bytes(context: Context) -> Context:
+    """The context with a budget of bytes, that of the run or the default."""
+    return (
+        context
+        if context.memory_bytes is not None
+        else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
+    )
+
+
+GRAPH_SHARE, GRAPH_SHARE_OF_MANY = 0.1, 0.4
+"""Of the seconds, for the graph, before branch and bound takes over; more where one graph serves
+several complexities.
+"""
+LEAST_SECONDS = 10.0
+"""For branch and bound per complexity where no budget of seconds is given (or as long as the
+graph took).
+"""
+
+
+def _for_graph(context: Context, costs: Sequence[Cost]) -> Context:
+    """The part of the budget that the graph may spend where branch and bound can follow."""
+    if any(cost.form is None for cost in costs):
+        return context
+    now, share = time.monotonic(), GRAPH_SHARE if len(costs) == 1 else GRAPH_SHARE_OF_MANY
+    deadline = None if context.deadline is None else now + share * max(0.0, context.deadline - now)
+    return attrs.evolve(context, deadline=deadline, memory_bytes=context.memory_bytes // 2)
+
+
+def _searched(
+    graph: Graph,
+    cost: Cost,
+    context: Context,
+    start: float,
+    walk: Search | None = None,
+    costs_left: int = 1,
+) -> Solution:
+    """The graph did not fit: branch and bound with what is left, shared by the complexities that
+    are left.
+
+    start : when the graph was begun.
+    walk : a search to go on with.
+    """
+    if cost.form is None:
+        return _unfinished(graph, cost)
+    space = graph.space
+    if context.deadline is None:
+        load(space, cost.form)  # the seconds below are for the search alone
+    now = time.monotonic()
+    seconds = (
+        max(LEAST_SECONDS, now - start)
+        if context.deadline is None
+        else max(0.0, context.deadline - now) / costs_left
+    )
+    until = now + seconds
+    found = (walk or Search(space, cost.form)).run(
+        attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2)
+    )
+    if found.solved:
+        note = (
+            f"the graph of subtables did not fit its part of the budget of {graph.stopped}; "
+            "branch and bound proved the "
+            f"minimum with {found.subproblems:,} subtables (it does not count or list trees, "
+            "and has no stages)"
+        )
+    else:
+        spent = found.stopped
+        if spent == "seconds" and context.deadline is None:
+            spent = (
+                f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without "
+                "budget.seconds"
+            )
+        note = (
+            f"the budget of {spent} ran out after branch and bound visited {found.subproblems:,} "
+            "subtables"
+        )
+    return _best_known(
+        space, cost, found.tree(), found.lower_bound, found.subproblems, note, proven=found.solved
+    )
+
+
+def _unfinished(graph: Graph, cost: Cost) -> Solution:
+    """The budget ran out: the best tree known and the best proven bound."""
+    known = values(graph, cost)
+    notes = assumed(graph, cost, known)
+    ended = (
+        "the search was interrupted"
+        if graph.stopped == "interrupt"
+        else f"the budget of {graph.stopped} ran out"
+    )
+    note = f"{ended} with {graph.n_nodes:,} subtables known"
+    bound, tree = float(values(graph, cost, bound=True)[0]), best_known_tree(graph, cost, known)
+    return _best_known(graph.space, cost, tree, bound, graph.n_nodes, note, *notes)
+
+
+def _best_known(
+    space: Space,
+    cost: Cost,
+    tree: Tree,
+    low: float,
+    subproblems: int,
+    note: str,
+    *notes: str,
+    proven: bool = False,
+) -> Solution:
+    """low : no tree's ψ is below it.
+
+    note : how the search ended.
+    proven : the tree is known to be the best.
+    """
+    value = value_of(cost.complexity, tree)
+    bound = min(value, low / cost.scale(space))
+    status = Status.optimal if proven or bound >= value * (1 - space.slack) else Status.feasible
+    told = (
+        note
+        if proven
+        else f"{note}: the value is that of the best tree found, and no tree is below {bound:g}"
+    )
+    return Solution(
+        tree, value, bound, status, subproblems, status is Status.optimal, (told, *notes)
+    )

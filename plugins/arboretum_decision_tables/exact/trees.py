@@ -1,0 +1,161 @@
+"""From nodes of Δ(T) to trees: the first, the k-th, and the greedy one where the graph is not
+finished.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Family, Level, Tree, laid_out
+from arboretum_decision_tables.exact.graph import Graph
+from arboretum_decision_tables.exact.space import FAMILIES, Space
+from arboretum_decision_tables.exact.values import Cost, bundle_in_python, bundles_of
+
+
+def parts_of(space: Space, rows: np.ndarray, test: int) -> list[tuple[int, np.ndarray]]:
+    """(outcome, objects) of a test, by outcome; outcomes without objects are left out."""
+    outcome = space.outcome(rows, test)
+    return [(int(k), rows[outcome == k]) for k in np.unique(outcome)]
+
+
+def nothing(below: Level) -> None:
+    """What is handed down where nothing is."""
+
+
+def optimal_tree(graph: Graph, number: int = 0, count: Mapping[int, int] | None = None) -> Tree:
+    """Tree ``number`` of those that a graph of optimal bundles describes.
+
+    count : from count_trees; needed unless 0.
+
+    They are ordered by their root's test, features as in the table and tests by index; then by the
+    trees of the branches, the last branch changing fastest (branches of a multiway test by the
+    first object that they hold, else by outcome).
+    """
+
+    def chosen(node: int, k: int) -> tuple[int, dict[int, int]]:
+        """The test of tree k of a node, and the numbers of the trees below it by their nodes."""
+        for at, _, below in bundles_of(graph, node):
+            total = 1 if count is None else math.prod(count[child] for child in below)
+            if k >= total:
+                k -= total
+                continue
+            digits = {}
+            for child in reversed(below):
+                k, digits[child] = (0, 0) if count is None else divmod(k, count[child])
+            return int(graph.stream[at]), digits
+        return -1, {}  # objects that no test tells apart
+
+    def choose(level: Level, token: list[tuple[int, int]]) -> tuple[np.ndarray, Any]:
+        found = [chosen(node, k) if node >= 0 else (-1, {}) for node, k in token]
+
+        def hand_down(below: Level) -> list[tuple[int, int]]:
+            nodes = graph.nodes_of(below)
+            return [
+                (node, found[above][1].get(node, 0))
+                for node, above in zip(nodes, below.parent.tolist(), strict=True)
+            ]
+
+        return np.array([test for test, _ in found]), hand_down
+
+    return laid_out(graph.space, graph.space.price, [(0 if graph.n_nodes else -1, number)], choose)
+
+
+def best_known_tree(graph: Graph, cost: Cost, value: np.ndarray) -> Tree:
+    """Where the graph is not finished: its optimum below every node that it knows a tree for,
+    greedy tests above.
+
+    value : float64[n], ∞ where no tree is known.
+    """
+    space = graph.space
+
+    def test_of(rows: np.ndarray, node: int, is_leaf: bool) -> int:
+        if node < 0 or not math.isfinite(value[node]):
+            return -1 if is_leaf else greedy_test(space, rows)
+        bundles = bundles_of(graph, node)
+        if not bundles:
+            return -1
+        return int(
+            graph.stream[
+                min(bundles, key=lambda bundle: bundle_in_python(graph, cost, node, bundle, value))[
+                    0
+                ]
+            ]
+        )
+
+    def choose(level: Level, token: None) -> tuple[np.ndarray, Any]:
+        known = zip(graph.nodes_of(level), space.leaves(level).tolist(), strict=True)
+        return np.array([test_of(level.of(k), *each) for k, each in enumerate(known)]), nothing
+
+    return laid_out(space, space.price, None, choose)
+
+
+def greedy_test(space: Space, rows: np.ndarray) -> int:
+    """The test that separates most pairs of objects of different classes per price; −1 when none
+    divides the objects.
+    """
+    others = rows[(space.codes[:, rows] != space.codes[:, rows[:1]]).any(axis=0)]
+    if not len(others):
+        return -1
+    if (space.codes[:, others] == space.codes[:, others[:1]]).all():
+        return cheapest_test(space, int(rows[0]), int(others[0]))
+    label, weight, n_classes = (
+        space.label[rows].astype(np.int64),
+        space.weight[rows],
+        space.objects.n_classes,
+    )
+    best, best_score = -1, -math.inf
+    whole = _pairs(np.bincount(label, weight, n_classes))
+    for f, bins in enumerate(space.n_bins.tolist()):
+        code = space.codes[f, rows].astype(np.int64)
+        if (code == code[0]).all():
+            continue
+        table = np.bincount(code * n_classes + label, weight, bins * n_classes).reshape(
+            bins, n_classes
+        )
+        held, total, first = (
+            np.bincount(code, minlength=bins),
+            table.sum(axis=0),
+            int(space.first_test[f]),
+        )
+        if space.family[f] == FAMILIES[Family.multiway]:
+            after, divides = np.array([_pairs(table).sum()]), np.array([True])
+        else:
+            if space.family[f] == FAMILIES[Family.thresholds]:
+                table, held = table.cumsum(axis=0)[:-1], held.cumsum()[:-1]
+            after, divides = _pairs(table) + _pairs(total - table), (held > 0) & (held < len(rows))
+        gain = whole - after
+        price = space.price[first : first + len(after)]
+        score = np.where(
+            divides,
+            np.divide(gain, price, out=np.full(len(gain), math.inf), where=price > 0),
+            -math.inf,
+        )
+        if score.max() > best_score:
+            best, best_score = first + int(score.argmax()), float(score.max())
+    return best
+
+
+def cheapest_test(space: Space, one: int, other: int) -> int:
+    """The cheapest test that tells two objects apart."""
+    best, least = -1, math.inf
+    for f in np.flatnonzero(space.codes[:, one] != space.codes[:, other]).tolist():
+        low, high = sorted((int(space.codes[f, one]), int(space.codes[f, other])))
+        family, first = space.family[f], int(space.first_test[f])
+        if family == FAMILIES[Family.multiway]:
+            low, tests = 0, range(1)
+        else:
+            tests = range(low, high) if family == FAMILIES[Family.thresholds] else (low, high)
+        price = space.price[first:]
+        test = first + (low if space.even[f] else min(tests, key=price.__getitem__))
+        if space.price[test] < least:
+            best, least = test, float(space.price[test])
+    return best
+
+
+def _pairs(weights: np.ndarray) -> np.ndarray:
+    """Σ over pairs of classes of the product of their weights; float64[…, classes] → float64[…]."""
+    return (weights.sum(axis=-1) ** 2 - (weights**2).sum(axis=-1)) / 2

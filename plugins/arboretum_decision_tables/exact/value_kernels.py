@@ -1,0 +1,88 @@
+"""Values of the nodes of Δ(T), from the smallest subtable up; and the part of Δ(T) that optimal
+trees use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.function_pointers import call_complexity
+from arboretum.kernels.jit import jit
+from arboretum_decision_tables.exact.parts import LEAF, MAX, PER_MASS, PER_NODE, PRICED
+
+
+@jit(inline=True)
+def bundle_value(stream, at, form, address, mass, price, value, buffer):
+    """F of one bundle; ``address`` ≠ 0 is that of a compiled F, else ``form`` says it."""
+    test, leaves, edges = stream[at], stream[at + 1], stream[at + 2]
+    if address == 0:
+        total = form[LEAF] * ((leaves > 0) if form[MAX] else leaves)
+        for q in range(at + 3, at + 3 + edges):
+            total = max(total, value[stream[q]]) if form[MAX] else total + value[stream[q]]
+        own = form[PER_NODE] + form[PER_MASS] * mass
+        return total + (own * price[test] if form[PRICED] else own)
+    buffer[:leaves] = form[LEAF]
+    for q in range(edges):
+        buffer[leaves + q] = value[stream[at + 3 + q]]
+    return call_complexity(address, mass, price[test], buffer[: leaves + edges])
+
+
+@jit
+def values_of_nodes(order, start, stream, mass, price, form, address, widest, out):
+    """ψ of every node for one complexity, given by form or address.
+
+    order : int32[n].
+    start : int64[n, 2].
+    mass : float64[n].
+    price : float64[tests].
+    out : float64[n]; what stands there stays where a node was never expanded.   Returns the first
+        node at which F is NaN, or −1.
+    """
+    buffer = np.empty(widest)
+    for i in order:
+        at, end = start[i, 0], start[i, 1]
+        if at < 0:
+            continue
+        best = np.inf if at < end else form[LEAF]
+        while at < end:
+            value = bundle_value(stream, at, form, address, mass[i], price, out, buffer)
+            if np.isnan(value):
+                return i
+            best = min(best, value)
+            at += 3 + stream[at + 2]
+        out[i] = best
+    return np.int64(-1)
+
+
+@jit
+def keep_optimal(
+    order, start, stream, mass, price, form, address, widest, value, slack, kept_start, kept_stream
+):
+    """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's,
+    below the root.
+
+    kept_start : int64[n, 2], (−1, −1) where no optimal tree comes by.
+    kept_stream : as long as ``stream``. Returns the length of the copied stream.
+    """
+    buffer = np.empty(widest)
+    reached = np.zeros(len(start), np.bool_)
+    reached[0] = True
+    top = 0
+    for j in range(len(order) - 1, -1, -1):
+        i = order[j]
+        if not reached[i]:
+            continue
+        at, end = start[i, 0], start[i, 1]
+        kept_start[i, 0] = top
+        while at < end:
+            edges = stream[at + 2]
+            found = bundle_value(stream, at, form, address, mass[i], price, value, buffer)
+            if found <= value[i] + slack * abs(value[i]):
+                for q in range(3 + edges):
+                    kept_stream[top + q] = stream[at + q]
+                for q in range(edges):
+                    reached[stream[at + 3 + q]] = True
+                top += 3 + edges
+            at += 3 + edges
+        kept_start[i, 1] = top
+    return top

@@ -1,0 +1,272 @@
+"""Values of complexities on Δ(T), and the bundles that optimal trees use."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Form, Monotony, Problem, form_of
+from arboretum.kernels import mark_of
+from arboretum_decision_tables.exact.graph import Graph
+from arboretum_decision_tables.exact.space import Space
+
+
+@attrs.frozen(eq=False)
+class Cost:
+    """A complexity as the passes over the graph see it: a closed form, a compiled F, or plain
+    Python.
+
+    tried : how far it was tried that F is monotone.
+    """
+
+    complexity: Any
+    form: Form | None
+    compiled: bool
+    tried: Monotony
+
+    @staticmethod
+    def of(complexity: Any, problem: Problem | None = None) -> Cost:
+        """Raises CapabilityError, with the counterexample, for one that is not monotone, and for a
+        ψ⁰ below 0.
+
+        problem : at whose masses and prices F is tried; None: it is not.
+        """
+        tried = (
+            Monotony(complexity)
+            if problem is None
+            else Monotony.on(complexity, problem.objects, problem.prices)
+        )
+        return Cost(
+            complexity, form_of(complexity), mark_of(complexity.node) == "complexity", tried
+        )
+
+    @property
+    def strict(self) -> bool:
+        """F rises with every branch, so that every subtree of an optimal tree is optimal."""
+        return self.form is not None and self.form.combine == "sum"
+
+    @property
+    def in_python(self) -> bool:
+        return self.form is None and not self.compiled
+
+    def array(self) -> np.ndarray:
+        """float64[5]: as kernels_values reads a form; ψ⁰ alone for a compiled F."""
+        form = self.form or Form(leaf=self.complexity.leaf())
+        return np.array(
+            [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],
+            np.float64,
+        )
+
+    def address(self) -> int:
+        """Of the compiled F; 0 for a closed form."""
+        if self.form is not None:
+            return 0
+        from arboretum.kernels.function_pointers import address_of
+
+        return address_of(self.complexity.node, "complexity")
+
+    def scale(self, space: Space) -> float:
+        """What ψ is divided by to be reported."""
+        return space.total_mass if getattr(self.complexity, "per_object", False) else 1.0
+
+
+def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
+    """ψ of the best tree of every node, float64[n].
+
+    Where the graph is not finished: ∞ for a node below which no tree is known; with ``bound`` a
+    lower bound of ψ.
+    Raises CapabilityError when F returns NaN.
+    """
+    from arboretum_decision_tables.exact import value_kernels as kernels
+
+    space = graph.space
+    out = _unexpanded(graph, cost) if bound else np.full(graph.n_nodes, math.inf)
+    if cost.in_python:
+        bad = _values_in_python(graph, cost, out)
+    else:
+        bad = kernels.values_of_nodes(
+            graph.order,
+            graph.start,
+            graph.stream,
+            graph.mass,
+            space.price,
+            cost.array(),
+            cost.address(),
+            graph.widest,
+            out,
+        )
+    if bad >= 0:
+        msg = (
+            f"complexity {cost.complexity.name} returned NaN for a node of mass "
+            f"{graph.mass[bad]:g}; F must be a number ≥ 0"
+        )
+        raise CapabilityError(msg)
+    return out
+
+
+def _unexpanded(graph: Graph, cost: Cost) -> np.ndarray:
+    """What no tree undercuts at a node that was never expanded: a test at the least price with two
+    leaves below it, as every form is monotone; ψ⁰ where objects that no test tells apart may make a
+    leaf of it; 0 for F without a form (ψ ≥ 0 by contract).
+    """
+    form = cost.form or Form()
+    if cost.form is None or graph.space.inconsistent:
+        return np.full(graph.n_nodes, form.leaf)
+    return form.own(graph.mass, float(graph.space.price.min(initial=0.0))) + form.leaf * (
+        1.0 if form.combine == "max" else 2.0
+    )
+
+
+def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
+    """(position in the stream, leaves, nodes) of every bundle of a node."""
+    at, end = graph.start[node].tolist()
+    found = []
+    while at < end:
+        edges = int(graph.stream[at + 2])
+        found.append(
+            (at, int(graph.stream[at + 1]), graph.stream[at + 3 : at + 3 + edges].tolist())
+        )
+        at += 3 + edges
+    return found
+
+
+def bundle_in_python(
+    graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray
+) -> float:
+    at, leaves, below = bundle
+    children = np.concatenate([np.full(leaves, cost.complexity.leaf()), value[below]])
+    return float(
+        cost.complexity.node(
+            float(graph.mass[node]), float(graph.space.price[graph.stream[at]]), children
+        )
+    )
+
+
+def _values_in_python(graph: Graph, cost: Cost, out: np.ndarray) -> int:
+    for node in graph.order[graph.start[graph.order, 0] >= 0].tolist():
+        found = [
+            bundle_in_python(graph, cost, node, bundle, out) for bundle in bundles_of(graph, node)
+        ]
+        if any(math.isnan(value) for value in found):
+            return node
+        out[node] = min(found, default=cost.complexity.leaf())
+    return -1
+
+
+MOST_SUBTABLES, MOST_BUNDLES = 1000, 4
+"""At which F is tried with the values found: some tenths of a second."""
+
+
+def assumed(graph: Graph, cost: Cost, value: np.ndarray) -> list[str]:
+    """Try F where the search has been: at subtables, with what their branches cost, against dearer
+    trees of one branch.
+
+    Returns what is to be said of that; nothing of a closed form.  Raises CapabilityError with a
+    counterexample.
+    """
+    if cost.form is not None:
+        return []
+    before, expanded = cost.tried.pairs, graph.order[graph.start[graph.order, 0] >= 0][::-1]
+    nodes = expanded[:: -(-len(expanded) // MOST_SUBTABLES) or 1].tolist()
+    for node in nodes:
+        bundles = bundles_of(graph, node)
+        for at, leaves, below in bundles[:: -(-len(bundles) // MOST_BUNDLES) or 1]:
+            mass, price = float(graph.mass[node]), float(graph.space.price[graph.stream[at]])
+            children = [cost.complexity.leaf()] * leaves + value[below].tolist()
+            if not np.isfinite(children).all():
+                continue  # a subtable below which no tree is known yet
+            for j, child in enumerate(below, leaves):
+                others = {
+                    bundle_in_python(graph, cost, child, other, value)
+                    for other in bundles_of(graph, child)[:MOST_BUNDLES]
+                }
+                for dearer in (*others, 2.0 * children[j] + 1.0):
+                    if math.inf > dearer > children[j]:
+                        cost.tried.compare(
+                            mass, price, children, [*children[:j], dearer, *children[j + 1 :]]
+                        )
+                        cost.tried.demand()
+    where = (
+        f"{'all' if len(nodes) == len(expanded) else f'{len(nodes):,} of'} {len(expanded):,} "
+        "subtables"
+    )
+    return [
+        f"complexity {cost.complexity.name} has no closed form: that its F grows with the "
+        "value of every branch is assumed, not "
+        f"proven; {cost.tried.pairs:,} pairs of arguments were tried, "
+        f"{cost.tried.pairs - before:,} of them at {where} visited"
+    ]
+
+
+def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
+    """The part of a finished graph that optimal trees use: below T, the bundles whose value is
+    their node's.
+
+    It describes the trees all of whose subtrees are optimal.  Where F rises strictly with every
+    branch (sums) these are all optimal trees; for maxima (depth) a tree may be optimal though a
+    subtree off its longest path is not, and is left out.
+    """
+    from arboretum_decision_tables.exact import value_kernels as kernels
+
+    start, stream = np.full_like(graph.start, -1), np.empty_like(graph.stream)
+    if cost.in_python:
+        used = _keep_in_python(graph, cost, value, start, stream)
+    else:
+        used = kernels.keep_optimal(
+            graph.order,
+            graph.start,
+            graph.stream,
+            graph.mass,
+            graph.space.price,
+            cost.array(),
+            cost.address(),
+            graph.widest,
+            value,
+            graph.space.slack,
+            start,
+            stream,
+        )
+    kept = graph.order[start[graph.order, 0] >= 0]
+    return attrs.evolve(graph, start=start, stream=stream[:used].copy(), order=kept)
+
+
+def _keep_in_python(
+    graph: Graph, cost: Cost, value: np.ndarray, start: np.ndarray, stream: np.ndarray
+) -> int:
+    reached, top = {0}, 0
+    for node in graph.order[::-1].tolist():
+        if node not in reached:
+            continue
+        start[node, 0] = top
+        for bundle in bundles_of(graph, node):
+            at, _, below = bundle
+            if bundle_in_python(graph, cost, node, bundle, value) <= value[
+                node
+            ] + graph.space.slack * abs(value[node]):
+                stream[top : top + 3 + len(below)] = graph.stream[at : at + 3 + len(below)]
+                reached.update(below)
+                top += 3 + len(below)
+        start[node, 1] = top
+    return top
+
+
+def count_trees(graph: Graph) -> dict[int, int]:
+    """Number of trees that a graph's bundles describe, for every node; exact, however many."""
+    number: dict[int, int] = {}
+    for node in graph.order.tolist():
+        bundles = bundles_of(graph, node)
+        number[node] = (
+            sum(math.prod(number[child] for child in below) for _, _, below in bundles)
+            if bundles
+            else 1
+        )
+    return number
+
+
+def decimal(number: int) -> str:
+    """A natural number in decimal digits, also beyond the 4,300 that Python writes by itself."""
+    return f"{Decimal(number):f}"

@@ -1,0 +1,1 @@
+"""All trade-offs of error and cost."""

@@ -1,0 +1,502 @@
+"""The exact Pareto front of trees: the least error for every price, over all trees on the run's
+tests.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    CapabilityError,
+    Choice,
+    ConfigError,
+    Context,
+    Front,
+    FrontPoint,
+    OutOfTime,
+    Problem,
+    Solution,
+    Status,
+    Tree,
+    assemble,
+    param,
+    pareto_front,
+)
+from arboretum_maxcost.fronts.curves import greedy_curves
+from arboretum_maxcost.fronts.trees import Trees
+from arboretum_maxcost.optimal.space import WHOLE, Space, space_of, whole
+
+AXES = {
+    "expected_cost": (False, 0, 0, 1),
+    "max_cost": (True, 0, 1, 0),
+    "n_leaves": (False, 1, 0, 0),
+    "depth": (True, 0, 1, 0),
+}
+"""Second axis → largest, leaf, per_node, per_mass of
+:class:`arboretum_maxcost.fronts.lists.Form`.
+"""
+UNLIMITED = -(1 << 40)
+SLICE = 2_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+SEARCH_SHARE = 0.8
+"""Of the seconds that are left; the rest is for points and trees."""
+MOMENT = 0.1
+"""Seconds in which further trees are laid out though the time is up."""
+DEFAULT_BYTES = 2_000_000_000
+"""Where the run sets no budget.memory_mb."""
+
+
+def exact_space(problem: Problem, *, priced: bool, context: Context = Context()) -> Space:
+    """Read a problem; raises CapabilityError or DataError, with the way out, where sums are not
+    exact or rows not told apart.
+    """
+    space, objects = (
+        space_of(problem, without_error=False, priced=priced, solver="front", context=context),
+        problem.objects,
+    )
+    if objects.hides_rows:
+        raise CapabilityError(
+            "solver front counts the errors of rows, and merged objects hide some; use "
+            "encoder.coalesce=none"
+        )
+    for what, values in (
+        ("the weights of objects", objects.weight),
+        ("prices", problem.prices.tests),
+    ):
+        if not space.exact and not whole(values)[2]:
+            raise CapabilityError(
+                f"solver front adds up {what} exactly, and these have no common unit (such "
+                f"as {values[0]!r}); round them"
+            )
+    if space.total * (1 + int(space.price.sum())) > WHOLE:
+        raise CapabilityError(
+            "solver front adds up weights times prices exactly, and here the sums exceed "
+            "2^52; round prices or weights"
+        )
+    return space
+
+
+class Search:
+    """Owns the arrays of kernels_front and enlarges them.
+
+    Rounds: in round D every test is tried at the first D levels, and below them the greedy one;
+    what is not tried is bounded.  Each round leaves points (trees) and corners (no tree beats them)
+    of the whole table; they meet when nothing was left out.
+
+    stopped : "" when they have met, else what ran out, "seconds" or "bytes", or "interrupt"
+        (Ctrl-C, a signal).
+    rounds : that were finished.
+    """
+
+    def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum_maxcost.fronts import search_kernels as kernels
+        from arboretum_maxcost.fronts.lists import Buffers
+
+        self.buffers = Buffers
+        self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
+        table = self.table = space.table()
+        n, tests = space.n_objects, max(1, len(table.price))
+        self.counts = np.zeros(
+            (int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64
+        )
+        self.state = np.zeros(11, np.int64)
+        lists = {
+            name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)
+        }
+        self.arrays = Arrays(
+            {
+                "frames": np.zeros((64, 13), np.int64),
+                "rows": np.zeros(4 * n + 64, np.int32),
+                "tests": np.zeros((8 * tests, 7), np.int64),
+                "score": np.zeros(8 * tests),
+                "kids": np.zeros(256, np.int64),
+                "nodes": np.zeros((1024, 6), np.int64),
+                "slots": np.zeros((2048, 2), np.uint64),
+                **lists,
+            }
+        )
+        self.root, self.rounds, self.stopped, self.budget = 0, -1, "", None
+        self.interrupt: dict[str, Any] = {}
+        self.corners = self.greedy = np.zeros((0, 4), np.int64)
+
+    @property
+    def subproblems(self) -> int:
+        """Distinct subtables."""
+        return int(self.state[self.kernels.NODES])
+
+    @property
+    def opened(self) -> int:
+        """Subtables opened, each as often as it was opened again."""
+        return int(self.state[self.kernels.VISITS])
+
+    def points(self, node: int, corners: bool = False) -> np.ndarray:
+        """int64[., 4]: error, cost, leaves and test of the trees known for a subtable; or its
+        corners.
+        """
+        low, high = self.arrays["nodes"][node, 2:4] if corners else self.arrays["nodes"][node, :2]
+        return self.arrays["pool"][low:high]
+
+    def best(self) -> np.ndarray:
+        """int64[., 4]: the points of the whole table, with those of a round under way."""
+        if not self.state[self.kernels.FRAMES]:
+            return self.points(self.root)
+        frames, up = self.arrays["frames"], self.kernels.F_UP
+        end = frames[1, up] if self.state[self.kernels.FRAMES] > 1 else self.state[self.kernels.UPS]
+        return self.arrays["ups"][frames[0, up] : end]
+
+    def sums(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
+        """All sums of points of two lists with errors below ``cap``, but for those that are
+        beaten.
+        """
+        from arboretum_maxcost.fronts.lists import sums
+
+        while (n := sums(one, other, cap, self.form, buffers := self._buffers())) < 0:
+            self.arrays.make_room(dict.fromkeys(self.buffers._fields, 2 * len(buffers.one)), None)
+        return buffers.one[:n].copy()
+
+    def run(self, context: Context) -> Search:
+        """Work round after round, within the context's seconds and bytes; raises OutOfTime where
+        the first, which leaves trees, takes longer.
+        """
+        depth, now = 0, time.monotonic()
+        until = None if context.deadline is None else now + SEARCH_SHARE * (context.deadline - now)
+        while self.max_depth is None or depth <= self.max_depth:
+            self._round(depth, context, until)
+            if self.stopped == "seconds" and depth == 0:
+                raise OutOfTime(
+                    "the budget of seconds ran out before there was any tree; raise budget.seconds"
+                )
+            if self.stopped and depth:
+                break
+            self.rounds, self.corners = depth, self.points(self.root, corners=True).copy()
+            if depth == 0:
+                self.greedy, self.budget = (
+                    self.points(self.root).copy(),
+                    context.memory_bytes or DEFAULT_BYTES,
+                )
+            if self.stopped or self.arrays["nodes"][self.root, 4] == self.kernels.EXACT:
+                break
+            depth += 1
+        return self
+
+    def _round(self, depth: int, context: Context, until: float | None) -> None:
+        from arboretum.kernels.solving.slices import run_slices
+
+        form = (
+            self.form if self.max_depth is None else self.form._replace(stop=depth - self.max_depth)
+        )
+        self._make_room()
+        self.root = int(
+            self.kernels.begin(self.table, form, self._stacks(), self.space.n_objects, depth)
+        )
+        until = until if depth else context.latest  # now that the kernel is loaded
+
+        def tell() -> None:
+            context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
+
+        try:
+            with self.arrays.moved_by(until):
+                self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
+        except KeyboardInterrupt as error:
+            self.interrupt = {"interrupted": error.args[0] if error.args else True}
+            # there is no tree yet, and this round is short; a second interruption ends it
+            if depth == 0:
+                run_slices(lambda: self._slice(form), self._make_room, None, tell)
+            self.stopped = "interrupt"
+
+    def _stacks(self) -> Any:
+        stacks, arrays = self.kernels.Stacks, self.arrays
+        return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
+
+    def _slice(self, form: Any) -> int:
+        return int(
+            self.kernels.search_fronts(self.table, form, SLICE, self._stacks(), self._buffers())
+        )
+
+    def _buffers(self) -> Any:
+        return self.buffers(*(self.arrays[name] for name in self.buffers._fields))
+
+    def _make_room(self) -> bool:
+        """Make room for one more step; False when that exceeds the budget in bytes."""
+        kernels, state = self.kernels, self.state
+        used = dict(
+            zip(
+                ("frames", "rows", "tests", "kids", "ups", "lows", "pool", "nodes"),
+                state.tolist(),
+                strict=False,
+            )
+        )
+        longest, n, tests = int(state[kernels.LONGEST]), self.space.n_objects, len(self.space.price)
+        more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
+        wanted = {name: used[name] + one for name, one in more.items()} | {
+            "score": used["tests"] + 2 * tests + 2,
+            "slots": 2 * used["nodes"] + 4,
+        }
+        full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
+        lists = {
+            name: used[name] + 2 * longest + 4 for name in ("ups", "lows", "pool")
+        } | dict.fromkeys(self.buffers._fields, 2 * longest + 4)
+        # a list grew beyond all before
+        if full and all(length <= len(self.arrays[name]) for name, length in lists.items()):
+            lists = {name: 2 * len(self.arrays[name]) for name in lists}
+        return self.arrays.make_room({**wanted, **lists}, self.budget)
+
+
+def spread(n: int, most: int, first: int) -> list[int]:
+    """So many of n numbers, evenly, ``first`` among them and before the others, so that those of
+    each beginning are spread, too.
+    """
+    bits = max(1, n - 1).bit_length()
+    evenly = np.linspace(0, n - 1, min(most, n)).astype(int).tolist()
+    return [*dict.fromkeys([first, *sorted(evenly, key=lambda number: f"{number:0{bits}b}"[::-1])])]
+
+
+def unbeaten(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Those that no other is at or below, ascending in the values after the first."""
+    listed = list(points)
+    kept = pareto_front(np.array(listed), (False,) * len(listed[0]))
+    return sorted((listed[number] for number in kept.tolist()), key=lambda values: values[1:])
+
+
+def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
+    """What is known without any work: the best leaf, and that no tree has fewer leaves, or costs
+    or errs less than nothing.
+    """
+    objects = problem.objects
+    weights = np.bincount(objects.label, objects.weight, objects.n_classes)
+    tree = assemble(
+        objects, problem.parts.impurity, None, lambda _: Choice(weights, float(objects.count.sum()))
+    )
+    error, others = (
+        float(1 - weights.max() / weights.sum()),
+        tuple(float(name == "n_leaves") for name in names[1:]),
+    )
+    front = Front(names, [FrontPoint((error, *others), tree)], [(0.0, *others)])
+    return Solution(tree, error, 0.0, Status.feasible, 0, finished=False, notes=(why,), front=front)
+
+
+@attrs.frozen
+class FrontSolver:
+    """Exact Pareto fronts: for every price the least error, with a tree for each point.
+
+    Dynamic programming over subtables: a subtable's front is made of the sums of its branches'
+    fronts, test by test, without the points that another beats.  In rounds, so that it may stop at
+    any time with trees and a proven bound; ``gap`` says how far the front may lie above the truth.
+    Any tree that asks the run's tests counts, wherever it stops; stopping rules say which nodes are
+    leaves.
+    """
+
+    kind = "solver"
+    name = "front"
+    paper = ""
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "prices",
+        "multiway",
+        "exact",
+        "anytime",
+    )
+    example = "dataset=monk1-full method=front"
+    minimises = ()
+
+    axes: tuple[str, ...] = param(
+        ("error", "expected_cost"),
+        "error, then expected_cost, max_cost, n_leaves or depth; after the first two also n_leaves",
+        converter=tuple,
+    )
+    trees: int = param(
+        500, "points that get their tree, spread evenly over a front that has more (0: all)", ge=0
+    )
+    curves: bool = param(
+        False,
+        "also grow greedy trees by powers and hinged pairs, for all δ and α, and draw them "
+        "beside the front",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        names = self.names
+        third = names[2:] in ((), ("n_leaves",)) and len(set(names)) == len(names)
+        if len(names) < 2 or names[0] != "train_error" or names[1] not in AXES or not third:
+            way = (
+                "say [error, expected_cost], [error, max_cost], [error, n_leaves], [error, "
+                "depth], or one of the first two with n_leaves"
+            )
+            raise ConfigError(f"solver.axes=[{','.join(self.axes)}]: {way}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes by the metrics' names."""
+        return tuple(
+            {"error": "train_error", "leaves": "n_leaves"}.get(name, name) for name in self.axes
+        )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """The whole front.  Raises CapabilityError or DataError with the way out."""
+        try:
+            search, units = self._search(problem, context)
+            found = self.solution(search.run(context), units, context)
+        except OutOfTime as why:
+            return leaf_alone(problem, self.names, f"{why}; the front is the best leaf")
+        if not self.curves or found.interrupted:
+            return found
+        curves = {**found.front.curves, **dict(greedy_curves(problem, self.names))}
+        return attrs.evolve(found, front=attrs.evolve(found.front, curves=curves))
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels: solve the problem as far as greedy trees go."""
+        from arboretum.api import sample
+
+        context.progress(0, None, "loading the kernels of front")
+        search, _ = self._search(attrs.evolve(problem, objects=sample(problem.objects)), context)
+        self._trees(
+            search.run(attrs.evolve(context, deadline=time.monotonic())), len(self.names), context
+        )
+        if self.curves:
+            list(greedy_curves(problem, self.names))
+
+    def _search(
+        self, problem: Problem, context: Context
+    ) -> tuple[Search, tuple[Fraction | int, ...]]:
+        """The search, and per axis the number by which its integers are divided."""
+        from arboretum_maxcost.fronts.lists import Form
+
+        names = self.names
+        rule = problem.parts.leaf_rule(obeyed=("max_depth", "max_leaves", "min_leaf"))
+        limits = problem.parts.limits()
+        if rule.delta is not None:
+            raise CapabilityError(
+                "solver front knows no leaf rule by impurity; use stopping=[pure], or limits"
+            )
+        space = exact_space(
+            problem, priced=names[1] in ("expected_cost", "max_cost"), context=context
+        )
+        largest, leaf, per_node, per_mass = AXES[names[1]]
+        counts = int("n_leaves" in names[2:] or limits.max_leaves is not None)
+        light, _ = rule.levels(space.total)
+        form = Form(
+            largest,
+            leaf,
+            per_node,
+            per_mass,
+            counts,
+            limits.max_leaves or 1 << 30,
+            limits.min_leaf,
+            rule.min_split,
+            math.floor(light),
+            UNLIMITED,
+            int(space.price.min(initial=0)),
+        )
+        scale = {"expected_cost": space.total / space.coin, "max_cost": 1 / space.coin}.get(
+            names[1], 1
+        )
+        return Search(space, form, limits.max_depth), (space.total, scale, 1)[: len(names)]
+
+    def _trees(
+        self, search: Search, axes: int, context: Context
+    ) -> tuple[dict[tuple[int, ...], Tree | None], bool]:
+        """The tree of each point, None for those that get none, and whether these are more than
+        asked for: only few are laid out once the time is up.
+        """
+        trees, known, found, cut, ends = (
+            Trees(search),
+            search.best(),
+            {},
+            False,
+            context.deadline or math.inf,
+        )
+        points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
+        kept = unbeaten(points)
+        for done, number in enumerate(
+            wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))
+        ):
+            now = time.monotonic()
+            ends = min(ends, now) if search.interrupt else ends
+            if cut := done > 0 and now > ends + MOMENT:
+                break
+            try:
+                context.progress(done, len(wanted), "trees of the front")
+            except KeyboardInterrupt as error:
+                search.interrupt = {"interrupted": (*error.args, True)[0]}
+            # of a round cut short, it may be better than what was known of it
+            own, tree = trees.tree(known, points[kept[number]])
+            found[own[:axes]] = found.get(own[:axes]) or tree
+        return {**{values[:axes]: None for values in kept}, **found}, cut
+
+    def solution(
+        self, search: Search, units: tuple[Fraction | int, ...], context: Context = Context()
+    ) -> Solution:
+        """Trees of all points, or of few where the time is up; what is proven, and how the
+        search ended.
+        """
+        axes, found, cut = len(units), *self._trees(search, len(units), context)
+        shown, kept, exact = (
+            sum(tree is not None for tree in found.values()),
+            unbeaten(found),
+            not search.stopped,
+        )
+        corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
+        scaled = lambda values: tuple(
+            value * unit.denominator / unit.numerator
+            for value, unit in zip(values, units, strict=True)
+        )
+        greedy = tuple(
+            sorted(
+                (scaled(one[:axes]) for one in search.greedy.tolist()),
+                key=lambda values: values[1:],
+            )
+        )
+        front = Front(
+            self.names,
+            [FrontPoint(scaled(one), found[one]) for one in kept],
+            [*map(scaled, corners)],
+            {"greedy, cut back": greedy},
+        )
+        best = front.most_accurate
+        status = Status.optimal if front.gap == 0.0 else Status.feasible
+        details = {"rounds": search.rounds, "opened": search.opened, **search.interrupt}
+        notes = (
+            (
+                f"{shown} of {len(kept)} points have their tree (solver.trees=0: all that "
+                "there is time for)",
+            )
+            if shown < len(kept)
+            else ()
+        )
+        if status is not Status.optimal:
+            ended = (
+                "the search was interrupted"
+                if search.interrupt
+                else f"the budget of {search.stopped} ran out"
+            )
+            told = (
+                f"{ended} in round {search.rounds + 1}, after {search.opened:,} subtables were "
+                "opened"
+            )
+            notes += (
+                f"{told}: at no price is the front's error more than {front.gap:.4g} above "
+                "the least",
+            )
+        bound = (
+            best.values[0] if status is Status.optimal else min(corner[0] for corner in front.bound)
+        )
+        return Solution(
+            best.tree,
+            best.values[0],
+            bound,
+            status,
+            search.subproblems,
+            exact and not cut,
+            notes,
+            details,
+            front=front,
+        )

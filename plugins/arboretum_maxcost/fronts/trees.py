@@ -1,0 +1,167 @@
+"""From the points of subtables to trees: which test, and which points of its branches, a point
+is the sum of.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from arboretum.api import Level, Tree, laid_out
+
+GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
+"""What one more test below a subtable adds to its fingerprint where trees are held to a depth;
+as in kernels_front.
+"""
+
+
+class Wanted(NamedTuple):
+    """Of a subtable.
+
+    points : int64[., 4], as in the search.
+    target : error, cost and leaves that its tree must not exceed.
+
+    test : of the first such point, −1 for a leaf.
+    own : what asking it costs, without the branches; of a leaf, its cost.
+    error : 0 above leaves.
+    """
+
+    points: np.ndarray
+    target: tuple[int, int, int]
+    test: int
+    own: int
+    error: int
+
+
+class Trees:
+    """Finds trees for points; what it has found of subtables is kept, since trees share most of
+    them.
+    """
+
+    def __init__(self, search: Any) -> None:
+        self.search, self.space, self.form, self.table = (
+            search,
+            search.space,
+            search.form,
+            search.table,
+        )
+        self.known: dict[tuple[int, int], np.ndarray] = {}
+        self.shared: dict[Any, list[tuple[int, int, int]]] = {}
+
+    def tree(
+        self, points: np.ndarray, target: tuple[int, int, int]
+    ) -> tuple[tuple[int, int, int], Tree]:
+        """A tree whose error, cost and leaves are at most those of ``target``, and its own.
+
+        points : of the whole table, one of them that.
+        """
+        space, form, left, errors, paid = (
+            self.space,
+            self.form,
+            self.search.max_depth or 0,
+            0,
+            [np.zeros(1, np.int64)],
+        )
+
+        def choose(
+            level: Level, token: tuple[list[np.ndarray], list[tuple[int, int, int]], int]
+        ) -> tuple[np.ndarray, Any]:
+            nonlocal errors
+            masses = level.by_class(space.mass)
+            here = list(
+                map(
+                    self._wanted,
+                    *token[:2],
+                    masses.sum(axis=1).astype(int).tolist(),
+                    masses.max(axis=1).astype(int).tolist(),
+                )
+            )
+            test, own, error = np.array([one[2:] for one in here]).T
+            errors += int(error.sum())
+            paid.append(own + paid[-1][level.parent] if form.largest else own)
+            return test, lambda below: self._handed_down(here, below, token[2] - 1)
+
+        tree = laid_out(space, space.prices.tests, ([points], [target], left), choose)
+        cost = np.concatenate(paid)
+        return (
+            errors,
+            int(cost.max() if form.largest else cost.sum()),
+            tree.n_leaves * form.counts,
+        ), tree
+
+    def _wanted(
+        self, points: np.ndarray, target: tuple[int, int, int], mass: int, heaviest: int
+    ) -> Wanted:
+        from arboretum_maxcost.fronts.lists import first_within
+
+        test, form = int(points[first_within(points, *target), 3]), self.form
+        if test < 0:
+            return Wanted(points, target, test, form.leaf, mass - heaviest)
+        return Wanted(
+            points,
+            target,
+            test,
+            (form.per_node + form.per_mass * mass) * int(self.table.price[test]),
+            0,
+        )
+
+    def _handed_down(
+        self, here: list[Wanted], below: Level, left: int
+    ) -> tuple[list[np.ndarray], list[tuple[int, int, int]], int]:
+        """The points of the subtables below, and what is wanted of each."""
+        if not len(below):
+            return [], [], left
+        words = below.sums(self.table.words)
+        if self.search.max_depth is not None:
+            words = words + np.uint64(left) * GOLDEN
+        keys, masses, targets = (
+            list(map(tuple, words.tolist())),
+            below.by_class(self.space.mass),
+            [],
+        )
+        losses = (masses.sum(axis=1) - masses.max(axis=1)).astype(int).tolist()
+        points = [self._points(*each) for each in zip(keys, words, losses, strict=True)]
+        first = np.flatnonzero(np.diff(below.parent, prepend=-1)).tolist()
+        for start, end in zip(first, [*first[1:], len(below)], strict=True):
+            one = here[below.parent[start]]
+            wanted = (*keys[start:end], one.target)
+            if wanted not in self.shared:
+                self.shared[wanted] = self._targets(one, points[start:end])
+            targets += self.shared[wanted]
+        return points, targets, left
+
+    def _points(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
+        from arboretum.kernels.solving.fingerprints import find
+
+        if key not in self.known:
+            node = int(find(self.search.arrays["slots"], *words))
+            self.known[key] = (
+                self.search.points(node)
+                if node >= 0
+                else np.array([[loss, self.form.leaf, self.form.counts, -1]], np.int64)
+            )
+        return self.known[key]
+
+    def _targets(self, one: Wanted, kids: list[np.ndarray]) -> list[tuple[int, int, int]]:
+        """A point of each branch, which add up to a point at or below what is wanted."""
+        from arboretum_maxcost.fronts.lists import first_pair, first_within
+
+        point, targets = one.points[first_within(one.points, *one.target), :3], []
+        rest = point - [0, one.own, 0]
+        # of least error, often those of the most accurate point
+        most = np.array([kid[0, :3] for kid in kids])
+        total = most.sum(axis=0)
+        if self.form.largest:
+            total[1] = most[:, 1].max()
+        if (total <= rest).all():
+            return list(map(tuple, most.tolist()))
+        within = lambda points: points[(points[:, :3] <= rest).all(axis=1)]
+        sums = [within(kids[-1])]  # of the points of each branch and all after it
+        for kid in kids[-2:0:-1]:
+            sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))
+        for kid, others in zip(kids[:-1], sums[::-1], strict=True):
+            i, j = first_pair(kid, others, *rest.tolist(), self.form)
+            targets.append(tuple(kid[i, :3].tolist()))
+            rest = others[j, :3]
+        return [*targets, tuple(rest.tolist())]

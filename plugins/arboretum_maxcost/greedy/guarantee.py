@@ -1,0 +1,269 @@
+"""Theorem 2.2: the worst bill of the greedy tree is at most (ln F(S) + 1) times the least; where
+that is so, and what is so elsewhere.
+
+With c_k the price of the k-th test of the dearest path of the greedy tree, G_k the set that is
+asked it, and OPT the least worst bill of a tree with F ≤ δ at every leaf, Lemmas 2.1 and 4.1 say
+c_k ≤ OPT (F(G_k) − F(G_k+1)) / (F(G_k) − δ).
+
+* Greedy on [F − δ]₊, which is admissible (docs/paper.md), or δ = 0: the sum over the path is at
+  most ln((F(S) − δ)/β) + 1, β the least positive value of [F − δ]₊.  For whole-number F and δ that
+  is the paper's ln F(S) + 1.
+* Greedy on F and δ > 0: the last step may lower F far below δ.  Its price is at most the highest,
+  c_max, and OPT is at least the lowest, c_min: the factor is ln((F(S) − δ)/β) + c_max/c_min,
+  Theorem 4.2's for equal prices alone.
+* Prices that differ by outcome: the proof follows, in a best tree, the outcome that R is greatest
+  for.  Where that tree asks a two-way test that outcome has objects, because else the test could be
+  left out.  Of a multiway test it may have none, and nobody pays for it: a best tree for the
+  highest price of every outcome then costs at most ρ OPT, ρ the largest ratio of prices within such
+  a test, and so the factor is ρ times the one above.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    Capability,
+    CapabilityError,
+    LeafRule,
+    Limits,
+    Problem,
+    Task,
+    not_admissible,
+)
+from arboretum_maxcost.greedy.impurities import class_weights
+
+TIES = 1e-9
+"""Relative: equal scores are equal up to 1e-12, and a difference of impurities has lost that of
+the number of objects at most.
+"""
+
+
+@attrs.frozen
+class Guarantee:
+    """At most ``factor`` times the least worst bill; NaN and the reason where nothing is known."""
+
+    factor: float = math.nan
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"no guarantee: {self.reason}"
+        return (
+            f"guarantee: max cost at most {self.factor:.6g} times the least (Nan, Wang & "
+            "Saligrama, Theorem 2.2)"
+        )
+
+
+def guarantee_of(problem: Problem, shift: float) -> Guarantee:
+    """What is known of the greedy tree of [F − shift]₊ before it is grown."""
+    if reason := next(_broken(problem), ""):
+        return Guarantee(reason=reason)
+    objects, impurity, prices = problem.objects, problem.parts.impurity, problem.prices
+    rule = problem.parts.leaf_rule(counting_objects=True)
+    delta, total = rule.delta or 0.0, float(impurity.value(class_weights(objects)))
+    level = rule.levels(0.0)[1] if delta else 0.0
+    if total <= level:
+        return Guarantee(reason="the root is a leaf")
+    if shift not in (0.0, delta):
+        return Guarantee(
+            reason=(
+                f"criterion.delta is {shift:g} and stopping.impurity.delta {delta:g}; let "
+                "both be the same"
+            )
+        )
+    least = _least_positive(problem, delta, level, rule.delta is None)
+    if not math.isfinite(least):
+        return Guarantee(
+            reason=(
+                f"the least positive value of {impurity.name} above {delta:g} is not known "
+                "for these objects"
+            )
+        )
+    if stuck := _indistinct(problem, level):
+        return Guarantee(
+            reason=(
+                f"{stuck} objects share all answers and are not pure enough for a leaf; "
+                "encoder.coalesce=one makes them one"
+            )
+        )
+    last, apart = 1.0, 1.0
+    each = [prices.of(test) for test in range(len(prices.tests) + len(prices.raw))]
+    for _test, paid in enumerate(each):
+        if len(paid) > 2:
+            apart = max(apart, max(paid) / min(paid) if min(paid) > 0.0 else math.inf)
+    if shift < delta:
+        lowest = min(map(min, each))
+        last = max(map(max, each)) / lowest if lowest > 0.0 else math.inf
+    factor = apart * (math.log((total - delta) / least) + last) * (1.0 + TIES)
+    return (
+        Guarantee(factor)
+        if math.isfinite(factor)
+        else Guarantee(reason="a price is 0 where others are not")
+    )
+
+
+def _broken(problem: Problem) -> Iterator[str]:
+    """What the theorem presupposes and this run does otherwise."""
+    objects, parts, prices = problem.objects, problem.parts, problem.prices
+    method = getattr(parts.method, "name", "greedy")
+    if objects.task is not Task.classification:
+        yield "the target is a number"
+    if not declares_admissible(parts.impurity):
+        yield f"impurity {parts.impurity.name} does not declare to be admissible"
+    if prices.after is not None or prices.once_per_column:
+        yield "what a test costs depends on what was asked before; choose cost=unit or cost=table"
+    if (
+        method != "greedy"
+        or getattr(parts.method, "allow_constant", False)
+        or parts.predicate
+        or parts.by_shares
+    ):
+        yield (
+            f"method {method} is not the paper's here; choose method=greedy without constant "
+            "tests, predicates and shares of objects"
+        )
+    if getattr(parts.method, "max_features", None) is not None:
+        yield "not every test competes at a node; leave method.max_features out"
+    coded = any(
+        (objects.codes[:, f] == feature.n_bins).any()
+        for f, feature in enumerate(objects.features)
+        if feature.has_missing
+    )
+    if coded or np.isnan(objects.raw).any():
+        yield (
+            "the branch of missing values is chosen at each node; choose "
+            "encoder.missing=category (or drop_rows)"
+        )
+    limits = parts.limits()
+    for field in attrs.fields(Limits):
+        if (value := getattr(limits, field.name)) != field.default:
+            yield (
+                f"limit {field.name} (it is {value:g}) makes leaves that are neither pure nor of "
+                "F ≤ δ; choose stopping=[pure] or [impurity]"
+            )
+    try:
+        rule = parts.leaf_rule(counting_objects=True)
+    except CapabilityError as error:
+        yield f"leaves are not those of the theorem: {error}"
+        return
+    if rule != LeafRule(
+        delta=rule.delta, min_split=min(rule.min_split, 2), min_objects=min(rule.min_objects, 2)
+    ):
+        yield (
+            "nodes are leaves that are neither pure nor of little impurity; choose "
+            "stopping=[pure] or [impurity]"
+        )
+    if refuted := refutation(parts.impurity, objects.n_classes) or overstated(
+        parts.impurity, objects.n_classes
+    ):
+        yield refuted
+
+
+def declares_admissible(impurity: Any) -> bool:
+    """Whether the impurity says that it is non-negative, 0 on pure sets, monotone and
+    supermodular.
+    """
+    return Capability.admissible.value in {
+        getattr(each, "value", each) for each in impurity.capabilities
+    }
+
+
+@lru_cache(maxsize=64)
+def refutation(impurity: Any, n_classes: int) -> str:
+    """Why an impurity that declares to be admissible is not, by few small sets of so many
+    classes; "" where they say nothing.
+    """
+    if (
+        impurity is None
+        or not declares_admissible(impurity)
+        or not (broken := not_admissible(impurity, n_classes))
+    ):
+        return ""
+    return (
+        f"impurity {impurity.name} declares admissible, but is {broken}; see arboretum lint "
+        f"impurity.{impurity.name}"
+    )
+
+
+@lru_cache(maxsize=64)
+def overstated(impurity: Any, n_classes: int) -> str:
+    """Why ``least_positive`` is above some positive value, by sets of at most two objects of
+    each of three classes; "" where it is not.
+    """
+    if not hasattr(impurity, "least_positive"):
+        return ""
+    k = min(n_classes, 3)
+    sets = np.zeros((3**k, n_classes))
+    sets[:, :k] = np.indices((3,) * k).reshape(k, -1).T
+    value = np.asarray(impurity.value(sets))
+    for whole in sets[(sets > 0).sum(axis=1) > 1]:
+        below = np.where((sets <= whole).all(axis=1) & (value > 0), value, np.inf)
+        if (told := impurity.least_positive(whole)) > below.min() * (1 + TIES):
+            least = f"F({', '.join(f'{n:g}' for n in sets[int(below.argmin())])}) = {below.min():g}"
+            return f"least_positive of impurity {impurity.name} says {told:g} where {least}"
+    return ""
+
+
+def _least_positive(problem: Problem, delta: float, level: float, until_pure: bool) -> float:
+    """β, or a number below it; NaN where it is not known."""
+    objects, impurity = problem.objects, problem.parts.impurity
+    if not delta:  # every mixed set holds two objects of two classes, and F is monotone
+        lightest = np.full(objects.n_classes, np.inf)
+        np.minimum.at(lightest, objects.label, objects.weight)
+        two = [
+            np.where(np.isin(range(len(lightest)), pair), lightest, 0.0)
+            for pair in itertools.combinations(np.flatnonzero(lightest < np.inf), 2)
+        ]
+        least = float(impurity.value(np.array(two)).min())
+        if least > 0.0 or until_pure:
+            return least if least > 0.0 else math.nan
+    if (objects.weight != np.rint(objects.weight)).any():
+        return math.nan
+    if getattr(impurity, "whole", False):
+        return math.floor(delta) + 1 - delta if math.floor(level) == math.floor(delta) else math.nan
+    return (
+        impurity.least_positive(class_weights(objects))
+        if not delta and hasattr(impurity, "least_positive")
+        else math.nan
+    )
+
+
+def _indistinct(problem: Problem, level: float) -> int:
+    """Objects in groups that no test divides and that are no leaves.
+
+    Groups are told apart by a 64-bit hash.  Two that share it count as one, which can only make
+    more of them.
+    """
+    objects = problem.objects
+    columns = [
+        *objects.codes.T,
+        *(
+            np.ascontiguousarray(column + 0.0, np.float64).view(np.uint64)
+            for column in objects.raw.T
+        ),
+    ]
+    mixed, draw = np.zeros(objects.n_objects, np.uint64), np.random.default_rng(0)
+    for column in columns:
+        mixed += (column.astype(np.uint64) + np.uint64(1)) * draw.integers(
+            1, 2**63, dtype=np.uint64
+        ) * np.uint64(2) + np.uint64(1)
+        mixed ^= mixed >> np.uint64(29)
+    _, group = np.unique(mixed, return_inverse=True)
+    many = np.flatnonzero(np.bincount(group)[group] > 1)
+    if not len(many):
+        return 0
+    _, group = np.unique(group[many], return_inverse=True)
+    cells = group * objects.n_classes + objects.label[many]
+    weights = np.bincount(
+        cells, objects.weight[many], (group.max() + 1) * objects.n_classes
+    ).reshape(-1, objects.n_classes)
+    stuck = ((weights > 0).sum(axis=1) > 1) & (problem.parts.impurity.value(weights) > level)
+    return int(stuck[group].sum())

@@ -1,0 +1,237 @@
+"""Trade-off curves of greedy trees: error against what the dearest path pays, by early stopping or
+over the hinge α.
+
+Nan, Wang & Saligrama 2015, section 4: a tree may stop at F ≤ δ, or grow by an F that leaves out
+classes of at most α objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum import api
+from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param
+from arboretum_maxcost.greedy import hinge_kernels as kernels_hinge
+from arboretum_maxcost.greedy.exact import paid_to, rounded_once
+
+HINGED = "worst_case", "hinged_pairs"
+CHUNK = 32
+"""Trees that are grown in one call: their memory is taken at once."""
+
+
+@attrs.frozen(eq=False)
+class Curve:
+    """Trees by one setting, an entry each.
+
+    setting : what varies: delta (smallest of those that give the tree), alpha, or budget.
+    at : float64[k], its values.
+    max_cost : float64[k], price of the dearest path.
+    error : float64[k], share of the weight.
+    expected_cost : float64[k].
+    n_leaves : int64[k].
+    """
+
+    setting: str
+    at: np.ndarray
+    max_cost: np.ndarray
+    error: np.ndarray
+    expected_cost: np.ndarray
+    n_leaves: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def lowest(self) -> np.ndarray:
+        """int64[·]: the entries with less error than every one whose dearest path pays no more;
+        by that price, of equals the first.
+        """
+        order = np.lexsort((self.error, self.max_cost))
+        best = np.minimum.accumulate(self.error[order])
+        return order[np.diff(best, prepend=np.inf) < 0.0]
+
+    def error_within(self, budgets: Sequence[float]) -> np.ndarray:
+        """float64[budgets]: the lowest error of an entry whose dearest path pays at most so
+        much; NaN where there is none.
+        """
+        kept = self.lowest()
+        place = (
+            np.searchsorted(self.max_cost[kept], np.asarray(budgets, np.float64), side="right") - 1
+        )
+        return np.where(place >= 0, self.error[kept][place], np.nan)
+
+    def to_csv(self) -> str:
+        """A row per entry."""
+        columns = self.at, self.max_cost, self.error, self.expected_cost, self.n_leaves
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return csv_text(
+            [
+                [self.setting, "max_cost", "error", "expected_cost", "n_leaves"],
+                *([f"{x:.17g}" for x in row] for row in rows),
+            ]
+        )
+
+
+def by_delta(tree: Tree) -> Curve:
+    """What stopping at F ≤ δ makes of a tree, for all δ that differ, largest first: one pass over
+    its nodes.
+
+    tree : grown to the end, or by a smaller δ, with F; the greedy choice at a node does not look at
+        δ, so that each entry is the tree that ``stopping=[impurity] stopping.impurity.delta=δ``
+        grows.   Raises CapabilityError for a tree of numbers or without impurity.
+    """
+    if not tree.classes or np.isnan(tree.impurity[~tree.is_leaf]).any():
+        raise CapabilityError(
+            "a trade-off curve needs a classification tree that was grown with an impurity; "
+            "choose one: impurity=pairs"
+        )
+    key, inner = tree.impurity, np.flatnonzero(~tree.is_leaf)
+    deltas = np.unique([0.0, *key[inner]])[::-1]
+    return _stopped("delta", tree, key, deltas, deltas * (1.0 + LeafRule.ROUNDING))
+
+
+def by_budget(tree: Tree) -> Curve:
+    """What is left of a tree that stops before a test whose dearest branch cannot be paid any
+    more, for all budgets that differ, from 0 on.
+    """
+    due = np.full(tree.n_nodes, -np.inf)
+    np.maximum.at(due, tree.parent[1:], rounded_once(paid_to(tree, asked=False))[1:])
+    budgets = np.unique([0.0, *due[~tree.is_leaf]])
+    return _stopped("budget", tree, -due, budgets, -np.nextafter(budgets, np.inf))
+
+
+def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: np.ndarray) -> Curve:
+    """Per level, descending, what is left of the tree where nodes are divided whose key, and
+    that of all above them, is above it.
+    """
+    parent, wrong = tree.parent, tree.mass - tree.weights[np.arange(tree.n_nodes), tree.label]
+    reach = key.tolist()
+    # a parent comes before its children
+    for node, above in enumerate(parent.tolist()[1:], start=1):
+        reach[node] = min(reach[node], reach[above])
+    inner = np.flatnonzero(~tree.is_leaf)
+    order = inner[np.argsort(-np.array(reach)[inner], kind="stable")]
+    down, due, price_to = -wrong, np.zeros(tree.n_nodes), rounded_once(paid_to(tree, asked=False))
+    leaves, paid = np.full(tree.n_nodes, -1), np.zeros(tree.n_nodes)
+    np.add.at(down, parent[1:], wrong[1:])
+    np.add.at(leaves, parent[1:], 1)
+    np.add.at(paid, parent[1:], tree.edge_price[tree.edge_to[1:]] * tree.mass[1:])
+    np.maximum.at(due, parent[1:], price_to[1:])
+    stays = np.flatnonzero(tree.is_end & ~tree.is_leaf)  # rows without an outcome stop there
+    rest, mass_there = tree.resting[stays], tree.resting[stays].sum(axis=1)
+    down[stays] += mass_there - rest[np.arange(len(stays)), tree.label[stays]]
+    leaves[stays] += 1
+    paid[stays] += mass_there * tree.price[stays]
+    due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
+    # how many nodes lie above each level
+    divided = np.searchsorted(-np.array(reach)[order], -level, side="left")
+    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]
+    dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[divided]
+    mass = tree.mass[0]
+    return Curve(
+        setting,
+        at,
+        dearest,
+        (wrong[0] + total(down)) / mass,
+        total(paid) / mass,
+        1 + total(leaves).astype(np.int64),
+    )
+
+
+def stopped(tree: Tree, delta: float) -> Tree:
+    """The tree that stopping at F ≤ δ leaves."""
+    return tree.cut(np.flatnonzero(tree.impurity <= delta * (1.0 + LeafRule.ROUNDING)))
+
+
+def hinges(
+    weights: np.ndarray, steps: int | None = None, *, subtract_square: bool = True
+) -> np.ndarray:
+    """float64[·]: values of α from 0 to n/2, whole numbers, or so many steps.
+
+    weights : float64[classes] at the root.   Left out are those with no pair above them, n_i n_j ≤
+        α (n_i + n_j) for all i, j (without − α²: min(n_i, n_j) ≤ α): their trees are single leaves;
+        the first of these stays.
+    """
+    n, present = float(weights.sum()), weights[weights > 0]
+    grid = np.arange(0.0, n // 2 + 1) if steps is None else np.linspace(0.0, n / 2, steps + 1)
+    low, high = np.sort(present)[-2:] if len(present) > 1 else (0.0, n)
+    last = int(np.searchsorted(grid, low * high / (low + high) if subtract_square else low))
+    return grid[: last + 1]
+
+
+@attrs.frozen
+class Hinged:
+    """The criterion ``worst_case`` with impurity ``hinged_pairs``, in one: α is a field of the
+    criterion, F(G) = 0 a leaf.
+    """
+
+    name: ClassVar[str] = "worst_case"
+    score: ClassVar[Any] = staticmethod(kernels_hinge.worst_case_hinged)
+    own_unit: ClassVar[bool] = True
+
+    alpha: float = param(0.0, "α, the hinge, as an amount", ge=0.0)
+    subtract_square: float = param(1.0, "1: α² is subtracted from each pair, 0: it is not")
+
+
+def sweep(problem: Problem, alphas: Sequence[float]) -> Iterator[tuple[Any, np.ndarray]]:
+    """The trees that GREEDYTREE grows with hinged Pairs for these α, and the share of the weight
+    that each has wrong, replayed.
+
+    problem : of the run; its criterion is ``worst_case`` and its impurity ``hinged_pairs`` without
+        ε, whose α is not looked at.
+    Raises CapabilityError for another, and for prices or columns that the compiled growth of many
+    trees does not take.
+    """
+    parts = problem.parts
+    if (parts.criterion.name, getattr(parts.impurity, "name", "")) != HINGED:
+        raise CapabilityError(
+            "a curve over α is grown by criterion=worst_case with impurity=hinged_pairs; "
+            "choose both"
+        )
+    objects, squared = (
+        api.bulk.Objects.of(problem.objects, problem.prices),
+        float(parts.impurity.subtract_square),
+    )
+    for first in range(0, len(alphas), CHUNK):
+        judges = api.bulk.Judges.of(
+            [(Hinged(float(alpha), squared), None) for alpha in alphas[first : first + CHUNK]],
+            objects.n_classes,
+        )
+        forest = api.bulk.grow_many(objects, judges)
+        yield forest, api.bulk.check(forest, objects)
+
+
+def by_alpha(problem: Problem, alphas: Sequence[float]) -> Curve:
+    """The trees of :func:`sweep`, in the order of ``alphas``."""
+    return curve_of(alphas, list(sweep(problem, alphas)))
+
+
+def curve_of(alphas: Sequence[float], forests: Sequence[tuple[Any, np.ndarray]]) -> Curve:
+    """The curve of what :func:`sweep` found."""
+    measures = np.concatenate([forest.measures for forest, _ in forests])
+    max_cost, expected, leaves = (
+        measures[:, api.bulk.MEASURES.index(name)]
+        for name in ("max_cost", "expected_cost", "n_leaves")
+    )
+    errors = np.concatenate([wrong for _, wrong in forests])
+    return Curve(
+        "alpha", np.asarray(alphas, np.float64), max_cost, errors, expected, leaves.astype(np.int64)
+    )
+
+
+@attrs.frozen
+class TradeOff:
+    """What early stopping makes of the tree: δ, price of the dearest path, error, expected cost,
+    leaves; a line per δ that differs.
+    """
+
+    kind, name, suffix = "export", "tradeoff", ".csv"
+    paper = "Nan, Wang & Saligrama 2015, section 4.1"
+    capabilities = ("classification",)
+
+    def write(self, tree: Tree) -> str:
+        """CSV.  Raises CapabilityError for a tree without impurities, or of numbers."""
+        return by_delta(tree).to_csv()

@@ -1,0 +1,1 @@
+"""The least maximum cost of any tree of zero error, or within a budget."""

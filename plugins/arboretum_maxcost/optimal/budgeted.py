@@ -1,0 +1,142 @@
+"""Every budget at once: the least errors of trees by the price of their dearest path, and the
+least price by errors or leaf rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, OutOfTime, Problem, Tree
+from arboretum_maxcost.optimal.search import EVER, Search
+from arboretum_maxcost.optimal.space import Space, space_of
+
+FIRST_TURN = 0.2
+"""Seconds."""
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """A tree and what it says: from this budget on, so much weight is misclassified."""
+
+    budget: Fraction
+    errors: Fraction
+    tree: Tree
+
+
+@attrs.frozen(eq=False)
+class Staircase:
+    """The least errors for every budget.
+
+    steps : trees by rising budget and falling errors, the first of which asks nothing that has a
+        price.
+    lower : (budget, errors) by rising budget: from this budget to the next one no tree errs less.
+        Where the search was not stopped, both say the same.
+    total : weight of all objects, so that errors / total is the training error.
+    stopped : "" or what ran out.
+    """
+
+    steps: Sequence[Step]
+    lower: Sequence[tuple[Fraction, Fraction]]
+    total: Fraction
+    stopped: str
+    subproblems: int
+
+    @property
+    def exact(self) -> bool:
+        return not self.stopped
+
+
+def staircase(
+    problem: Problem,
+    context: Context = Context(),
+    *,
+    without: tuple[str, ...] = (),
+    most: float | None = None,
+) -> Staircase:
+    """Least errors for every budget, from nothing on until no tree errs less, or up to the budget
+    ``most``.
+
+    Stops early when seconds or bytes run out; what it says then is proven, but has gaps.
+    """
+    space = space_of(problem, without_error=False)
+    search = Search(space, context, without)
+    top = EVER if most is None else space.paid(most)
+    budget = 0
+    while budget <= top and search.ask(budget, EVER):
+        _, reach, up, _ = search.bounds(budget)
+        if up == search.sure:
+            break
+        budget = reach + 1
+    if search.stopped:
+        with suppress(OutOfTime):  # a leaf is a tree, too
+            search.greedy(top)
+    return _staircase(space, search, budget, top)
+
+
+def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase:
+    """solved : below that budget all is known."""
+    steps, lower, budget, last = [], [], 0, None
+    for spent, errors in search.found(top):
+        if last is None or errors < last:
+            steps.append(Step(spent * space.coin, errors * space.unit, search.tree(spent)))
+            last = errors
+    while budget <= top:
+        low, reach, _, _ = search.bounds(budget)
+        if budget >= solved and search.stopped:
+            guess, further = search.bound_loss(budget)
+            low, reach = (low, reach) if low > guess else (guess, further)
+        if not lower or low < lower[-1][1]:
+            lower.append((budget, low))
+        if low <= search.sure:
+            break
+        budget = reach + 1
+    return Staircase(
+        steps,
+        [(budget * space.coin, low * space.unit) for budget, low in lower],
+        space.total * space.unit,
+        search.stopped,
+        search.subproblems,
+    )
+
+
+def least_budget(search: Search, limit: int, top: int = EVER) -> tuple[int, int]:
+    """(no tree that loses at most ``limit`` costs less, cost of the best such tree or EVER): by
+    raising the budget from below.
+
+    Where that takes longer than a while, cheaper trees than the best one known (first the greedy
+    one) are looked for as long, and so on in turn for longer and longer; the memory is kept.  What
+    stops the search is ``search.stopped``.
+    """
+    budget, turn = 0, FIRST_TURN
+    while budget <= top:
+        finished = search.ask(budget, limit, turn)
+        if not finished and turn == FIRST_TURN:
+            try:
+                search.greedy(top)
+            except OutOfTime:
+                if search.cheapest(limit) == EVER:
+                    raise
+        _, reach, up, spent = search.bounds(budget)
+        if up <= limit:
+            return budget, spent
+        if finished:
+            budget = reach + 1
+            search.tell(budget, search.cheapest(limit))
+            continue
+        best = min(top, search.cheapest(limit))
+        if not search.over and budget + 1 < best:
+            search.ask(best - 1, limit, turn)
+        if search.over:
+            return budget, search.cheapest(limit)
+        turn *= 2
+    return budget, EVER
+
+
+def error_of(space: Space, share: float) -> int:
+    """The most whole errors that a share of the weight allows."""
+    return int(np.floor(Fraction(share) * (1 + Fraction(1, 10**9)) * space.total))

@@ -1,0 +1,445 @@
+"""Owns the arrays of the search for trees of bounded price, enlarges them, and puts the
+questions to the whole table.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import Capability, Context, Level, OutOfTime, Tree, laid_out
+from arboretum_maxcost.optimal.space import Space, compiled
+
+SLICE = 2_000_000
+"""Row visits between two looks at the clock: some tens of milliseconds."""
+FIRST_NODES = 1 << 12
+LIMITS = (8, 3, 1)
+"""Shares of what is open that a limit rises by."""
+MOST_STARS, STAR_SHARE, STAR_STEP = 5.0, 0.1, 2e7
+"""Seconds for listing stars at most; of those that are left; comparisons of codes between two
+looks at the clock.
+"""
+BOUNDS = ("lemma", "ahead", "stars")
+EVER = 1 << 60
+"""A budget, and a loss, above all others."""
+
+
+class Search:
+    """What the least loss is within a budget, all in whole units of a space.
+
+    without : names of ``BOUNDS`` that are not used; it changes no optimum.
+    stopped : "" or what ended it, "seconds", "bytes" or "interrupt" (Ctrl-C, a signal).
+    """
+
+    def __init__(self, space: Space, context: Context, without: tuple[str, ...] = ()) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum.kernels.solving.fingerprints import enter
+        from arboretum_maxcost.optimal import search_kernels as kernels_search
+
+        self.space, self.context, self.kernels, self.stopped = space, context, kernels_search, ""
+        self.interrupt: dict[str, Any] = {}
+        """How it was stopped, in the words of ``Solution.details``."""
+        self.tell: Callable[[int, int], None] = lambda low, value: None
+        """Called with what is proven of the whole table: a lower bound, and the value of a tree
+        or EVER.
+        """
+        n, tests = space.n_objects, max(1, len(space.price))
+        self.task = self._task(without)
+        self.state = np.zeros(7, np.int64)
+        self.arrays = Arrays(
+            {
+                "frames": np.zeros((64, 11), np.int64),
+                "rows": np.zeros(4 * n + 64, np.int32),
+                "test": np.zeros(16 * tests, np.int64),
+                "floor": np.zeros(16 * tests, np.int64),
+                "reach": np.zeros(16 * tests, np.int64),
+                "top": np.zeros(16 * tests),
+                "rank": np.zeros(16 * tests),
+                "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
+                "head": np.zeros(FIRST_NODES, np.int64),
+                "facts": np.zeros((2 * FIRST_NODES + 2 * tests, 4), np.int64),
+            }
+        )
+        enter(self.arrays["slots"], *self.task.table.words.sum(axis=0, dtype=np.uint64), 0)
+        self.arrays["head"][0], self.state[kernels_search.NODES] = -1, 1
+        self.sure = 0 if space.without_error else int(space.sure.sum())
+        self.leaf = int(self._losses(Level.root(space))[0])
+        """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""
+
+    @property
+    def subproblems(self) -> int:
+        """Distinct subtables visited."""
+        return int(self.state[self.kernels.NODES])
+
+    def bounds(self, budget: int) -> tuple[int, int, int, int]:
+        """(least loss, up to which budget, most loss, with how much of the budget) at that
+        budget, as far as it is known.
+        """
+        return tuple(
+            map(int, self.kernels.bounds_of(self._memory(), 0, budget, self.sure, self.leaf)[:4])
+        )
+
+    @property
+    def over(self) -> bool:
+        """Whether the run's seconds or bytes ran out, or somebody stopped it."""
+        return self.stopped in ("bytes", "interrupt") or (
+            self.context.deadline is not None and time.monotonic() >= self.context.deadline
+        )
+
+    def ask(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
+        """Find out whether some tree within the budget loses at most ``limit``, and how little;
+        False when something ran out.
+        """
+        from arboretum.kernels.solving.slices import run_slices
+
+        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        low, _, up, _ = self.bounds(budget)
+        if low >= up or low > limit:
+            return True
+        self._room_for_a_step()
+        arrays["rows"][:n] = np.arange(n)
+        frame = np.zeros(11, np.int64)
+        frame[[kernels.HIGH, kernels.COUNT, kernels.LEFT, kernels.LIMIT]] = (
+            n,
+            -1,
+            budget,
+            min(limit, self.leaf),
+        )
+        arrays["frames"][0] = frame
+        self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
+        until = min(
+            time.monotonic() + seconds,
+            math.inf if self.context.deadline is None else self.context.deadline,
+        )
+        try:
+            with arrays.moved_by(until):
+                self.stopped = run_slices(
+                    self._slice, self._enlarge, None if until == math.inf else until, self._progress
+                )
+        except KeyboardInterrupt as error:
+            self.stopped, self.interrupt = (
+                "interrupt",
+                {"interrupted": error.args[0] if error.args else True},
+            )
+        return not self.stopped
+
+    def least_loss(self, budget: int) -> int:
+        """Find the least loss within a budget; returns what no tree goes below: all that is known
+        when something ran out.
+
+        The limit of the question rises from what must be lost to what the best tree loses, so that
+        the bound rises, too.
+        """
+        with suppress(OutOfTime):  # a leaf is a tree, too
+            self.greedy(budget)
+        low = self.bound_loss(budget)[0]
+        for share in LIMITS:
+            _, _, up, _ = self.bounds(budget)
+            self.tell(low, up)
+            if low >= up or not self.ask(budget, min(up - 1, low + (up - low) // share)):
+                break
+            low = max(low, self.bounds(budget)[0])
+        up = self.bounds(budget)[2]
+        low = min(up, max(low, self.bounds(budget)[0]))
+        self.tell(low, up)
+        return low
+
+    def greedy(self, budget: int) -> None:
+        """Take the most promising test everywhere, and keep what this tree loses."""
+        self._latest = self.context.latest
+        below = None
+        for level, node, test, losses, lost, spent in reversed(self._grow(budget)):
+            if below is not None:
+                sets, lost_below, spent_below = below
+                asks = test >= 0
+                lost[asks], spent[asks] = 0, 0
+                np.add.at(lost, sets.parent, lost_below)
+                np.maximum.at(spent, sets.parent, spent_below)
+                spent[asks] += self.space.price[test[asks]]
+                useless = asks & (lost >= losses)
+                lost[useless], spent[useless] = losses[useless], 0
+                for k in np.flatnonzero(asks & ~useless).tolist():
+                    self._room_for_a_step()
+                    self.kernels.keep_found(
+                        self._memory(), node[k], spent[k], lost[k], test[k], self.state
+                    )
+            below = level, lost, spent
+
+    def found(self, most: int = EVER) -> list[tuple[int, int]]:
+        """(price, loss) of trees that were found, by rising price, none dearer than ``most``;
+        each loses less than those before.
+        """
+        from arboretum_maxcost.optimal.parts import BUDGET, LOSS, LOWER, NEXT, TEST
+
+        facts, at, found = self.arrays["facts"], int(self.arrays["head"][0]), [(0, self.leaf)]
+        while at >= 0:
+            if facts[at, TEST] != LOWER and facts[at, BUDGET] <= most:
+                found.append((int(facts[at, BUDGET]), int(facts[at, LOSS])))
+            at = int(facts[at, NEXT])
+        found.sort()
+        return [
+            one
+            for k, one in enumerate(found)
+            if k == 0 or one[1] < min(loss for _, loss in found[:k])
+        ]
+
+    def cheapest(self, limit: int) -> int:
+        """Price of the cheapest tree found that loses at most so much, or EVER."""
+        return min((price for price, loss in self.found() if loss <= limit), default=EVER)
+
+    def tree(self, budget: int) -> Tree:
+        """The best tree known within the budget."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        space, memory = self.space, self._memory()
+
+        def choose(level: Level, left: np.ndarray) -> tuple[np.ndarray, Any]:
+            test, loss = np.full(len(level), -1), self._losses(level)
+            asked = zip(
+                level.sums(self.task.table.words), left.tolist(), loss.tolist(), strict=True
+            )
+            for k, (words, budget, errs) in enumerate(asked):
+                if budget >= 0:
+                    test[k] = self.kernels.bounds_of(
+                        memory, int(find(memory.slots, *words)), budget, 0, errs
+                    )[4]
+            return test, lambda below: (left - np.append(space.price, 0)[test])[below.parent]
+
+        return laid_out(space, space.prices.tests, np.array([budget]), choose)
+
+    def bound_loss(self, budget: int) -> tuple[int, int]:
+        """(errors that no tree within the budget avoids, next budget worth a look), without a
+        search.
+        """
+        if not self.task.setting[7]:
+            return self.sure, EVER
+        everything = np.arange(self.space.n_objects, dtype=np.int32)
+        low, reach = self.kernels.bound_loss(
+            self.task, everything, budget, self.leaf, self._stacks()
+        )
+        return max(int(low), self.sure), int(reach)
+
+    def _task(self, without: tuple[str, ...]) -> Any:
+        from arboretum.kernels.function_pointers import address_in_python, address_of
+        from arboretum_maxcost.optimal import parts
+
+        space = self.space
+        table, n, tests, impurity = (
+            space.table(),
+            space.n_objects,
+            max(1, len(space.price)),
+            space.impurity,
+        )
+        self.from_python = None if impurity is None or compiled(impurity) else impurity.value
+        claimed = {Capability(claim) for claim in getattr(impurity, "capabilities", ())}
+        admissible = space.without_error and Capability.admissible in claimed
+        address = 0
+        if admissible or not math.isnan(space.delta):
+            address = (
+                address_of(impurity.kernel, "impurity")
+                if compiled(impurity)
+                else address_in_python(impurity.value)
+            )
+        used = [name not in without for name in BOUNDS]
+        used[2] &= math.isnan(space.delta)
+        most = max(
+            self._cells(impurity if admissible else None),
+            0.0 if math.isnan(space.delta) else space.delta,
+        )
+        # hinged pairs say nothing of leaves that another impurity allows
+        used[0] &= admissible or math.isnan(space.delta)
+        least = int(space.price.min(initial=1 << 52))
+        setting = np.array(
+            [space.without_error, space.delta, float(space.unit), least, most, *used], np.float64
+        )
+        if used[2]:
+            table = table._replace(**_stars(table, space, self.context.deadline))
+        scratch = np.zeros((2, n), np.int64), np.zeros(tests, np.int64), np.zeros(tests)
+        rule, bound = (address, address if admissible else 0)
+        return parts.Task(
+            table,
+            parts.new_parts(space.n_bins, space.objects.n_classes),
+            None,
+            setting,
+            rule,
+            bound,
+            *scratch[0],
+            *scratch[1:],
+        )
+
+    def _cells(self, impurity: Any) -> float:
+        """The largest value of the bound's impurity among objects that no test divides."""
+        space = self.space
+        cells, mass = space.cell[space.sure > 0], space.mass if impurity is None else space.weight
+        most = 0.0
+        for cell in np.unique(cells):
+            rows = np.flatnonzero(space.cell == cell)
+            weights = np.bincount(space.label[rows], mass[rows], space.objects.n_classes)
+            most = max(
+                most,
+                (weights.sum() ** 2 - (weights**2).sum()) / 2
+                if impurity is None
+                else float(impurity.value(weights)),
+            )
+        return most
+
+    def _losses(self, level: Level) -> np.ndarray:
+        """int64[sets]: of leaves."""
+        space = self.space
+        if not space.without_error:
+            masses = level.by_class(space.mass)
+            return (masses.sum(axis=1) - masses.max(axis=1)).astype(np.int64)
+        purity = self.task.table.purity[level.rows]
+        mixed = np.minimum.reduceat(purity, level.start) != np.maximum.reduceat(purity, level.start)
+        for k in np.flatnonzero(mixed).tolist() if not math.isnan(space.delta) else ():
+            mixed[k] = float(space.impurity.value(level.weights[k])) > space.delta
+        return mixed.astype(np.int64)
+
+    def _grow(self, budget: int) -> list[tuple[Level, np.ndarray, ...]]:
+        """The greedy tree, level by level: the sets, and per set its node, its test (−1: none),
+        and what is lost and spent without it.
+        """
+        found, level, left = [], Level.root(self.space), np.array([budget])
+        while len(level):
+            losses, words = self._losses(level), level.sums(self.task.table.words)
+            (node, test), lost, spent = (
+                np.full((2, len(level)), -1),
+                losses.copy(),
+                np.zeros(len(level), np.int64),
+            )
+            for k in np.flatnonzero((losses > 0) & (left >= self.task.setting[3])).tolist():
+                node[k], test[k], lost[k], spent[k] = self._first(
+                    level.of(k), words[k], int(left[k]), int(losses[k])
+                )
+            found.append((level, node, test, losses, lost, spent))
+            _above, level = level, level.below(test)
+            left = (left - np.append(self.space.price, 0)[test])[level.parent]
+        return found
+
+    def _first(
+        self, rows: np.ndarray, words: np.ndarray, left: int, loss: int
+    ) -> tuple[int, int, int, int]:
+        """(node, most promising test or −1, what is lost and spent there as far as is known) of
+        a set of objects.
+        """
+        from arboretum.kernels.solving.fingerprints import enter
+
+        if self._latest is not None and time.monotonic() > self._latest:
+            raise OutOfTime(
+                "the budget of seconds ran out before there was any tree; raise budget.seconds"
+            )
+        kernels, fresh = self.kernels, self.subproblems
+        self._room_for_a_step()
+        node = int(enter(self.arrays["slots"], *words, fresh))
+        if node == fresh:
+            self.arrays["head"][node] = -1
+            self.state[kernels.NODES] += 1
+        self.arrays["rows"][: len(rows)] = rows
+        test = int(
+            kernels.first_choice(
+                self.task._replace(memory=self._memory()), 0, len(rows), node, left, self._stacks()
+            )
+        )
+        low, _, most, spent, _ = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
+        return node, -1 if low >= most else test, most, spent
+
+    def _memory(self) -> Any:
+        from arboretum_maxcost.optimal.parts import Memory
+
+        return Memory(*(self.arrays[name] for name in Memory._fields))
+
+    def _stacks(self) -> Any:
+        return self.kernels.Stacks(
+            self.state, *(self.arrays[name] for name in self.kernels.Stacks._fields[1:])
+        )
+
+    def _slice(self) -> int:
+        end = int(
+            self.kernels.search_budgets(
+                self.task._replace(memory=self._memory()), SLICE, self._stacks()
+            )
+        )
+        if self.from_python is not None:
+            from arboretum.kernels.function_pointers import raise_from_python
+
+            raise_from_python(self.from_python)
+        return end
+
+    def _progress(self) -> None:
+        self.context.progress(0, None, f"{self.subproblems:,} subtables visited")
+
+    def _room_for_a_step(self) -> None:
+        """Make room that no budget refuses: for a step of what always finishes."""
+        tests, nodes = max(1, len(self.space.price)), self.subproblems + 2
+        facts = int(self.state[self.kernels.FACTS]) + tests + 2
+        self.arrays.make_room(
+            {"head": nodes, "slots": 2 * nodes, "facts": facts, "test": 2 * tests}, None
+        )
+
+    def _enlarge(self) -> bool:
+        """Make room for one more subtable; False when that exceeds the budget in bytes."""
+        kernels, state, tests = self.kernels, self.state, len(self.space.price)
+        nodes, frames, listed = (
+            int(state[kernels.NODES]) + 1,
+            int(state[kernels.FRAMES]) + 1,
+            int(state[kernels.TESTS]) + tests,
+        )
+        top = self.arrays["frames"][frames - 2]
+        wanted = {
+            "frames": frames,
+            "rows": int(state[kernels.ROWS] + top[1] - top[0]),
+            "test": listed,
+            "floor": listed,
+            "reach": listed,
+            "top": listed,
+            "rank": listed,
+            "head": nodes,
+            "slots": 2 * nodes,
+            "facts": int(state[kernels.FACTS]) + tests + 2,
+        }
+        return self.arrays.make_room(wanted, self.context.memory_bytes)
+
+
+def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.ndarray]:
+    """The fields ``star…`` of a table: stars of as many objects as there is time for."""
+    from arboretum_maxcost.optimal.star_kernels import LONGEST, list_stars
+
+    n, start = space.n_objects, time.monotonic()
+    until = start + (
+        MOST_STARS if deadline is None else min(MOST_STARS, STAR_SHARE * (deadline - start))
+    )
+    apart = (
+        np.zeros(n, np.bool_)
+        if space.without_error
+        else np.isin(space.cell, space.cell[space.sure > 0])
+    )
+    tests = len(space.price)
+    room, used, begin = (
+        min(LONGEST, max(1, tests)) * n,
+        np.full(tests, -1, np.int64),
+        np.zeros(tests + 2, np.int64),
+    )
+    star, row, price = np.zeros(n + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64)
+    step = 1 + int(STAR_STEP / (n * max(1, len(space.family))))
+    for low in range(0, n, step):
+        if time.monotonic() >= until:
+            star[low + 1 :] = star[low]
+            break
+        list_stars(
+            table,
+            apart,
+            used,
+            *np.zeros((2, n), np.int64),
+            begin,
+            low,
+            min(n, low + step),
+            star,
+            row,
+            price,
+        )
+    return {"star": star, "star_row": row[: star[n]].copy(), "star_price": price[: star[n]].copy()}

@@ -1,0 +1,328 @@
+"""Exact trees of bounded price (Nan, Wang & Saligrama): the least dearest path, and the least
+error within a budget.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import (
+    CapabilityError,
+    ConfigError,
+    Context,
+    Form,
+    Problem,
+    Shape,
+    Solution,
+    Status,
+    Tree,
+    form_of,
+    param,
+    refuse_unfit,
+    shape_of,
+    unknown,
+    value_of,
+)
+from arboretum_maxcost.greedy.guarantee import refutation
+from arboretum_maxcost.optimal.budgeted import error_of, least_budget
+from arboretum_maxcost.optimal.objectives import MaxCost, TrainingError
+from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
+from arboretum_maxcost.optimal.space import Space, space_of
+
+DEFAULT_BYTES = 2_000_000_000
+FEW = 8
+"""Objects of a problem that kernels are loaded on."""
+
+
+@attrs.frozen
+class MaxCostSolver:
+    """Proven least price of the dearest path, or least error among trees whose every path keeps
+    within a budget.
+
+    Three questions: ``objective=zero_error complexity=max_cost`` (or depth) with
+    ``stopping=[pure]`` or ``[impurity]``; ``objective=max_cost objective.error=0.01``; and
+    ``objective=accuracy objective.lam=0`` within ``stopping=[max_cost] stopping.max_cost.limit=B``.
+    Depth-first search over tests, with a memory of what is known of every set of objects at every
+    budget; all arithmetic on errors and prices is in integers.  Bounds come from admissible
+    impurities (Lemma 4.1, made stronger): the run's, where it declares ``admissible``, else pairs.
+    """
+
+    kind = "solver"
+    name = "max_cost"
+    paper = "Nan, Wang & Saligrama 2015, sections 2 and 4"
+    capabilities = (
+        "classification",
+        "multiclass",
+        "weights",
+        "prices",
+        "multiway",
+        "exact",
+        "anytime",
+    )
+    needs = ("objective",)
+    limits = ("max_cost",)
+    certifies = ("depth", "max_cost")
+    example = "dataset=monk1-full method=max_cost"
+
+    without: tuple[str, ...] = param(
+        (),
+        "bounds of the search that are not used, which costs time and changes no optimum; a "
+        "wrong name lists them",
+        converter=tuple,
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
+        context, objective = self._checked(context), problem.parts.objective
+        if isinstance(objective, MaxCost):
+            return self._cheapest(
+                problem,
+                context,
+                space_of(problem, without_error=False, context=context),
+                lambda space: error_of(space, objective.error),
+            )
+        shape = shape_of(objective)
+        if shape is Shape.complexity:
+            return self._without_error(problem, context)
+        if isinstance(objective, TrainingError) or (
+            shape is Shape.additive
+            and objective.name == "accuracy"
+            and not objective.lam
+            and not objective.mu
+        ):
+            return self._most_accurate(problem, context)
+        raise CapabilityError(
+            "solver max_cost knows three questions: objective=zero_error "
+            "complexity=max_cost; objective=max_cost objective.error=…; "
+            "and objective=accuracy objective.lam=0 with stopping=[max_cost] "
+            "stopping.max_cost.limit=…"
+        )
+
+    def minima(
+        self, problem: Problem, complexities: Sequence[Any], context: Context
+    ) -> list[Solution]:
+        """The least price of the dearest path, or depth, of trees that obey the leaf rule;
+        seconds are shared evenly.
+        """
+        found, context = [], self._checked(context)
+        for left, complexity in zip(range(len(complexities), 0, -1), complexities, strict=True):
+            now = time.monotonic()
+            until = (
+                None if context.deadline is None else now + max(0.0, context.deadline - now) / left
+            )
+            one = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity))
+            found.append(
+                _unless_signalled(self._without_error(one, attrs.evolve(context, deadline=until)))
+            )
+        return found
+
+    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+        """The objective that is certified (the run's, without one the training error), and its
+        least value within the budget of a path.
+        """
+        objective = problem.parts.objective or TrainingError()
+        return objective, _unless_signalled(
+            self.solve(
+                attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)),
+                context,
+            )
+        )
+
+    def _checked(self, context: Context) -> Context:
+        """The context with a budget of bytes.  Raises ConfigError for a bound that does not
+        exist.
+        """
+        for name in self.without:
+            if name not in BOUNDS:
+                raise ConfigError("solver.without: " + unknown("bound", name, BOUNDS))
+        return (
+            context
+            if context.memory_bytes is not None
+            else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
+        )
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels on a few of the objects."""
+        from arboretum.kernels.solving.fingerprints import rehash
+
+        context.progress(0, None, "loading the kernels of max_cost")
+        objects, objective = problem.objects, problem.parts.objective
+        refuse_unfit(self.name, objects, problem.prices)
+        counting = objective is not None and shape_of(objective) is not Shape.complexity
+        some = np.unique(
+            np.linspace(0, objects.n_objects - 1, min(objects.n_objects, FEW)).astype(np.int64)
+        )
+        labels = (np.arange(len(some)) % objects.n_classes).astype(objects.label.dtype)
+        small = attrs.evolve(problem, objects=attrs.evolve(objects.take(some), label=labels))
+        search = Search(space_of(small, without_error=not counting), Context())
+        search.ask(EVER // 2, 0)
+        search.greedy(EVER)
+        search.tree(EVER)
+        search.bound_loss(0)
+        rehash(*np.zeros((2, 2, 2), np.uint64))
+
+    def _without_error(self, problem: Problem, context: Context) -> Solution:
+        """The least max cost, or depth, of trees that obey the leaf rule."""
+        complexity = problem.parts.complexity
+        form = form_of(complexity)
+        if (
+            form is None
+            or form.combine != "max"
+            or form.per_mass
+            or attrs.evolve(form, combine="max") == Form(combine="max", leaf=form.leaf)
+        ):
+            raise CapabilityError(
+                "solver max_cost minimises complexity=max_cost or complexity=depth; "
+                "solver=subtable_dp knows the others"
+            )
+        if refuted := refutation(problem.parts.impurity, problem.objects.n_classes):
+            raise CapabilityError(f"solver max_cost would prove what is false: {refuted}")
+        space = space_of(problem, without_error=True, priced=form.priced, context=context)
+
+        def value(paid: float) -> float:
+            return form.leaf + form.per_node * paid
+
+        return self._cheapest(problem, context, space, lambda _: 0, value)
+
+    def _cheapest(
+        self,
+        problem: Problem,
+        context: Context,
+        space: Space,
+        limit: Callable[[Space], int],
+        value: Callable[[float], float] = float,
+    ) -> Solution:
+        """The least budget at which some tree loses at most ``limit``.
+
+        value : of the complexity, by the price of the dearest path.
+        """
+        top = self._budget(problem, space, EVER)
+        search = Search(space, context, self.without)
+        most = limit(space)
+        if most < search.sure:
+            sure = f"{float(search.sure * space.unit):g} of {float(space.total * space.unit):g}"
+            return self._none(
+                search,
+                f"every tree misclassifies {sure}, of objects with the same values as others "
+                "of another class",
+            )
+        search.tell = lambda low, up: context.proven(
+            value(float(low * space.coin)), value(float(up * space.coin)) if up < EVER else math.inf
+        )
+        low, spent = least_budget(search, most, top)
+        if spent == EVER:
+            return self._none(search, "no tree keeps within the limits and errs so little")
+        tree = search.tree(spent)
+        parts = problem.parts
+        found = (
+            parts.objective.value(tree, problem)
+            if isinstance(parts.objective, MaxCost)
+            else value_of(parts.complexity, tree)
+        )
+        return self._solution(search, tree, found, value(float(low * space.coin)), low == spent)
+
+    def _most_accurate(self, problem: Problem, context: Context) -> Solution:
+        """The least error within a budget."""
+        space = space_of(problem, without_error=False, context=context)
+        top = self._budget(problem, space, None)
+        search, share = Search(space, context, self.without), Fraction(1, space.total)
+        search.tell = lambda low, up: context.proven(float(low * share), float(up * share))
+        low, up = search.least_loss(top), search.bounds(top)[2]
+        tree = search.tree(top)
+        return self._solution(
+            search,
+            tree,
+            problem.parts.objective.value(tree, problem),
+            float(low * share),
+            low == up,
+        )
+
+    @staticmethod
+    def _budget(problem: Problem, space: Space, unlimited: int | None) -> int:
+        """The run's limits on a path in whole prices.  Raises CapabilityError without one where
+        one is needed.
+        """
+        limits, budgets = problem.parts.limits(), []
+        if limits.max_cost is not None:
+            budgets.append(space.paid(limits.max_cost))
+        if limits.max_depth is not None:
+            if len(set(space.price.tolist())) > 1:
+                raise CapabilityError(
+                    "solver max_cost knows a depth only where all tests cost the same; use "
+                    "stopping=[max_cost], or leave max_depth out"
+                )
+            budgets.append(limits.max_depth * int(space.price.max(initial=0)))
+        if budgets:
+            return min(budgets)
+        if unlimited is None:
+            raise CapabilityError(
+                "objective accuracy with solver max_cost needs a budget; add "
+                "stopping=[max_cost] stopping.max_cost.limit=…"
+            )
+        return unlimited
+
+    @staticmethod
+    def _none(search: Search, why: str) -> Solution:
+        return Solution(
+            None,
+            math.inf,
+            math.inf,
+            Status.infeasible,
+            search.subproblems,
+            notes=(f"{why}; allow more errors, or a larger budget",),
+        )
+
+    def _solution(
+        self, search: Search, tree: Tree, value: float, low: float, proven: bool
+    ) -> Solution:
+        notes, space = [], search.space
+        if space.sure.any() and space.without_error:
+            notes.append(
+                f"{int(np.isin(space.cell, space.cell[space.sure > 0]).sum())} objects have "
+                "the same values as objects of another class: "
+                "leaves that hold them answer with the heaviest class"
+            )
+        if not space.exact:
+            notes.append(
+                "weights or prices have too many digits for whole numbers and were rounded "
+                "down in the search, by less than 1e-9 of their mean"
+            )
+        if search.from_python is not None:
+            notes.append("the impurity has no kernel: every look at it is a call of Python, slowly")
+        if not proven:
+            ended = (
+                "the search was interrupted"
+                if search.interrupt
+                else f"the budget of {search.stopped or 'seconds'} ran out"
+            )
+            notes.append(
+                f"{ended} after {search.subproblems:,} subtables: no tree is below {low:g}"
+            )
+        status = Status.optimal if proven else Status.feasible
+        details = {"opened": int(search.state[search.kernels.OPENED]), **search.interrupt}
+        return Solution(
+            tree,
+            value,
+            value if proven else min(value, low),
+            status,
+            search.subproblems,
+            proven,
+            tuple(notes),
+            details,
+        )
+
+
+def _unless_signalled(found: Solution) -> Solution:
+    """The solution; raises what stopped it where that was a signal: the run has more to do than
+    that leaves time for.
+    """
+    if found.interrupted and found.interrupted.args:
+        raise found.interrupted
+    return found

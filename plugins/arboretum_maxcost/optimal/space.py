@@ -1,0 +1,230 @@
+"""A table as the exact searches of this plugin see it: merged objects, and weights and prices as
+whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import CapabilityError, Context, Encoded, Family, Prices, Problem, refuse_unfit
+from arboretum.kernels import mark_of
+
+FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
+"""As in arboretum.kernels.solving.rows."""
+WHOLE = 1 << 52
+GRID = 1 << 34
+"""Where decimals are too long to be whole numbers, steps of the mean."""
+
+
+@attrs.frozen(eq=False)
+class Space:
+    """Objects, tests and the leaf rule of solver=max_cost.  Objects with equal codes and class are
+    merged: no test can tell them apart.
+
+    codes : uint8, uint16 or uint32[F, n].
+    family, n_bins, first_test : int64[F].
+    label : int32[n].
+    count : int64[n], rows.
+    weight : float64[n].
+    mass : int64[n], weight = mass · unit.
+    price : int64[tests], the price asked = price · coin.
+    exact : no number was rounded.
+    cell : int64[n], equal for objects with equal codes.
+    sure : int64[n], mass that errs in every tree: of the objects with these codes all but the
+        heaviest class.
+    without_error : a leaf has one class, or an impurity of at most ``delta`` (NaN: never for that
+        reason), or holds objects that no test divides; otherwise every node may be a leaf, and
+        errors are counted.
+    impurity : component that the leaf rule asks for, or None.
+    """
+
+    objects: Encoded
+    prices: Prices
+    codes: np.ndarray
+    family: np.ndarray
+    n_bins: np.ndarray
+    first_test: np.ndarray
+    label: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+    mass: np.ndarray
+    unit: Fraction
+    price: np.ndarray
+    coin: Fraction
+    exact: bool
+    cell: np.ndarray
+    sure: np.ndarray
+    without_error: bool
+    delta: float
+    impurity: Any
+
+    def table(self) -> Any:
+        """As the kernels read it, without stars."""
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_maxcost.optimal.parts import Table
+
+        n = self.n_objects
+        return Table(
+            self.codes,
+            self.family,
+            self.n_bins,
+            self.first_test,
+            self.price,
+            self.label,
+            self.purity,
+            self.mass,
+            self.sure,
+            self.count,
+            random_words(n),
+            self.objects.n_classes,
+            np.zeros(n + 1, np.int64),
+            np.zeros(0, np.int32),
+            np.zeros(0, np.int64),
+        )
+
+    @property
+    def n_objects(self) -> int:
+        return len(self.label)
+
+    @property
+    def total(self) -> int:
+        return int(self.mass.sum())
+
+    @property
+    def purity(self) -> np.ndarray:
+        """int64[n]: objects of equal purity may share a leaf without error; contradicting ones
+        have a class of their own.
+        """
+        mixed = np.isin(self.cell, self.cell[self.sure > 0])
+        return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
+
+    def paid(self, budget: float) -> int:
+        """The most that whole prices may add up to within a budget as the user says it."""
+        return int(min(WHOLE, math.floor(Fraction(budget) * (1 + Fraction(1, 10**9)) / self.coin)))
+
+
+PER_ROW, PER_CODE, BYTES = 600, 5, 20
+"""Steps for each row and each code, and bytes for each code, while equal rows are found."""
+
+
+def space_of(
+    problem: Problem,
+    *,
+    without_error: bool,
+    priced: bool = True,
+    solver: str = "max_cost",
+    context: Context = Context(),
+) -> Space:
+    """Read a problem, every test at price 1 unless ``priced``; raises CapabilityError or
+    DataError, with the way out, where it is none for the solver.
+    """
+    objects, prices = problem.objects, problem.prices
+    refuse_unfit(solver, objects, prices)
+    context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
+    context.room(
+        BYTES * objects.codes.size,
+        f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns",
+    )
+    labelled = np.concatenate(
+        [objects.codes, objects.label[:, None]], axis=1, dtype=np.uint32, casting="unsafe"
+    )
+    _, index, merged = np.unique(labelled, axis=0, return_index=True, return_inverse=True)
+    merged, n = merged.ravel(), len(index)
+    codes = objects.codes[index]
+    cell = (
+        np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+        if codes.shape[1]
+        else np.zeros(n, np.int64)
+    )
+    each, unit, exact = whole(objects.weight)
+    mass = np.zeros(n, np.int64)
+    np.add.at(mass, merged, each)
+    price, coin, exact_prices = whole(prices.tests if priced else np.ones(len(prices.tests)))
+    most = max((feature.n_bins for feature in objects.features), default=0)
+    return Space(
+        objects=objects,
+        prices=prices,
+        codes=np.ascontiguousarray(
+            codes.T.astype(np.uint8 if most <= 256 else np.uint16 if most <= 65536 else np.uint32)
+        ),
+        family=np.array([FAMILIES[feature.family] for feature in objects.features], np.int64),
+        n_bins=np.array([feature.n_bins for feature in objects.features], np.int64),
+        first_test=objects.test_offset[:-1].astype(np.int64),
+        label=np.ascontiguousarray(objects.label[index], np.int32),
+        count=np.bincount(merged, objects.count, n).astype(np.int64),
+        weight=np.bincount(merged, objects.weight, n),
+        mass=mass,
+        unit=unit,
+        price=price,
+        coin=coin,
+        exact=exact and exact_prices,
+        cell=cell.astype(np.int64),
+        sure=_sure(cell, mass),
+        without_error=without_error,
+        delta=_delta(problem, without_error) if solver == "max_cost" else math.nan,
+        impurity=problem.parts.impurity,
+    )
+
+
+def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
+    """(whole, unit, exact): int64[n] without a common divisor, numbers = whole · unit for the
+    decimals as they are written (0.1 is a tenth); rounded down to a fine grid where these have too
+    many digits.
+    """
+    if not len(numbers) or not numbers.any():
+        return np.zeros(len(numbers), np.int64), Fraction(1), True
+    found, unit, exact = None, Fraction(1), True
+    for places in range(16):
+        scaled = np.rint(numbers * 10.0**places)
+        if scaled.sum() >= WHOLE:
+            break
+        if (scaled / 10.0**places == numbers).all():
+            found, unit = scaled.astype(np.int64), Fraction(1, 10**places)
+            break
+    if found is None:
+        unit, exact = Fraction(float(numbers.mean())) / GRID, False
+        found = np.floor(numbers / float(unit)).astype(np.int64)
+    shared = int(np.gcd.reduce(found)) or 1
+    return found // shared, unit * shared, exact
+
+
+def compiled(impurity: Any) -> bool:
+    return mark_of(getattr(impurity, "kernel", None)) == "impurity"
+
+
+def _delta(problem: Problem, without_error: bool) -> float:
+    """Impurity at or below which a node is a leaf, NaN without one.  Raises CapabilityError for
+    rules that the search does not know.
+    """
+    rule = problem.parts.leaf_rule(
+        counting_objects=True, obeyed=() if without_error else ("max_cost", "max_depth")
+    )
+    if rule.min_split > 2 or rule.min_objects > 2 or rule.theta > 0:
+        raise CapabilityError(
+            "solver max_cost knows leaf rules of purity and impurity; use stopping=[pure], "
+            "stopping=[impurity], or solver=subtable_dp"
+        )
+    if rule.delta is None or problem.parts.impurity is None:
+        return math.nan
+    if not without_error:
+        raise CapabilityError(
+            "solver max_cost counts errors, and knows no leaf rule beside; leave "
+            "stopping=[impurity] out, or use objective=zero_error"
+        )
+    return rule.levels(1.0)[1]
+
+
+def _sure(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """int64[n]: mass of an object where a heavier one (ties: a later one) has the same codes,
+    else 0.
+    """
+    order = np.lexsort((mass, cell))
+    last = np.append(cell[order][1:] != cell[order][:-1], True)
+    found = mass.copy()
+    found[order[last]] = 0
+    return found

@@ -1,0 +1,259 @@
+"""Figure 15: the seconds that growing takes, by objects and by tests, on one data set of many
+objects and one of many tests.
+
+The paper shows two selected data sets and does not say which; here they are the one of the twenty
+with the most objects and the one with the most tests.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, csv_text
+from arboretum_regularized import comparing
+from arboretum_regularized.paper.claims import MEASURABLE
+from arboretum_regularized.paper.protocol import Lesson, Measured, lesson, price_list, taught
+from arboretum_regularized.paper.results import PAPER, UNIT
+from arboretum_regularized.paper.study import recipe
+from arboretum_regularized.scores import Scores
+
+DATASETS = {"covertype": 900.0, "bioresponse": 700.0}
+"""The two data sets, and what a piece costs."""
+SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
+METHODS = ("C4.5", "EC4.5")
+SPLITS = 5
+OVER = ("seconds over objects", "seconds over tests", "depth over the logarithm of objects")
+
+
+def pieces(paper: Any) -> list[Piece]:
+    """One per data set and split; none where no times are asked for."""
+    return [
+        Piece({"chapter": "growth", "dataset": name, "seed": seed}, cost)
+        for name, cost in DATASETS.items()
+        if paper.times and paper.wants(name)
+        for seed in range(SPLITS)
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds, average depth],
+    the seconds of growing.
+
+    Cut are rows at random, and columns at random with all their tests; λ of EC4.5 is 100, as when
+    it is not tuned.  Useless tests do not compete: where columns are missing some objects cannot be
+    told apart, and all tests would be asked there.
+    """
+    run = seed + key["seed"]
+    whole, rows = lesson(house, key["dataset"], run), []
+    price = price_list(house, whole.objects, UNIT, run)
+    for kind, cut in (("objects", _fewer_rows), ("tests", _fewer_columns)):
+        for share in SHARES if kind == "objects" else SHARES[1:]:
+            part = cut(whole, share, run)
+            for method in METHODS:
+                problem = Problem(
+                    part.objects,
+                    price_list(house, part.objects, UNIT, run),
+                    recipe(house, method, UNIT, PAPER, part.theta),
+                )
+                problem.parts.method.warm_up(problem, Context())
+                start = time.process_time()
+                tree = problem.parts.method.fit(problem, Context()).tree
+                seconds = time.process_time() - start
+                found = Measured.of(tree, part, price)
+                rows.append(
+                    [
+                        method,
+                        kind,
+                        part.objects.n_objects,
+                        part.objects.n_tests,
+                        round(seconds, 6),
+                        found.expected_cost,
+                    ]
+                )
+    return {"rows": rows}
+
+
+def _fewer_rows(whole: Lesson, share: float, seed: int) -> Lesson:
+    """A lesson of some of the training rows; validation and test rows stay."""
+    rows = np.sort(
+        np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
+    )
+    objects, origin = taught(whole.coded, rows)
+    return attrs.evolve(
+        whole, objects=objects, origin=origin, train=whole.coded.tally(rows), rows=rows
+    )
+
+
+def _fewer_columns(whole: Lesson, share: float, seed: int) -> Lesson:
+    """The same objects with some of the columns; objects that no test tells apart any more stay
+    two.
+    """
+    n = len(whole.objects.features)
+    kept = np.sort(np.random.default_rng([seed, 15]).permutation(n)[: max(1, round(share * n))])
+    features, codes = (
+        tuple(whole.objects.features[f] for f in kept),
+        np.asfortranarray(whole.objects.codes[:, kept]),
+    )
+    return attrs.evolve(whole, objects=attrs.evolve(whole.objects, features=features, codes=codes))
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Exponents with their 95 % intervals, and three sentences by them; no verdict on one data
+    set or on short times.
+    """
+    found = {
+        name: _means([result["rows"] for key, result in results if key["dataset"] == name])
+        for name in DATASETS
+    }
+    found = {name: own for name, own in found.items() if own}
+    laws = {
+        (name, method): _exponents([line for line in own if line[0] == method])
+        for name, own in found.items()
+        for method in METHODS
+    }
+    both = len(found) == len(DATASETS)
+    slow = (
+        both
+        and min(
+            max(line[4] for line in own if line[0] == method)
+            for own in found.values()
+            for method in METHODS
+        )
+        > MEASURABLE
+    )
+    quick = (
+        "quick for many objects or many tests, but not both: seconds grow with either (exponents "
+        "above 0)"
+    )
+    worse = "the dependence on objects is slightly worse than that on tests"
+    height = "the tree's height is about the logarithm of the number of objects (exponent 1)"
+    claims = [
+        _claim(quick, laws, OVER[:2], slow, lambda n, m: min(n.low, m.low) > 0.0),
+        _claim(
+            worse,
+            laws,
+            OVER[:2],
+            slow,
+            lambda n, m: True if n.low > m.high else False if n.high < m.low else None,
+        ),
+        _claim(height, laws, OVER[2:], both, lambda log_n: log_n.low <= 1.0 <= log_n.high),
+    ]
+    rows = [
+        [name, *line[:2], *(f"{x:.6g}" for x in line[2:])]
+        for name, own in found.items()
+        for line in own
+    ]
+    tables = {
+        "growth.csv": csv_text(
+            [["dataset", "method", "cut", "objects", "tests", "seconds", "average_depth"], *rows]
+        )
+    }
+    pictures = {
+        f"growth_{name}_{kind}": _chart(name, own, kind)
+        for name, own in found.items()
+        for kind in ("objects", "tests")
+    }
+    metrics = {
+        f"{name}/{method}/{over}": law.middle
+        for (name, method), own in laws.items()
+        for over, law in zip(OVER, own, strict=True)
+    }
+    told = {"claims": claims, "tables": tables, "pictures": pictures}
+    return Judgement.of_chapter(
+        "growing time (Figure 15)", {"datasets": ",".join(found)}, metrics, **told
+    )
+
+
+def _means(splits: Sequence[Sequence[Sequence[Any]]]) -> list[list[Any]]:
+    """The rows with their numbers averaged over the splits, which all have the same rows."""
+    return [
+        [*lines[0][:2], *np.mean([line[2:] for line in lines], axis=0).tolist()]
+        for lines in zip(*splits, strict=True)
+    ]
+
+
+@attrs.frozen
+class Exponent:
+    """y ≈ c · x^middle, and the 95 % interval of the exponent: least squares of logarithms,
+    Student's t.
+    """
+
+    middle: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(points: Sequence[tuple[float, float]]) -> Exponent:
+        from scipy.stats import t
+
+        law = comparing.power_law(*np.array(points).T)
+        reach = float(t.ppf(0.975, len(points) - 2)) * law.error
+        return Exponent(law.exponent, law.exponent - reach, law.exponent + reach)
+
+    def __str__(self) -> str:
+        return f"{self.middle:.2f} ({self.low:.2f} to {self.high:.2f})"
+
+
+def _of(own: Sequence[Sequence[Any]], kind: str) -> list[Sequence[Any]]:
+    """The rows of one cut; the whole table belongs to both."""
+    return [line for line in own if line[1] == kind or line[2:4] == own[0][2:4]]
+
+
+def _exponents(own: Sequence[Sequence[Any]]) -> list[Exponent]:
+    """One per word of :data:`OVER`."""
+    n, m = _of(own, "objects"), _of(own, "tests")
+    over = (
+        [(line[2], line[4]) for line in n],
+        [(line[3], line[4]) for line in m],
+        [(math.log(line[2]), line[5]) for line in n],
+    )
+    return [Exponent.of(points) for points in over]
+
+
+def _claim(
+    sentence: str,
+    laws: Mapping[tuple[str, str], Sequence[Exponent]],
+    over: Sequence[str],
+    ready: bool,
+    holds: Any,
+) -> Claim:
+    """Holds where it does for both methods on both data sets.
+
+    holds : exponents → True, False, or None where it is not shown.
+    """
+    shown = {
+        place: [law for word, law in zip(OVER, own, strict=True) if word in over]
+        for place, own in laws.items()
+    }
+    answers = [holds(*own) for own in shown.values()]
+    undecided = not ready or (None in answers and False not in answers)
+    words = (
+        f"{name}, {method}: " + ", ".join(f"{w} {law}" for w, law in zip(over, own, strict=True))
+        for (name, method), own in shown.items()
+    )
+    told = f"Figure 15 (two data sets, unit prices): {sentence}"
+    return Claim.judged(
+        told, None if undecided else all(answers), "exponents of " + "; ".join(words)
+    )
+
+
+def _chart(name: str, own: Sequence[Sequence[Any]], kind: str) -> Any:
+    """Seconds over objects or tests, with the fitted powers."""
+    by_method = [_of([line for line in own if line[0] == method], kind) for method in METHODS]
+    sizes = {
+        f"part {number}": line[2 if kind == "objects" else 3]
+        for number, line in enumerate(by_method[0])
+    }
+    seconds = np.array([[line[4] for line in lines] for lines in by_method]).T
+    return comparing.growth_chart(
+        Scores("seconds to grow", METHODS, list(sizes), seconds, False),
+        sizes,
+        f"{name}: fewer {kind}",
+        axis=kind,
+    )
