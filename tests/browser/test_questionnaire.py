@@ -494,6 +494,32 @@ def test_what_is_not_known_goes_where_the_tree_sends_it(opened, policy, answer, 
     assert shares == (["100 %", "0 %"] if policy == 0 else ["33.3 %", "66.7 %"])
 
 
+def test_a_part_that_stopped_has_no_more_to_pay(opened):
+    """One branch of a split stops at its second test, whose price counted as spent and as rest."""
+    columns = [ColumnSpec(name, ColumnKind.continuous) for name in "xyz"]
+    weights = np.array([[2, 2], [1, 1], [1, 0], [0, 1], [1, 1], [1, 0], [0, 1]], float)
+    tree = stump(
+        Threshold("x", 0.5),
+        *columns,
+        rules=[Threshold(name, 0.5) for name in "xyz"],
+        test=[0, 1, -1, -1, 2, -1, -1],
+        child_offset=[0, 2, 4, 4, 4, 6, 6, 6],
+        child=[1, 4, 2, 3, 5, 6],
+        missing_child=[MISSING_SPLITS] + [MISSING_STOPS] * 6,
+        weights=weights,
+        counts=weights.sum(axis=1),
+        label=weights.argmax(axis=1),
+        value=[np.nan] * 7,
+        price=[1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+        impurity=[np.nan] * 7,
+        score=[np.nan] * 7,
+    )
+    page = opened(tree)
+    for _ in "xy":
+        page.get_by_role("button", name="Not known").click()
+    assert page.locator("#costs dd").all_text_contents() == ["1.5 tests", "0.5 tests", "0.5 tests"]
+
+
 def test_a_number_known_roughly_is_asked_again_only_where_that_does_not_decide(opened):
     page = opened(stump(Bins("age", (10, 20, 30)), AGE))
     assert page.locator("#fields label.option").all_text_contents() == [
