@@ -47,7 +47,7 @@ ROOMS = (
         "arboretum_decision_tables",
         "arboretum_regularized",
         "arboretum_gosdt",
-        "arboretum_rivals",
+        "arboretum_baselines",
     },
     {"conformance", "engine", "sklearn", "arboretum_basics"},
     {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arboretum.api import hookimpl
+from arboretum_gosdt.paper.reproduction import GosdtStudy
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
 from arboretum_gosdt.regression.solver import AbsoluteDeviation, Regression, SquaredError
@@ -31,4 +32,5 @@ def arboretum_components() -> list[type]:
         Path,
         Regression,
         Constrained,
+        GosdtStudy,
     ]

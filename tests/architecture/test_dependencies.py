@@ -46,6 +46,7 @@ FLOORS = {
         {"sparse", "depth", "continuous"},
         {"general", "all_trees", "regression"},
         {"solvers"},
+        {"paper"},
         {"plugin"},
     ),
 }

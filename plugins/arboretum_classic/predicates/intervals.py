@@ -36,8 +36,8 @@ class Intervals:
 
     Where a column has more than ``size`` distinct values at the node, ends are the midpoints that
     divide the rows into ``size`` parts most evenly; besides, the best of these by the proxy
-    (:mod:`~arboretum_classic.predicates.proposals`), each end moved in turn among all midpoints until neither
-    helps.
+    (:mod:`~arboretum_classic.predicates.proposals`), each end moved in turn among all midpoints
+    until neither helps.
     """
 
     kind, name, paper, capabilities = "predicate", "interval", "", HANDLES

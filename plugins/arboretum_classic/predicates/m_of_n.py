@@ -19,11 +19,11 @@ class MOfNIntervals:
     several columns, or several of one.
 
     Intervals are added greedily, up to ``terms``: the one that is best by the proxy
-    (:mod:`~arboretum_classic.predicates.proposals`) for some m; after each, every interval is put in question
-    again until none changes.  Then their ends, midpoints that divide the rows into ``size`` parts
-    most evenly, move to the best of all midpoints, one after the other.  All m of each number of
-    intervals are proposed.  O(p n log n) per node, and O(p t (n + s²)) per interval tried, s =
-    ``size``, t = ``terms``, of which there are some t² · ``passes``.
+    (:mod:`~arboretum_classic.predicates.proposals`) for some m; after each, every interval is put
+    in question again until none changes. Then their ends, midpoints that divide the rows into
+    ``size`` parts most evenly, move to the best of all midpoints, one after the other. All m of
+    each number of intervals are proposed. O(p n log n) per node, and O(p t (n + s²)) per interval
+    tried, s = ``size``, t = ``terms``, of which there are some t² · ``passes``.
     """
 
     kind, name, capabilities = "predicate", "m_of_n", HANDLES

@@ -126,9 +126,9 @@ class CostComplexity:
         """The α with the best score on the validation rows; rows walk the tree once for all of
         them.
 
-        costs : as for :func:`~arboretum_classic.pruning.complexity_path.impurities`; the rows of a class
-            then weigh as those that taught.  Raises CapabilityError for a tree without the impurity
-            that is asked for, DataError without validation rows.
+        costs : as for :func:`~arboretum_classic.pruning.complexity_path.impurities`; the rows of a
+            class then weigh as those that taught.  Raises CapabilityError for a tree without the
+            impurity that is asked for, DataError without validation rows.
         """
         score = ValidationScore.on(valid)
         if self.path or self.one_se or costs is not None:

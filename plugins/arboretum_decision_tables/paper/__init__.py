@@ -1,1 +1,4 @@
-"""The study that the paper reports: protocol, published numbers, verdicts, figures; no method imports it."""
+"""The study that the paper reports: protocol, published numbers, verdicts, figures.
+
+No method imports it.
+"""

@@ -67,8 +67,9 @@ class DecisionTables:
         self._study(house, range(1))
 
     def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
-        """Study one chunk; sums as :func:`~arboretum_decision_tables.paper.study.study_chunk` returns
-        them.
+        """Study one chunk.
+
+        Returns sums as :func:`~arboretum_decision_tables.paper.study.study_chunk` does.
         """
         first = table_seed(seed, key["group"], key["first"])
         return self._study(house, range(first, first + key["tables"]))

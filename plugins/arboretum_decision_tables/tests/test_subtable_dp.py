@@ -397,8 +397,9 @@ def _signatures() -> dict[str, int]:
     """Kernel of the solver → how many forms of it there are in this process."""
     folder = Path(graphs.__file__).parent
     modules = [
-        importlib.import_module(f"arboretum_decision_tables.{path.stem}")
-        for path in folder.glob("kernels_*.py")
+        importlib.import_module(f"arboretum_decision_tables.exact.{path.stem}")
+        for path in folder.glob("*.py")
+        if path.stem != "__init__"
     ]
     kernels = [
         kernel

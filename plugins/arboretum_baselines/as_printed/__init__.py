@@ -1,0 +1,1 @@
+"""GOSDT's own algorithms, as the paper prints them."""

@@ -1,0 +1,238 @@
+"""The solver ``gosdt_reference``: GOSDT as printed, its schedule a parameter, its dependency
+graph to be looked at.
+"""
+
+from __future__ import annotations
+
+import enum
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, Problem, Solution, param
+from arboretum_baselines.binary import (
+    MADE,
+    PER_OUTCOME,
+    Binary,
+    Pace,
+    few,
+    read,
+    room_of,
+    run,
+    words_of,
+)
+
+
+class Rule(enum.IntEnum):
+    """Which set's turn it is, the least value first; numbers as in ``kernels_graph``."""
+
+    curiosity = 0
+    """Lower bound over the share of the weight."""
+    objective = 1
+    """Upper bound."""
+    bound = 2
+    """Lower bound."""
+    entropy = 3
+    """Entropy of the classes, times the share of the weight."""
+    gini = 4
+    """Gini's index, times the share of the weight."""
+    fifo = 5
+    """The set that waits longest."""
+    random = 6
+
+
+@attrs.frozen
+class GosdtReference:
+    """GOSDT by its printed algorithms: a queue of sets of rows, a graph of their dependence, bounds
+    that move upward.
+
+    Minimises weighted errors + λ · leaves.  For comparison: ``solver=gosdt`` is the fast one, with
+    more bounds, limits and proofs.
+    """
+
+    kind = "solver"
+    name = "gosdt_reference"
+    paper = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
+    capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("additive",)
+    example = "dataset=monk1-full method=gosdt_reference objective.lam=0.03"
+
+    rule: Rule = param(Rule.fifo, "which waiting set of rows comes next, the least value first")
+    high: bool = param(True, "whether parents of an updated set go to the head of the queue")
+    graph: str = param(
+        "",
+        "file (.dot or .svg) for the dependency graph with its bounds, of a small problem; "
+        "nothing: none",
+        writes=True,
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out;
+        ConfigError or StoreError for a file that cannot be written.
+        """
+        from arboretum_baselines.as_printed.drawing import check_file, write_graph
+
+        if self.graph:
+            check_file(self.graph)
+        found = read(problem, self.name, context=context)
+        tests, groups = found.outcome.shape
+        room = room_of(
+            context, 10 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows"
+        )
+        context.look(MADE * PER_OUTCOME * tests * groups)
+        search = PrintedSearch(found, self.rule, self.high, context.seed)
+
+        def tell() -> None:
+            context.proven(found.value(search.lower), found.value(search.upper))
+            context.progress(
+                0, None, f"{search.iterations:,} iterations, {search.known:,} sets of rows"
+            )
+
+        stopped, details = run(search.work, lambda: search.make_room(room), context, tell)
+        details |= {
+            "iterations": search.iterations,
+            "sets": search.known,
+            "expanded": search.expanded,
+            "updates": search.updates,
+        }
+        solution = found.solution(
+            found.tree(search.tree()),
+            found.value(search.lower),
+            stopped,
+            (search.iterations, "iterations"),
+            details,
+        )
+        if self.graph:
+            solution = attrs.evolve(
+                solution, notes=(*solution.notes, *write_graph(self.graph, search))
+            )
+        return solution
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels, on four rows."""
+        read(few(problem), self.name)
+        outcome, cost = (
+            np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
+            9 - 9 * np.eye(4, problem.objects.n_classes, dtype=np.int64),
+        )
+        small = Binary(
+            problem, outcome, np.arange(2), np.arange(4), cost, 1, np.ones(4, np.int64), Fraction(1)
+        )
+        search = PrintedSearch(small, self.rule, self.high, 0)
+        run(search.work, lambda: search.make_room(10**6), Context(), lambda: None)
+
+
+class PrintedSearch:
+    """The search on a problem, to be left and entered again."""
+
+    def __init__(self, found: Binary, rule: Rule, high: bool, seed: int) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_baselines.as_printed import graph_kernels as kernels
+
+        self.found, self.kernels, self._pace = found, kernels, Pace()
+        (tests, groups), labels = found.outcome.shape, found.cost.shape[1]
+        packed = words_of(found.outcome)
+        mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
+        self._data = kernels.Data(
+            mask, packed[:-1], found.cost, found.cost.min(axis=1), random_words(groups)
+        )
+        words, whole, real = (
+            np.zeros(tests, np.uint64),
+            np.zeros(tests, np.int64),
+            np.zeros(labels, np.int64),
+        )
+        self._sums = kernels.Sums(
+            np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real
+        )
+        own = {
+            "rows": (packed.shape[1:], np.uint64),
+            "share": ((), np.float64),
+            "key": ((), np.float64),
+        }
+        self._fields = [
+            name
+            for name in kernels.Graph._fields
+            if name not in ("slots", "child", "higher", "owner")
+        ]
+        arrays = {"slots": np.zeros((2048, 2), np.uint64)}
+        arrays |= {
+            name: np.empty((1024, *own.get(name, ((), 0))[0]), own.get(name, ((), np.int64))[1])
+            for name in self._fields
+        }
+        self._memo = Arrays(
+            arrays | {name: np.empty(1024, np.int64) for name in ("child", "higher", "owner")}
+        )
+        self._memo["rows"][0] = packed[-1]
+        self._asked, self._state = (
+            np.array([found.leaf, rule, high, seed], np.int64),
+            np.zeros(kernels.N_STATE, np.int64),
+        )
+        kernels.begin(self._data, self.arrays(), self._sums, self._state, self._asked)
+
+    def arrays(self) -> Any:
+        """The graph, a ``kernels_graph.Graph``."""
+        return self.kernels.Graph(*self._memo.values())
+
+    lower = property(lambda self: int(self._memo["lower"][0]), doc="What no tree undercuts.")
+    upper = property(lambda self: int(self._memo["upper"][0]), doc="What some tree costs.")
+    known = property(lambda self: int(self._state[self.kernels.KNOWN]), doc="Sets in the graph.")
+    expanded = property(
+        lambda self: int(self._state[self.kernels.EXPANDED]),
+        doc="Sets whose children are in the graph.",
+    )
+    iterations = property(
+        lambda self: int(self._state[self.kernels.ITERATIONS]), doc="Sets popped."
+    )
+    updates = property(
+        lambda self: int(self._state[self.kernels.UPDATES]), doc="Changes of bounds."
+    )
+
+    def work(self) -> int:
+        return self._pace.timed(self.steps_of)
+
+    def steps_of(self, iterations: int) -> int:
+        """Pop so many sets; returns how that ended."""
+        return self.kernels.search(
+            self._data, self.arrays(), self._sums, self._state, self._asked, iterations
+        )
+
+    def make_room(self, memory_bytes: int) -> bool:
+        entries = 2 * len(self.found.outcome)
+        wanted, blocks = self.known + entries + 1024, self.expanded + 256
+        edges = {"child": entries * blocks, "higher": entries * blocks, "owner": blocks}
+        return self._memo.make_room(
+            {"slots": 2 * wanted, **dict.fromkeys(self._fields, wanted), **edges}, memory_bytes
+        )
+
+    def children(self, number: int) -> np.ndarray:
+        """int64[tests, 2]: the sets of outcome 0 and 1, −1 where a test does not divide; without
+        rows for a set that was not expanded.
+        """
+        start, tests = int(self._memo["start"][number]), len(self.found.outcome)
+        return (
+            self._memo["child"][start : start + 2 * tests].reshape(tests, 2)
+            if start >= 0
+            else np.empty((0, 2), np.int64)
+        )
+
+    def tree(self) -> np.ndarray:
+        """Algorithm 6, as :meth:`Binary.tree` reads it."""
+        nodes: list[list[int]] = []
+        upper, leaf = self._memo["upper"], self._memo["leaf"]
+
+        def extract(number: int) -> int:
+            at, below = len(nodes), self.children(number)
+            nodes.append([-1, -1, -1])
+            divides = np.flatnonzero(below[:, 0] >= 0)
+            sums = upper[below[divides]].sum(axis=1)
+            if len(divides) and sums.min() < leaf[number]:
+                test = int(divides[sums.argmin()])
+                nodes[at] = [test, *(extract(int(child)) for child in below[test])]
+            return at
+
+        extract(0)
+        return np.array(nodes)

@@ -1,0 +1,1 @@
+"""DL8 and DL8.5: trees from itemsets."""

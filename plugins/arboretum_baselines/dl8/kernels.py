@@ -1,0 +1,276 @@
+"""DL8 and DL8.5: least error + λ · leaves within a depth, by itemsets (sets of outcomes of
+tests) that are known in whatever order they were asked.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find, find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_baselines.dl8.planes import both, total
+
+LEVEL, KNOWN, STEPS, ROW_SETS, NEXT, N_STATE = range(6)
+"""What stands in ``state``: the level of the search (−1: not begun, or over), itemsets in the
+cache, itemsets looked at, different sets of rows among them, the itemset whose turn it is in
+:func:`join`.
+"""
+LEAF, NOTHING, OPENED = np.int64(-1), np.int64(-1), np.int64(-2)
+DEPTH, LEAST, LABELS, PRICE = range(4)
+"""What stands in ``asked``: the greatest depth, rows in every branch, labels, what a leaf costs
+(λ).
+"""
+
+Cache = namedtuple("Cache", "slots key size error bound feature row_sets")
+"""Of each itemset, by its number in ``slots`` (:mod:`arboretum.kernels.solving.fingerprints`): its
+key (uint64[2]), the number of its outcomes, the error of the best tree known, what no tree
+undercuts, the first test of that tree.
+
+row_sets : a second table, of the sets of rows; of length 1: they are not counted.
+"""
+
+Levels = namedtuple("Levels", "rows sums one key number feature phase limit best first")
+"""A level per test asked: the rows that are left, their weights per lane, those with outcome 1 of
+the test in turn, the key and the number of the itemset, the test in turn, which of its sides is
+asked (0: none yet), what the error must stay below, the best error, that of side 0.
+"""
+
+
+@jit(inline=True, borrow=True)
+def error_of(sums, labels):
+    """Of a leaf: that of its best label, λ not counted."""
+    least = sums[0]
+    for k in range(1, labels):
+        least = min(least, sums[k])
+    return least
+
+
+@jit(inline=True, borrow=True)
+def allowed(sums, labels, least):
+    """Whether a branch holds enough rows (the lane after the labels, where that is asked), and
+    any that some label costs something.
+    """
+    weight = np.int64(0)
+    for k in range(labels):
+        weight |= sums[k]
+    return weight > 0 and (least <= 1 or sums[labels] >= least)
+
+
+@jit(inner=True, borrow=True)
+def stump(planes, rows, sums, one, asked):
+    """(least cost of a tree of one test, the test), −1 where a leaf is as good."""
+    labels, least, price, feature = asked[LABELS], asked[LEAST], asked[PRICE], LEAF
+    best = error_of(sums, labels) + price
+    for f in range(planes.bits.shape[0]):
+        both(planes, rows, f, one)
+        right, left = error_of(one, labels) + 2 * price, sums[0] - one[0]
+        for k in range(1, labels):
+            left = min(left, sums[k] - one[k])
+        if left + right < best and (
+            least <= 1 or (one[labels] >= least and sums[labels] - one[labels] >= least)
+        ):
+            best, feature = left + right, np.int64(f)
+    return best, feature
+
+
+@jit(inner=True, borrow=True)
+def descend(planes, words, levels, level, side):
+    """Lay the branch of a level's test on the next level."""
+    f, rows, bits = levels.feature[level], levels.rows[level], planes.bits[levels.feature[level]]
+    flip = np.uint64(0) if side else ~np.uint64(0)
+    for w in range(rows.shape[0]):
+        levels.rows[level + 1, w] = rows[w] & (bits[w] ^ flip)
+    for k in range(levels.sums.shape[1]):
+        levels.sums[level + 1, k] = (
+            levels.one[level, k] if side else levels.sums[level, k] - levels.one[level, k]
+        )
+    for h in range(2):
+        levels.key[level + 1, h] = levels.key[level, h] + words[2 * f + side, h]
+
+
+@jit(inner=True, borrow=True)
+def known(cache, levels, level, state, asked):
+    """The number of a level's itemset; a new one is entered as a leaf."""
+    one, two, n = levels.key[level, 0], levels.key[level, 1], state[KNOWN]
+    number = find_or_enter(cache.slots, one, two, n)
+    if number == n:
+        state[KNOWN] += 1
+        cache.key[n, 0], cache.key[n, 1], cache.size[n], cache.feature[n] = one, two, level, LEAF
+        cache.error[n], cache.bound[n] = (
+            error_of(levels.sums[level], asked[LABELS]) + asked[PRICE],
+            0,
+        )
+        if cache.row_sets.shape[0] > 1:
+            one, two = np.uint64(0), np.uint64(1)
+            for w in range(levels.rows.shape[1]):
+                one = (one ^ levels.rows[level, w]) * np.uint64(0x9E3779B97F4A7C15)
+                one ^= one >> np.uint64(32)
+                two = (two + levels.rows[level, w]) * np.uint64(0xBF58476D1CE4E5B9)
+                two ^= two >> np.uint64(29)
+            state[ROW_SETS] += (
+                find_or_enter(cache.row_sets, one, two, state[ROW_SETS]) == state[ROW_SETS]
+            )
+    return number
+
+
+@jit(inner=True, borrow=True)
+def enter(planes, cache, levels, level, state, asked, limit):
+    """Ask for the least error of a level's itemset, below a limit: the error, NOTHING where none
+    is, OPENED where it has to be searched.
+    """
+    leaf = error_of(levels.sums[level], asked[LABELS]) + asked[PRICE]
+    if level == asked[DEPTH] or leaf <= 2 * asked[PRICE]:  # two leaves cost as much
+        return leaf if leaf < limit else NOTHING
+    state[STEPS] += 1
+    n = known(cache, levels, level, state, asked)
+    if cache.bound[n] < cache.error[n] and cache.bound[n] < limit:
+        if level < asked[DEPTH] - 1:
+            levels.number[level], levels.feature[level], levels.phase[level] = n, -1, 0
+            levels.limit[level], levels.best[level] = limit, min(limit, cache.error[n])
+            state[LEVEL] = level
+            return OPENED
+        cache.error[n], cache.feature[n] = stump(
+            planes, levels.rows[level], levels.sums[level], levels.one[level], asked
+        )
+        cache.bound[n] = cache.error[n]
+    return (
+        cache.error[n] if cache.bound[n] >= cache.error[n] and cache.error[n] < limit else NOTHING
+    )
+
+
+@jit(inner=True, borrow=True)
+def next_test(planes, levels, level, asked):
+    """Go on to the next test of a level that divides its rows; False when there is none."""
+    labels, least = asked[LABELS], asked[LEAST]
+    sums, one, other = levels.sums[level], levels.one[level], levels.sums[level + 1]
+    levels.feature[level] += 1
+    while levels.feature[level] < planes.bits.shape[0]:
+        both(planes, levels.rows[level], levels.feature[level], one)
+        for k in range(sums.shape[0]):
+            other[k] = sums[k] - one[k]
+        if allowed(one, labels, least) and allowed(other, labels, least):
+            return True
+        levels.feature[level] += 1
+    return False
+
+
+@jit(borrow=True)
+def search(planes, words, cache, levels, state, asked, work):
+    """DL8.5: depth first, with the best error so far as upper bound of what both branches may make
+    together.
+
+    words : uint64[2 · tests, 2], random.
+    asked : int64[4].
+    work : itemsets to look at.
+    """
+    until = state[STEPS] + work
+    if state[LEVEL] < 0:  # the root
+        total(planes, levels.rows[0], levels.sums[0])
+        levels.key[0] = 0
+        if (
+            enter(
+                planes,
+                cache,
+                levels,
+                0,
+                state,
+                asked,
+                error_of(levels.sums[0], asked[LABELS]) + asked[PRICE] + 1,
+            )
+            != OPENED
+        ):
+            return FINISHED
+    while state[STEPS] < until:
+        level = state[LEVEL]
+        if state[KNOWN] + 2 > cache.error.shape[0]:
+            return NEED_ROOM
+        n, found = levels.number[level], NOTHING
+        if levels.phase[level] == 0:
+            if levels.best[level] > 2 * asked[PRICE] and next_test(planes, levels, level, asked):
+                levels.phase[level] = 1
+                descend(planes, words, levels, level, 0)
+                found = enter(planes, cache, levels, level + 1, state, asked, levels.best[level])
+            else:  # nothing is left to try
+                if levels.best[level] < levels.limit[level]:
+                    found = cache.bound[n] = cache.error[n]
+                else:
+                    cache.bound[n] = levels.limit[level]
+                state[LEVEL] = level = level - 1
+                if level < 0:
+                    return FINISHED
+        while found != OPENED:  # an answer for the level
+            if found == NOTHING:
+                levels.phase[level] = 0
+                break
+            if levels.phase[level] == 1:
+                levels.first[level], levels.phase[level] = found, 2
+                descend(planes, words, levels, level, 1)
+                found = enter(
+                    planes, cache, levels, level + 1, state, asked, levels.best[level] - found
+                )
+            else:  # both branches together are below the best
+                levels.best[level], levels.phase[level] = levels.first[level] + found, 0
+                cache.error[levels.number[level]], cache.feature[levels.number[level]] = (
+                    levels.best[level],
+                    levels.feature[level],
+                )
+                break
+    return PAUSED
+
+
+@jit(borrow=True)
+def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
+    """DL8, first half: enter all frequent itemsets of at most so many outcomes, tests in
+    ascending order.
+    """
+    until, labels = state[STEPS] + work, asked[LABELS]
+    if state[LEVEL] < 0:
+        total(planes, levels.rows[0], levels.sums[0])
+        levels.key[0] = 0
+        known(cache, levels, 0, state, asked)
+        state[LEVEL], levels.feature[0], levels.phase[0] = 0, 0, 0
+    while state[STEPS] < until:
+        level = state[LEVEL]
+        if state[KNOWN] + 2 > cache.error.shape[0]:
+            return NEED_ROOM
+        if levels.phase[level] == 2:
+            levels.feature[level], levels.phase[level] = levels.feature[level] + 1, 0
+        if levels.feature[level] == planes.bits.shape[0]:
+            state[LEVEL] = level - 1
+            if level == 0:
+                return FINISHED
+            continue
+        if levels.phase[level] == 0:
+            both(planes, levels.rows[level], levels.feature[level], levels.one[level])
+        descend(planes, words, levels, level, levels.phase[level])
+        levels.phase[level] += 1
+        state[STEPS] += 1
+        if allowed(levels.sums[level + 1], labels, asked[LEAST]):
+            known(cache, levels, level + 1, state, asked)
+            if level + 1 < asked[DEPTH]:
+                levels.feature[level + 1], levels.phase[level + 1] = levels.feature[level] + 1, 0
+                state[LEVEL] = level + 1
+    return PAUSED
+
+
+@jit(borrow=True)
+def join(words, cache, state, order, work):
+    """DL8, second half: the best tree of every itemset from those of one outcome more.
+
+    order : int64[itemsets], the largest first.
+    """
+    until = min(order.shape[0], state[NEXT] + work)
+    while state[NEXT] < until:
+        n = order[state[NEXT]]
+        one, two = cache.key[n, 0], cache.key[n, 1]
+        for f in range(words.shape[0] // 2):
+            zero = find(cache.slots, one + words[2 * f, 0], two + words[2 * f, 1])
+            if zero >= 0:
+                other = find(cache.slots, one + words[2 * f + 1, 0], two + words[2 * f + 1, 1])
+                if other >= 0 and cache.error[zero] + cache.error[other] < cache.error[n]:
+                    cache.error[n], cache.feature[n] = cache.error[zero] + cache.error[other], f
+        state[NEXT] += 1
+    return FINISHED if until == order.shape[0] else PAUSED

@@ -1,0 +1,255 @@
+"""DL8 and DL8.5: the least error of a tree of limited depth, from a cache of itemsets."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, Problem, Solution, param
+from arboretum_baselines.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+
+
+@attrs.frozen
+class Dl85:
+    """DL8.5: least error within a depth, depth first, with a cache of itemsets and an upper bound
+    handed down.
+
+    An itemset (the outcomes on a path, in any order) is searched for a tree of less error than the
+    best one above leaves to it; else that much is kept as its lower bound.  As published with
+    ``objective.lam=0`` and ``stopping.standard.max_depth``; λ is paid for every leaf, and
+    ``stopping.standard.min_leaf`` is the least support.  Tests are tried in the order of the
+    columns.
+    """
+
+    kind = "solver"
+    name: ClassVar[str] = "dl85"
+    paper: ClassVar[str] = "Aglin, Nijssen & Schaus 2020"
+    capabilities = ("classification", "multiclass", "weights", "exact", "anytime")
+    needs = ("objective",)
+    minimises = ("additive",)
+    limits = ("max_depth", "min_leaf")
+    example: ClassVar[str] = (
+        "dataset=monk1-full method=dl85 objective.lam=0 stopping.standard.max_depth=3"
+    )
+
+    row_sets: bool = param(
+        False,
+        "count the different sets of rows among the itemsets: what a cache of sets would "
+        "save (details.row_sets)",
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
+        depth, least = problem.parts.limits().max_depth, problem.parts.limits().min_leaf
+        found = read(problem, self.name, self.limits, context=context)
+        n_tests, n_groups = found.outcome.shape  # no path asks more
+        context.look(PER_OUTCOME * found.outcome.size)
+        search = self._search(
+            found, min(n_tests, n_groups - 1, n_tests if depth is None else depth), least
+        )
+        room = room_of(
+            context,
+            search.fixed_bytes + found.outcome.nbytes,
+            f"{n_tests:,} tests of {n_groups:,} groups of rows",
+        )
+        stopped, details = run(
+            search.work,
+            lambda: search.make_room(room),
+            context,
+            lambda: self._tell(found, search, context),
+        )
+        details |= {"itemsets": search.known} | (
+            {"row_sets": search.row_sets} if self.row_sets else {}
+        )
+        return found.solution(
+            found.tree(search.tree()),
+            found.value(found.inevitable + found.leaf),
+            stopped,
+            (search.steps, "itemsets"),
+            details,
+        )
+
+    def _search(self, found: Binary, depth: int, least: int) -> Search:
+        return Search(found, depth, least, self.row_sets)
+
+    @staticmethod
+    def _tell(found: Binary, search: Search, context: Context) -> None:
+        context.proven(
+            found.value(found.inevitable + found.leaf), found.value(search.error + found.inevitable)
+        )
+        context.progress(0, None, f"{search.known:,} itemsets")
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels, on four rows."""
+        read(few(problem), self.name, self.limits)
+        cost, outcome = (
+            1 - np.eye(4, problem.objects.n_classes, dtype=np.int64),
+            np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
+        )
+        small = Binary(
+            problem, outcome, np.arange(2), np.arange(4), cost, 0, np.ones(4, np.int64), Fraction(1)
+        )
+        search = self._search(small, 2, 1)
+        run(search.work, lambda: search.make_room(10**6), Context(), lambda: None)
+        search.tree()
+
+
+@attrs.frozen
+class Dl8(Dl85):
+    """DL8: least error within a depth, bottom-up over all frequent itemsets.
+
+    All itemsets of at least ``stopping.standard.min_leaf`` rows are listed, and the best tree of
+    each is joined from those of one outcome more; depth by depth, so that a budget leaves the
+    optimum of a smaller depth.  Numeric columns by the MDL principle: ``encoder=bins
+    encoder.numeric=mdl``.
+    """
+
+    name: ClassVar[str] = "dl8"
+    paper: ClassVar[str] = "Nijssen & Fromont 2007"
+    example: ClassVar[str] = (
+        "dataset=iris method=dl8 encoder=bins encoder.numeric=mdl objective.lam=0 "
+        "stopping.standard.max_depth=3"
+    )
+
+    def _search(self, found: Binary, depth: int, least: int) -> Search:
+        return BottomUp(found, depth, least, self.row_sets)
+
+
+class Search:
+    """DL8.5 on a problem; costs are counted beyond what every tree makes."""
+
+    def __init__(self, found: Binary, depth: int, least: int, row_sets: bool) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum_baselines.dl8 import kernels
+        from arboretum_baselines.dl8.planes import planes_of
+
+        lanes = found.cost - found.cost.min(axis=1, keepdims=True)
+        self._asked = np.array([depth, least, lanes.shape[1], found.leaf], np.int64)
+        lanes = np.column_stack([lanes, found.rows]) if least > 1 else lanes
+        self.kernels, self._planes, self._words = (
+            kernels,
+            planes_of(found.outcome, lanes),
+            random_words(2 * len(found.outcome)),
+        )
+        self._pace, self._leaf = (
+            Pace(),
+            int(lanes[:, : self._asked[kernels.LABELS]].sum(axis=0).min()) + found.leaf,
+        )
+        self._state = np.zeros(kernels.N_STATE, np.int64)
+        self._state[kernels.LEVEL] = -1
+        n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
+        sums = np.zeros((2, n, lanes.shape[1]), np.int64)
+        self._levels = kernels.Levels(
+            np.zeros((n, len(self._planes.full)), np.uint64),
+            *sums,
+            np.zeros((n, 2), np.uint64),
+            *numbers,
+        )
+        self._levels.rows[0] = self._planes.full
+        tables = (
+            {"slots": np.zeros((2048, 2), np.uint64)},
+            {"row_sets": np.zeros((2048 if row_sets else 1, 2), np.uint64)},
+        )
+        numbers = {
+            "error": np.empty(1024, np.int64),
+            "bound": np.empty(1024, np.int64),
+            "feature": np.empty(1024, np.int64),
+        }
+        more = {"key": np.empty((1024, 2), np.uint64), "size": np.empty(1024, np.int64)}
+        self._memo = Arrays({**tables[0], **more, **numbers, **tables[1]}, ("slots", "row_sets"))
+
+    @property
+    def known(self) -> int:
+        return int(self._state[self.kernels.KNOWN])
+
+    @property
+    def steps(self) -> int:
+        return int(self._state[self.kernels.STEPS])
+
+    @property
+    def row_sets(self) -> int:
+        return int(self._state[self.kernels.ROW_SETS])
+
+    @property
+    def error(self) -> int:
+        """Of the best tree known, with its leaves."""
+        return int(self._memo["error"][0]) if self.known else self._leaf
+
+    @property
+    def cache(self) -> Any:
+        """The itemsets, as kernels read them."""
+        return self.kernels.Cache(*self._memo.values())
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Of the bits."""
+        return int(self._planes.bits.nbytes)
+
+    def work(self) -> int:
+        return self._pace.timed(self.steps_of)
+
+    def steps_of(self, work: int) -> int:
+        """Look at about so many itemsets; returns how that ended."""
+        return self.kernels.search(
+            self._planes, self._words, self.cache, self._levels, self._state, self._asked, work
+        )
+
+    def make_room(self, memory_bytes: int) -> bool:
+        wanted = self.known + 1024
+        tables = {"slots": 2 * wanted} | (
+            {"row_sets": 2 * wanted} if len(self._memo["row_sets"]) > 1 else {}
+        )
+        return self._memo.make_room(
+            {**tables, **dict.fromkeys(("key", "size", "error", "bound", "feature"), wanted)},
+            memory_bytes,
+        )
+
+    def tree(self) -> np.ndarray:
+        """As :meth:`Binary.tree` reads it."""
+        from arboretum.kernels.solving.fingerprints import find
+
+        nodes: list[list[int]] = []
+
+        def grow(key: np.ndarray) -> int:
+            at, number = len(nodes), int(find(self._memo["slots"], *key))
+            test = int(self._memo["feature"][number]) if number >= 0 else -1
+            nodes.append([test, -1, -1])
+            if test >= 0:
+                nodes[at][1:] = (grow(key + self._words[2 * test + side]) for side in (0, 1))
+            return at
+
+        grow(np.zeros(2, np.uint64))
+        return np.array(nodes)
+
+
+class BottomUp(Search):
+    """DL8 on a problem, depth by depth."""
+
+    def __init__(self, found: Binary, depth: int, least: int, row_sets: bool) -> None:
+        super().__init__(found, depth, least, row_sets)
+        self._deepest, self._asked[self.kernels.DEPTH] = depth, min(depth, 1)
+        self._order: np.ndarray | None = None
+
+    def steps_of(self, work: int) -> int:
+        kernels, state = self.kernels, self._state
+        if self._order is None:
+            ended = kernels.enumerate_itemsets(
+                self._planes, self._words, self.cache, self._levels, state, self._asked, work
+            )
+            if ended != kernels.FINISHED:
+                return ended
+            size = self._memo["size"][: self.known]
+            inner = np.flatnonzero(size < self._asked[kernels.DEPTH])
+            self._order = inner[np.argsort(-size[inner], kind="stable")]
+            state[kernels.NEXT] = 0
+        if kernels.join(self._words, self.cache, state, self._order, work) != kernels.FINISHED:
+            return kernels.PAUSED
+        if self._asked[kernels.DEPTH] == self._deepest:
+            return kernels.FINISHED
+        self._asked[kernels.DEPTH] += 1
+        self._order = None
+        return kernels.PAUSED

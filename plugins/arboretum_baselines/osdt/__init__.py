@@ -1,0 +1,1 @@
+"""Branch and bound over sets of leaves: OSDT, PyGOSDT."""

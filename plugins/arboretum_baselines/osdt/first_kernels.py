@@ -1,0 +1,145 @@
+"""First trees of a search over sets of leaves, grown a leaf at a time; each is the last set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from arboretum.kernels.bits import lowest
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM
+from arboretum_baselines.osdt.curve_kernels import LEAF, LEVEL, value_of
+from arboretum_baselines.osdt.leaf_kernels import (
+    BEST,
+    LAM,
+    LEAVES,
+    NONE,
+    STATES,
+    divided,
+    look_ahead,
+    saving,
+    settle,
+)
+from arboretum_baselines.osdt.set_kernels import (
+    DEPTH,
+    LEAST_ROWS,
+    MOST_LEAVES,
+    NO_BETTER,
+    improve,
+    may_split,
+    others,
+    record,
+    room_for_sets,
+    with_children,
+)
+
+
+@jit(inner=True, borrow=True)
+def grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test):
+    """The set s with a leaf divided by a test; if it is the best tree, it is kept as that."""
+    others(leaves, sets, room, s, leaf)
+    at, depth = leaves.start[leaf & LEAF] + 2 * test, leaf // LEVEL + (1 if asked[DEPTH] > 0 else 0)
+    with_children(
+        leaves,
+        room,
+        sets.size[s],
+        leaves.child[at] + depth * LEVEL,
+        leaves.child[at + 1] + depth * LEVEL,
+    )
+    value = value_of(data, leaves, room, sets.size[s] + 1, numbers, numbers[BEST])
+    new = record(sets, room, state, (s, leaf & LEAF, test), sets.size[s] + 1, value)
+    if value < numbers[BEST] - NO_BETTER:
+        improve(numbers, state, new, value, data.ladder)
+
+
+@jit(borrow=True)
+def greedy(data, leaves, sets, sums, room, state, numbers, asked):
+    """Divide where Gini's index falls most, a leaf at a time; the best tree on the way is a
+    first one.  Goes on from the last set.
+    """
+    while True:
+        s = state[STATES] - 1
+        if sets.size[s] >= asked[MOST_LEAVES] or numbers[LAM] * sets.size[s] >= numbers[BEST]:
+            return FINISHED
+        if not room_for_sets(data, sets, state, sets.size[s]):
+            return NEED_ROOM
+        best, leaf, test = -1.0, NONE, NONE
+        for i in range(sets.start[s], sets.start[s] + sets.size[s]):
+            x = sets.item[i] & LEAF
+            others(leaves, sets, room, s, sets.item[i])
+            if not may_split(
+                data, leaves, room, sets.size[s] - 1, numbers, asked, x, sets.item[i] // LEVEL
+            ):
+                continue
+            ended = divided(data, leaves, sums, state, numbers, asked[LEAST_ROWS], x)
+            if ended != FINISHED:
+                return ended
+            for f in range(data.mask.shape[1]):
+                a, b = (
+                    leaves.child[leaves.start[x] + 2 * f],
+                    leaves.child[leaves.start[x] + 2 * f + 1],
+                )
+                if a >= 0:
+                    less = (
+                        leaves.n[x] * leaves.share[x]
+                        - leaves.n[a] * leaves.share[a]
+                        - leaves.n[b] * leaves.share[b]
+                    )
+                    if less > best:
+                        best, leaf, test = less, sets.item[i], f
+        if leaf < 0:
+            return FINISHED
+        grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test)
+
+
+@jit(borrow=True)
+def follow(data, leaves, sets, sums, room, state, numbers, asked):
+    """The tree that looking ahead from the root likes best; the best on the way is kept.  Goes
+    on from the last set.
+    """
+    lam = numbers[LAM]
+    while True:
+        s = state[STATES] - 1
+        if sets.size[s] >= asked[MOST_LEAVES]:
+            return
+        leaf, test = NONE, NONE
+        for i in range(sets.start[s], sets.start[s] + sets.size[s]):
+            x, depth = sets.item[i] & LEAF, sets.item[i] // LEVEL
+            own = lam - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x]))
+            if (
+                leaves.start[x] < 0
+                or leaves.level[x] <= 0
+                or own <= leaves.split[x]
+                or (asked[DEPTH] > 0 and depth >= asked[DEPTH])
+            ):
+                continue
+            best = np.inf
+            for f in range(data.mask.shape[1]):
+                a, b = (
+                    leaves.child[leaves.start[x] + 2 * f],
+                    leaves.child[leaves.start[x] + 2 * f + 1],
+                )
+                if a >= 0 and leaves.least[a] + leaves.least[b] < best:
+                    best, leaf, test = leaves.least[a] + leaves.least[b], sets.item[i], f
+            break
+        if leaf < 0 or not room_for_sets(data, sets, state, sets.size[s]):
+            return
+        grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test)
+
+
+@jit(borrow=True)
+def prepare(data, leaves, sums, state, numbers, asked, levels):
+    """Look ahead from the root; anew for all leaves where ``levels`` is 0."""
+    if levels == 0:
+        for x in range(state[LEAVES]):
+            g = 0.0
+            for w in range(leaves.rows.shape[1]):
+                word = leaves.rows[x, w]
+                while word != 0:
+                    u = 64 * w + lowest(word)
+                    g += saving(data, np.float64(data.p[u]), np.float64(data.n[u]))
+                    word &= word - np.uint64(1)
+            leaves.all[x] = g
+            leaves.share[x] = leaves.p[x] / max(1.0, np.float64(leaves.p[x] + leaves.n[x]))
+            settle(data, leaves, numbers, x)
+        return FINISHED
+    return look_ahead(data, leaves, sums, state, numbers, asked[LEAST_ROWS], np.int64(0), levels)

@@ -1,0 +1,446 @@
+"""Branch and bound over sets of leaves, some of them to be divided: PyGOSDT's search, a leaf at a
+time.
+
+A leaf of a set is one number: that of the leaf, its depth (where depth is limited) and whether it
+must be divided.  Leaves of a set stand by falling share of positives.  Every tree that refines a
+set divides each leaf that must be, and none of the others.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from arboretum.kernels.jit import jit
+from arboretum.kernels.solving.fingerprints import find_or_enter
+from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
+from arboretum_baselines.osdt.curve_kernels import (
+    EQUIVALENT,
+    FIXED,
+    LEAF,
+    LEVEL,
+    LOOKAHEAD,
+    PERMUTED,
+    PROGRESS,
+    SPLIT,
+    SPLITTING,
+    SUBTREES,
+    SUPPORT,
+    bound_loss,
+    gain_of,
+    value_of,
+    worth_of,
+)
+from arboretum_baselines.osdt.leaf_kernels import (
+    BEST,
+    BEST_STATE,
+    CONST,
+    DIVIDED,
+    ITEMS,
+    LAM,
+    MOST,
+    NONE,
+    POPPED,
+    QUEUED,
+    STATES,
+    THETA,
+    TURN,
+    UNIT,
+    UNTIL,
+    WORK,
+    divided,
+    look_ahead,
+    saving,
+)
+
+LEAST_ROWS, DEPTH, MOST_LEAVES, RULE, SEED, AHEAD, USED, N_ASKED = range(8)
+"""What stands in ``asked``: training rows of a leaf, tests on a path (0: any number), leaves, which
+set comes next, a seed, levels to look ahead, and the bounds in use, as bits.
+"""
+CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
+NO_BETTER = 1e-12
+"""Values are sums of some dozens of numbers up to about 1, each rounded to 2⁻⁵³: trees that are
+better by less are not told apart.
+"""
+
+Sets = namedtuple("Sets", "slots item bound key turn queue parent via test start size")
+"""Of each set of leaves: the first of its entries in ``item`` and how many; no tree below it is
+better than ``bound``; its place in the order of the queue, by key, then turn; the set it was made
+of, the leaf divided and the test.
+
+slots : hash table of sets.
+queue : binary heap.
+"""
+
+
+@jit(inner=True, borrow=True)
+def may_split(data, leaves, room, others, numbers, asked, leaf, depth):
+    """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with
+    rows for two, it could gain λ (B.6, C.2).
+    """
+    p, n = leaves.p[leaf], leaves.n[leaf]
+    if (
+        p == 0
+        or n == 0
+        or leaves.count[leaf] < 2 * asked[LEAST_ROWS]
+        or (asked[DEPTH] > 0 and depth >= asked[DEPTH])
+    ):
+        return False
+    if asked[USED] & SUPPORT and worth_of(data, numbers, p, n, True) <= 2.0 * numbers[LAM]:
+        return False
+    return (
+        not asked[USED] & SPLITTING
+        or gain_of(data, leaves, room, others, numbers, p, n, p, np.int64(0)) > numbers[LAM]
+    )
+
+
+@jit(inner=True, borrow=True)
+def put_sorted(leaves, item, size, entry):
+    """Put a leaf into its place by share; returns the new size."""
+    at, share = size, leaves.share[entry & LEAF]
+    while at > 0 and leaves.share[item[at - 1] & LEAF] < share:
+        item[at] = item[at - 1]
+        at -= 1
+    item[at] = entry
+    return size + 1
+
+
+@jit(inner=True, borrow=True)
+def mixed(word):
+    """A 64-bit word like random (splitmix64)."""
+    word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ word >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return word ^ word >> np.uint64(31)
+
+
+@jit(inner=True, borrow=True)
+def key_of(leaves, room, size, bound, value, state, asked):
+    """The place of a set in the queue, the least first."""
+    rule = asked[RULE]
+    if rule == BOUND:
+        return bound
+    if rule == OBJECTIVE:
+        return value
+    if rule == RANDOM:
+        word = (np.uint64(asked[SEED]) + np.uint64(state[TURN]) + np.uint64(1)) * np.uint64(
+            0x9E3779B97F4A7C15
+        )
+        return np.float64(mixed(word) >> np.uint64(11))
+    if rule == FIFO:
+        return 0.0
+    fixed, total, impurity = 0.0, 0.0, 0.0
+    for i in range(size):
+        leaf = room.item[i] & LEAF
+        mass, q = np.float64(leaves.p[leaf] + leaves.n[leaf]), leaves.share[leaf]
+        total += mass
+        if not room.item[i] & SPLIT:
+            fixed += mass
+        if rule == GINI:
+            impurity += mass * q * (1.0 - q)
+        elif 0.0 < q < 1.0:
+            impurity -= mass * (q * np.log2(q) + (1.0 - q) * np.log2(1.0 - q))
+    return bound * total / max(fixed, 1.0) if rule == CURIOSITY else impurity / total
+
+
+@jit(inner=True, borrow=True)
+def earlier(sets, a, b):
+    return sets.key[a] < sets.key[b] or (sets.key[a] == sets.key[b] and sets.turn[a] < sets.turn[b])
+
+
+@jit(inner=True, borrow=True)
+def push(sets, state, n):
+    at = state[QUEUED]
+    state[QUEUED] += 1
+    while at > 0 and earlier(sets, n, sets.queue[(at - 1) // 2]):
+        sets.queue[at] = sets.queue[(at - 1) // 2]
+        at = (at - 1) // 2
+    sets.queue[at] = n
+
+
+@jit(inner=True, borrow=True)
+def pop(sets, state):
+    state[QUEUED] -= 1
+    size, at, n = state[QUEUED], np.int64(0), sets.queue[state[QUEUED]]
+    while 2 * at + 1 < size:
+        below = 2 * at + 1
+        if below + 1 < size and earlier(sets, sets.queue[below + 1], sets.queue[below]):
+            below += 1
+        if not earlier(sets, sets.queue[below], n):
+            break
+        sets.queue[at] = sets.queue[below]
+        at = below
+    sets.queue[at] = n
+
+
+@jit(inner=True, borrow=True)
+def record(sets, room, state, made, size, bound):
+    """A new set, of the entries in ``room.item``; not in the queue."""
+    s = state[STATES]
+    state[STATES] += 1
+    (sets.parent[s], sets.via[s], sets.test[s]), sets.bound[s] = made, bound
+    sets.start[s], sets.size[s] = state[ITEMS], size
+    for i in range(size):
+        sets.item[state[ITEMS] + i] = room.item[i]
+    state[ITEMS] += size
+    return s
+
+
+@jit(inner=True, borrow=True)
+def improve(numbers, state, s, value, ladder):
+    """A better tree: the leaves of set s."""
+    numbers[BEST], state[BEST_STATE] = value, s
+    if ladder.shape[1] == 0:
+        numbers[MOST] = value - numbers[CONST]
+
+
+@jit(inner=True, borrow=True)
+def known_before(sets, room, size, state):
+    """Whether a set with these entries was made before (B.8); else it is now."""
+    one, two = np.uint64(0), np.uint64(0)
+    for i in range(size):
+        word = mixed((np.uint64(room.item[i]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
+        one += word
+        two += mixed(word + np.uint64(0xD1B54A32D192ED03))
+    return find_or_enter(sets.slots, one, two, state[STATES]) != state[STATES]
+
+
+@jit(inner=True, borrow=True)
+def subtrees_bound(data, leaves, room, size, numbers):
+    """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is
+    known of its leaves' subtrees.
+    """
+    total = 0.0
+    for i in range(size):
+        leaf = room.item[i] & LEAF
+        if room.item[i] & SPLIT:
+            total += leaves.split[leaf]
+        else:
+            total += numbers[LAM] - saving(
+                data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf])
+            )
+    if data.ladder.shape[1] == 0:
+        return total, numbers[CONST] + total
+    low, high = 0, data.ladder.shape[1]
+    while low < high:
+        middle = (low + high) // 2
+        if data.ladder[1, middle] < total:
+            low = middle + 1
+        else:
+            high = middle
+    return total, data.ladder[0, low - 1] if low > 0 else -np.inf
+
+
+@jit(inner=True, borrow=True)
+def consider(data, leaves, sets, room, state, numbers, asked, made, size, splits, value, above):
+    """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the
+    queue unless they are too high.
+
+    made : (set, leaf, test) that it comes from.
+    value : R of its leaves.
+    above : bound of the set it comes from.
+    """
+    used, most = asked[USED], numbers[BEST] - NO_BETTER
+    bound = above
+    if used & SUBTREES:
+        total, least = subtrees_bound(data, leaves, room, size, numbers)
+        if total > numbers[MOST] + NO_BETTER:
+            return
+        bound = max(bound, least)
+    if used & (FIXED | EQUIVALENT):
+        paid = numbers[LAM] * (size + (splits if used & LOOKAHEAD else 0))
+        bound = max(bound, bound_loss(data, leaves, room, size, numbers, used) + paid)
+    if bound >= most or (used & PERMUTED and known_before(sets, room, size, state)):
+        return
+    s = record(sets, room, state, made, size, bound)
+    sets.key[s], sets.turn[s] = key_of(leaves, room, size, bound, value, state, asked), state[TURN]
+    state[TURN] += 1
+    push(sets, state, s)
+
+
+@jit(inner=True, borrow=True)
+def others(leaves, sets, room, s, leaf):
+    """The entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
+    them must be divided.
+    """
+    k, splits = np.int64(0), np.int64(0)
+    for i in range(sets.start[s], sets.start[s] + sets.size[s]):
+        if sets.item[i] != leaf:
+            room.sorted[k] = sets.item[i]
+            splits += 1 if sets.item[i] & SPLIT else 0
+            k += 1
+    return splits
+
+
+@jit(inner=True, borrow=True)
+def with_children(leaves, room, size, zero, other):
+    """The entries in ``room.sorted`` and two more, into ``room.item``."""
+    for i in range(size - 1):
+        room.item[i] = room.sorted[i]
+    put_sorted(leaves, room.item, put_sorted(leaves, room.item, size - 1, zero), other)
+
+
+@jit(inner=True, borrow=True)
+def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
+    """Divide a leaf of a set by every test, and each part again or not."""
+    size, n_tests, used = sets.size[s], data.mask.shape[1], asked[USED]
+    splits, x = others(leaves, sets, room, s, leaf), leaf & LEAF
+    depth = (leaf & ~SPLIT) // LEVEL + (1 if asked[DEPTH] > 0 else 0)
+    state[DIVIDED] += 1
+    for f in range(n_tests):
+        a, b = leaves.child[leaves.start[x] + 2 * f], leaves.child[leaves.start[x] + 2 * f + 1]
+        if a < 0:
+            continue
+        if leaves.share[a] < leaves.share[b]:
+            a, b = b, a
+        zero, other = a + depth * LEVEL, b + depth * LEVEL
+        with_children(leaves, room, size, zero, other)
+        value = value_of(data, leaves, room, size + 1, numbers, numbers[BEST] - NO_BETTER)
+        if value < numbers[BEST] - NO_BETTER:
+            improve(
+                numbers,
+                state,
+                record(sets, room, state, (s, x, f), size + 1, value),
+                value,
+                data.ladder,
+            )
+        gain = gain_of(
+            data,
+            leaves,
+            room,
+            size - 1,
+            numbers,
+            leaves.p[x],
+            leaves.n[x],
+            leaves.p[a],
+            leaves.n[a],
+        )
+        room.sorted[size - 1] = other
+        first_able = may_split(data, leaves, room, size, numbers, asked, a, depth)
+        room.sorted[size - 1] = zero
+        second_able = may_split(data, leaves, room, size, numbers, asked, b, depth)
+        for ways in range(4):
+            first, second = ways & 1, ways >> 1
+            more = splits + first + second
+            if (
+                more == 0
+                or (first and not first_able)
+                or (second and not second_able)
+                or size + 1 + more > asked[MOST_LEAVES]
+            ):
+                continue
+            if used & PROGRESS and ways == 0 and gain <= numbers[LAM]:
+                continue
+            if (
+                used & SUPPORT
+                and not first
+                and worth_of(data, numbers, leaves.p[a], leaves.n[a], False) <= numbers[LAM]
+            ):
+                continue
+            if (
+                used & SUPPORT
+                and not second
+                and worth_of(data, numbers, leaves.p[b], leaves.n[b], False) <= numbers[LAM]
+            ):
+                continue
+            with_children(leaves, room, size, zero + first * SPLIT, other + second * SPLIT)
+            consider(
+                data,
+                leaves,
+                sets,
+                room,
+                state,
+                numbers,
+                asked,
+                (s, x, f),
+                size + 1,
+                more,
+                value,
+                sets.bound[s],
+            )
+
+
+@jit(inner=True, borrow=True)
+def chosen(leaves, sets, s):
+    """Of the leaves of a set that must be divided, the heaviest."""
+    found, most = NONE, np.int64(-1)
+    for i in range(sets.start[s], sets.start[s] + sets.size[s]):
+        leaf = sets.item[i] & LEAF
+        if sets.item[i] & SPLIT and leaves.p[leaf] + leaves.n[leaf] > most:
+            found, most = sets.item[i], leaves.p[leaf] + leaves.n[leaf]
+    return found
+
+
+@jit(inner=True, borrow=True)
+def room_for_sets(data, sets, state, size):
+    new = 4 * data.mask.shape[1]
+    return (
+        state[STATES] + new <= sets.key.shape[0]
+        and state[ITEMS] + new * (size + 1) <= sets.item.shape[0]
+    )
+
+
+@jit(borrow=True)
+def begin(data, leaves, sets, room, state, numbers, asked):
+    """The set of one leaf that must be divided enters the queue, where trees of more than a leaf
+    can be better.
+    """
+    room.item[0] = SPLIT
+    if asked[MOST_LEAVES] > 1 and may_split(
+        data, leaves, room, np.int64(0), numbers, asked, np.int64(0), np.int64(0)
+    ):
+        least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - numbers[THETA] / numbers[UNIT]
+        consider(
+            data,
+            leaves,
+            sets,
+            room,
+            state,
+            numbers,
+            asked,
+            (NONE, NONE, NONE),
+            np.int64(1),
+            np.int64(1),
+            numbers[BEST],
+            least,
+        )
+
+
+@jit(borrow=True)
+def search(data, leaves, sets, sums, room, state, numbers, asked):
+    """Pop and divide, until nothing is left that may be better."""
+    n_tests, lookahead = data.mask.shape[1], asked[AHEAD] if asked[USED] & SUBTREES else 0
+    while state[QUEUED] > 0:
+        if state[WORK] >= state[UNTIL]:
+            return PAUSED
+        s = sets.queue[0]
+        if sets.bound[s] >= numbers[BEST] - NO_BETTER:
+            pop(sets, state)
+            state[POPPED] += 1
+            continue
+        if not room_for_sets(data, sets, state, sets.size[s]):
+            return NEED_ROOM
+        leaf = chosen(leaves, sets, s)
+        ended = divided(data, leaves, sums, state, numbers, asked[LEAST_ROWS], leaf & LEAF)
+        if ended != FINISHED:
+            return ended
+        start = leaves.start[leaf & LEAF]
+        for at in range(start, start + 2 * n_tests if lookahead else start):
+            if leaves.child[at] >= 0:
+                ended = look_ahead(
+                    data,
+                    leaves,
+                    sums,
+                    state,
+                    numbers,
+                    asked[LEAST_ROWS],
+                    leaves.child[at],
+                    lookahead,
+                )
+                if ended != FINISHED:
+                    return ended
+        pop(sets, state)
+        state[POPPED] += 1
+        state[WORK] += 1
+        expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf)
+    return FINISHED

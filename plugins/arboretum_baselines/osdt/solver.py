@@ -1,0 +1,451 @@
+"""The solvers ``rank`` and ``osdt``: branch and bound over sets of leaves, the bounds of their
+papers each a switch.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arboretum.api import Context, Problem, Shape, Solution, Tree, param, shape_of
+from arboretum_baselines.as_printed.solver import Rule
+from arboretum_baselines.binary import (
+    MADE,
+    PER_OUTCOME,
+    Binary,
+    Pace,
+    columns_of,
+    few,
+    read,
+    room_of,
+    run,
+    words_of,
+)
+from arboretum_baselines.osdt.losses import ENTRIES, Loss, class_weights, loss_of
+
+BOUNDS = (
+    "fixed",
+    "lookahead",
+    "equivalent",
+    "splitting",
+    "progress",
+    "permutations",
+    "support",
+    "subtrees",
+)
+"""Bits of ``asked[USED]``."""
+MANY = 1 << 20
+"""Leaves; where looking ahead from the root meets more, two levels must do."""
+ROUNDS = 8
+"""Of sums over leaves that touch the loss at the best tree, and of best trees by that sum."""
+
+
+def bounds(names: Any) -> tuple[str, ...]:
+    """Checked names; raises ValueError for one that does not exist."""
+    for name in names:
+        if name not in BOUNDS:
+            raise ValueError(
+                f"solver.without names bounds out of {', '.join(BOUNDS)}; got {name!r}"
+            )
+    return tuple(names)
+
+
+PER_LOSS = 30
+"""Steps for each pair of false positives and negatives, whose losses are told and looked at."""
+
+
+@attrs.frozen
+class Rank:
+    """Least F, AUC, pAUC or any monotone loss + λ · leaves: branch and bound over sets of leaves
+    (PyGOSDT), of two classes.
+
+    A set's leaves stay, or must be divided; a leaf at a time is divided by every test.  ``without``
+    leaves bounds out: fixed (theorems 2.1, B.1), lookahead (B.2, B.5), equivalent (B.9, C.3),
+    splitting (B.6, C.2), progress (B.7), permutations (B.8), support (of OSDT), subtrees (not in
+    the paper).
+    """
+
+    kind = "solver"
+    name: ClassVar[str] = "rank"
+    paper: ClassVar[str] = "Lin, Zhong, Hu, Rudin & Seltzer 2020"
+    capabilities = ("classification", "weights", "exact", "anytime")
+    needs = ("objective",)
+    minimises: ClassVar[tuple] = ("additive", "confusion", "ranking")
+    limits = ("max_depth", "max_leaves", "min_leaf")
+    example: ClassVar[str] = "dataset=monk1-full method=rank objective=auc objective.lam=0.02"
+
+    rule: Rule = param(Rule.bound, "which set of leaves comes next, the least value first")
+    ahead: int = param(
+        64,
+        "levels of tests that the bound of subtrees looks ahead, until a million leaves were "
+        "met: then two",
+        ge=1,
+        le=64,
+    )
+    without: tuple[str, ...] = param(
+        (),
+        "bounds that are not used, which changes no optimum; a wrong name lists them",
+        converter=bounds,
+    )
+
+    def solve(self, problem: Problem, context: Context) -> Solution:
+        """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
+        found = read(problem, self.name, self.limits, class_weights, context)
+        context.look(PER_OUTCOME * found.outcome.size)
+        found = in_order(found)
+        losses = (
+            int(np.prod(found.cost.sum(axis=0) + 1.0))
+            if shape_of(problem.parts.objective) is not Shape.ranking
+            else 0
+        )
+        context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES))
+        losses = losses if losses <= ENTRIES else 0  # of more it is refused below
+        what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"
+        # an outcome as a mask, as a bit and itself
+        room = room_of(context, 8 * losses + 10 * found.outcome.size, what)
+        loss = loss_of(found, self.name)
+        search = self._search(problem, context.seed, found, loss)
+
+        def tell() -> None:
+            context.proven(search.lower, search.value)
+            context.progress(0, None, f"{search.sets:,} sets of {search.leaves:,} leaves")
+
+        stopped, details = run(search.work, lambda: search.make_room(room), context, tell)
+        details |= {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
+        return found.solution(
+            search.tree(), search.lower, stopped, (search.sets, "sets of leaves"), details
+        )
+
+    def _search(self, problem: Problem, seed: int, found: Binary, loss: Any) -> Search:
+        limits = problem.parts.limits()
+        asked = (limits.min_leaf, limits.max_depth, limits.max_leaves)
+        used = sum(
+            1 << k for k, name in enumerate(BOUNDS) if name not in (*self.without, *self._unused)
+        )
+        return Search(found, loss, asked, self.rule, seed, self.ahead, used)
+
+    _unused: ClassVar[tuple] = ()
+
+    def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels, on a few objects, of both classes."""
+        small = few(problem, 6)
+        label = np.arange(small.objects.n_objects, dtype=small.objects.label.dtype) % 2
+        small = attrs.evolve(small, objects=attrs.evolve(small.objects, label=label))
+        found = in_order(read(small, self.name, self.limits, class_weights))
+        search = self._search(small, 0, found, loss_of(found, self.name))
+        run(search.work, lambda: search.make_room(10**8), Context(), lambda: None)
+        search.tree()
+
+
+@attrs.frozen
+class Osdt(Rank):
+    """OSDT: least error + λ · leaves by branch and bound over sets of leaves, of two classes;
+    the bounds of its paper and no others.
+    """
+
+    name: ClassVar[str] = "osdt"
+    paper: ClassVar[str] = "Hu, Rudin & Seltzer 2019"
+    minimises: ClassVar[tuple] = ("additive",)
+    example: ClassVar[str] = "dataset=monk1-full method=osdt objective.lam=0.03"
+    _unused: ClassVar[tuple] = ("subtrees",)
+
+    rule: Rule = param(Rule.curiosity, "which set of leaves comes next, the least value first")
+
+
+def in_order(found: Binary) -> Binary:
+    """The same, tests by what they lower Gini's index of all rows, the most first, and groups by
+    falling share of positives.
+    """
+    (p, n), whole = found.cost.T, found.cost.sum(axis=0)
+    one = np.array([found.cost[row].sum(axis=0) for row in found.outcome]).reshape(-1, 2)
+    sides = np.stack([one, whole - one])
+    left = (sides.prod(axis=2) / np.maximum(sides.sum(axis=2), 1)).sum(axis=0)
+    tests, groups = (
+        np.argsort(left, kind="stable"),
+        np.argsort(-p / np.maximum(p + n, 1), kind="stable"),
+    )
+    outcome, group = columns_of(found.outcome, groups, tests), np.argsort(groups)[found.group]
+    return attrs.evolve(
+        found,
+        outcome=outcome,
+        tests=found.tests[tests],
+        group=group,
+        cost=found.cost[groups],
+        rows=found.rows[groups],
+    )
+
+
+class Search:
+    """The search on a problem, to be left and entered again: a greedy tree, sums over leaves
+    that touch the loss near it, sets of leaves.
+    """
+
+    def __init__(
+        self, found: Binary, loss: Loss, limits: tuple, rule: Rule, seed: int, ahead: int, used: int
+    ) -> None:
+        from arboretum.kernels.solving.arrays import Arrays
+        from arboretum.kernels.solving.fingerprints import enter, random_words
+        from arboretum_baselines.osdt import (
+            curve_kernels as kernels_curves,
+            first_kernels as kernels_first,
+            leaf_kernels as kernels_leaves,
+            set_kernels as kernels_sets,
+        )
+
+        self.found, self.loss, self._pace = found, loss, Pace()
+        self.kernels, self.first, self.floor = kernels_sets, kernels_first, kernels_leaves
+        (tests, groups), (least, depth, most) = found.outcome.shape, limits
+        # no tree has more leaves than groups, nor is deeper; depths have 16 bits
+        depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
+        self._alone = limits[1] == 0
+        self._asked = np.array(
+            [least, depth, min(groups, most or groups), rule, seed, ahead, used], np.int64
+        )
+        self._state = np.zeros(kernels_leaves.N_STATE, np.int64)
+        bits = words_of(found.outcome)
+        p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
+        mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
+        self._data = kernels_leaves.Data(
+            mask, bits[:-1], p, n, found.rows, words, loss.table, np.ones((1, 2)), np.empty((2, 0))
+        )
+        whole = [np.zeros(tests, np.int64) for _ in range(3)]
+        walk = [np.zeros(66, np.int64) for _ in range(2)]
+        self._sums = kernels_leaves.Sums(
+            *whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk
+        )
+        lengths = groups + 4, groups + 4, max(1, len(loss.table))
+        segments = [np.zeros(length, np.int64) for length in lengths]
+        self._room = kernels_curves.Room(
+            *segments,
+            np.zeros(bits.shape[1], np.uint64),
+            *(np.zeros(groups + 4, np.int64) for _ in range(2)),
+        )
+        own = dict.fromkeys(("share", "all", "least", "split", "bound", "key"), ((), float))
+        own |= {"rows": ((bits.shape[1],), np.uint64), "slots": ((2,), np.uint64)}
+        self._leaves, self._sets = (
+            Arrays(
+                {
+                    name: np.zeros(
+                        (1024, *own.get(name, ((), 0))[0]), own.get(name, ((), np.int64))[1]
+                    )
+                    for name in fields
+                }
+            )
+            for fields in (kernels_leaves.Leaves._fields, kernels_sets.Sets._fields)
+        )
+        first = {
+            "rows": bits[-1],
+            "p": p.sum(),
+            "n": n.sum(),
+            "count": found.rows.sum(),
+            "share": p.sum() / (p.sum() + n.sum()),
+            "start": -1,
+        }
+        for name, value in first.items():
+            self._leaves[name][0] = value
+        with np.errstate(over="ignore"):
+            enter(self._leaves["slots"], *words.sum(axis=0), 0)
+        self._state[kernels_leaves.LEAVES] = self._state[kernels_leaves.STATES] = self._state[
+            kernels_leaves.ITEMS
+        ] = 1
+        for name, value in {"parent": -1, "via": -1, "test": -1, "size": 1}.items():
+            self._sets[name][0] = value
+        self._state[kernels_leaves.BEST_STATE] = 0
+        self._numbers = np.zeros(kernels_leaves.N_NUMBERS)
+        self._numbers[kernels_leaves.LAM] = loss.lam
+        self._numbers[kernels_leaves.GREATEST_FP : kernels_leaves.UNIT + 1] = (
+            *loss.steps,
+            loss.theta,
+            loss.unit,
+        )
+        self._numbers[kernels_leaves.BEST] = self._leaf_value()
+        self._lower = min(self.value, loss.least + loss.lam)
+        self._phase, self._round, self._told = self._greedy, 0, np.inf
+
+    def _leaf_value(self) -> float:
+        """R of a tree of one leaf."""
+        if not self.loss.table.size:
+            theta = self.loss.theta
+            return 1.0 - theta * theta / 2 / self.loss.unit + self.loss.lam
+        return float(min(self.loss.table[-1, 0], self.loss.table[0, -1])) + self.loss.lam
+
+    value = property(
+        lambda self: float(self._numbers[self.floor.BEST]), doc="R of the best tree known."
+    )
+    sets = property(lambda self: int(self._state[self.floor.POPPED]), doc="Sets popped.")
+    divided = property(
+        lambda self: int(self._state[self.floor.DIVIDED]), doc="Sets of which a leaf was divided."
+    )
+    leaves = property(lambda self: int(self._state[self.floor.LEAVES]), doc="Different leaves.")
+
+    @property
+    def lower(self) -> float:
+        """No tree has a lower value: the least bound in the queue."""
+        queue = self._sets["queue"][: self._state[self.floor.QUEUED]]
+        if self._phase == self._branch:
+            return min(self.value, float(self._sets["bound"][queue].min(initial=np.inf)))
+        return min(self.value, self._lower)
+
+    def work(self) -> int:
+        return self._pace.timed(self.steps_of)
+
+    def steps_of(self, amount: int) -> int:
+        """Divide about so many leaves or sets; returns how that ended."""
+        from arboretum.kernels.solving.slices import FINISHED, PAUSED
+
+        if self._alone or not len(self.found.tests):
+            self._lower = self.value
+            return FINISHED
+        self._state[self.floor.UNTIL] = self._state[self.floor.WORK] + amount
+        ended = self._phase()
+        return PAUSED if ended == FINISHED and self._next() else ended
+
+    def _arrays(self) -> tuple:
+        leaves, sets = (
+            self.floor.Leaves(*self._leaves.values()),
+            self.kernels.Sets(*self._sets.values()),
+        )
+        return (
+            self._data,
+            leaves,
+            sets,
+            self._sums,
+            self._room,
+            self._state,
+            self._numbers,
+            self._asked,
+        )
+
+    def _greedy(self) -> int:
+        return self.first.greedy(*self._arrays())
+
+    def _look(self) -> int:
+        if self.leaves > MANY:
+            self._asked[self.kernels.AHEAD] = min(self._asked[self.kernels.AHEAD], 2)
+        data, leaves, _, sums, _, *rest = self._arrays()
+        return self.first.prepare(data, leaves, sums, *rest, self._asked[self.kernels.AHEAD])
+
+    def _branch(self) -> int:
+        if self.value < self._told and self._data.ladder.shape[1]:
+            self._tighten()
+        return self.kernels.search(*self._arrays())
+
+    def _next(self) -> bool:
+        """Go on to the next part, if there is one."""
+        if self._phase == self._branch:
+            return False
+        self._pace = Pace()  # what was quick in one part may be slow in the next
+        used, _floor = self._asked[self.kernels.USED], self.floor
+        if self._phase == self._look:
+            before = self.value
+            self._plant()
+            self.first.follow(*self._arrays())
+            self._round = (
+                self._round + 1 if self.value < before - self.kernels.NO_BETTER else ROUNDS
+            )
+        if used & self.kernels.SUBTREES and self._round < ROUNDS:
+            self._aim()
+            self._phase = self._look
+            return True
+        self._tighten()
+        self._phase = self._branch
+        data, leaves, sets, _, room, *rest = self._arrays()
+        self.kernels.begin(data, leaves, sets, room, *rest)
+        return True
+
+    def _plant(self) -> None:
+        """The set of one leaf once more, from which a tree is grown."""
+        self.make_room(None)
+        state, sets, floor = self._state, self._sets, self.floor
+        for name, value in {
+            "parent": -1,
+            "via": -1,
+            "test": -1,
+            "size": 1,
+            "start": state[floor.ITEMS],
+        }.items():
+            sets[name][state[floor.STATES]] = value
+        sets["item"][state[floor.ITEMS]] = 0
+        state[floor.STATES] += 1
+        state[floor.ITEMS] += 1
+
+    def _aim(self) -> None:
+        """A sum over leaves that touches the loss at the best tree."""
+        pieces, const = self.loss.beside(self._best_leaves())
+        self._data, self._numbers[self.floor.CONST] = (
+            self._data._replace(pieces=pieces, ladder=np.empty((2, 0))),
+            const,
+        )
+        data, leaves, _, sums, _, *rest = self._arrays()
+        self.first.prepare(data, leaves, sums, *rest, 0)
+
+    def _tighten(self) -> None:
+        """What a better tree may cost, now."""
+        self._told, floor = self.value, self.floor
+        if not self.loss.curved:
+            self._numbers[floor.MOST] = self.value - self._numbers[floor.CONST]
+            return
+        most = int(self._asked[self.kernels.MOST_LEAVES])
+        ladder = self.loss.ladder(self._data.pieces, self.value, most)
+        self._data = self._data._replace(ladder=ladder)
+        self._numbers[floor.MOST] = self.loss.most(
+            self._data.pieces, np.array([self.value - self.kernels.NO_BETTER]), most
+        )[0]
+
+    def _best_leaves(self) -> np.ndarray:
+        """int64[leaves, 2], (negatives, positives) of those of the best tree."""
+        s = int(self._state[self.floor.BEST_STATE])
+        start, size = int(self._sets["start"][s]), int(self._sets["size"][s])
+        leaf = self._sets["item"][start : start + size] & self.kernels.LEAF
+        return np.column_stack([self._leaves["n"][leaf], self._leaves["p"][leaf]])
+
+    def make_room(self, memory_bytes: int | None) -> bool:
+        tests, state, floor = len(self.found.tests), self._state, self.floor
+        leaves, divided = (
+            int(state[floor.LEAVES]) + 2 * tests,
+            (int(state[floor.EXPANDED]) + 1) * 2 * tests,
+        )
+        wanted = dict.fromkeys(floor.Leaves._fields, leaves) | {
+            "slots": 2 * leaves,
+            "child": divided,
+        }
+        sets = int(state[floor.STATES]) + 4 * tests + 1
+        more = dict.fromkeys(self.kernels.Sets._fields, sets)
+        more |= {
+            "slots": 2 * sets,
+            "item": int(state[floor.ITEMS])
+            + 4 * tests * (int(self._asked[self.kernels.MOST_LEAVES]) + 2),
+        }
+        if memory_bytes is None:
+            return self._sets.make_room(more, None)
+        enough = self._leaves.make_room(wanted, memory_bytes - self._sets.bytes_used())
+        return enough and self._sets.make_room(more, memory_bytes - self._leaves.bytes_used())
+
+    def tree(self) -> Tree:
+        """The best tree."""
+        tests, s = {}, int(self._state[self.floor.BEST_STATE])
+        while self._sets["parent"][s] >= 0:
+            tests[int(self._sets["via"][s])] = int(self._sets["test"][s])
+            s = int(self._sets["parent"][s])
+        nodes: list[list[int]] = []
+
+        def grow(leaf: int) -> int:
+            at, test = len(nodes), tests.get(leaf, -1)
+            nodes.append([test, -1, -1])
+            if test >= 0:
+                start = int(self._leaves["start"][leaf]) + 2 * test
+                nodes[at][1:] = [
+                    grow(int(child)) for child in self._leaves["child"][start : start + 2]
+                ]
+            return at
+
+        grow(0)
+        tree = self.found.tree(np.array(nodes))
+        if not hasattr(self.found.problem.parts.objective, "loss"):
+            return tree
+        held = np.rint(tree.weights[tree.is_leaf] / float(self.found.unit)).astype(np.int64)
+        label = tree.weights.argmax(axis=1)
+        label[tree.is_leaf] = self.loss.labels(held)
+        return attrs.evolve(tree, label=label)

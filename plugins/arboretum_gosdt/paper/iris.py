@@ -1,0 +1,114 @@
+"""One-against-rest iris with every threshold, and the same optimum with several cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arboretum.api import Claim, House, Judgement, Piece, csv_text
+from arboretum_gosdt.paper.study import loaded, released, run
+
+DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
+LAM = 0.01
+CORES = {"dataset": "tic-tac-toe", "lam": 0.005, "threads": 2}
+
+
+def pieces(paper: Any) -> list[Piece]:
+    own = [
+        Piece({"chapter": "iris", "dataset": name, "seconds": paper.seconds}, 0.7 * paper.seconds)
+        for name in DATA
+        if paper.wants(name)
+    ]
+    return [
+        *own,
+        *(
+            [Piece({"chapter": "iris", "threads": CORES["threads"]}, 2.0)]
+            if paper.wants(CORES["dataset"])
+            else []
+        ),
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    if "threads" in key:
+        table = released(house, CORES["dataset"])
+        values = [
+            run(house, table, "gosdt", {"objective.lam": CORES["lam"], "solver.threads": n}, 300.0)
+            for n in (1, key["threads"])
+        ]
+        return {"values": [one.value for one in values], "proven": [one.finished for one in values]}
+    found = run(house, loaded(house, key["dataset"]), "gosdt", {"objective.lam": LAM}, 300.0)
+    reference = run(
+        house,
+        loaded(house, key["dataset"]),
+        "gosdt_reference",
+        {"objective.lam": LAM},
+        key["seconds"],
+    )
+    told = {
+        "errors": found.errors,
+        "leaves": found.leaves,
+        "proven": found.finished,
+        "value": found.value,
+    }
+    return told | {"printed_value": reference.value, "printed_proven": reference.finished}
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    claims, rows = [], []
+    for key, one in results:
+        if "threads" in key:
+            told = (
+                f"value {one['values'][0]:.6f} with 1 thread, {one['values'][1]:.6f} with "
+                f"{key['threads']}, on {CORES['dataset']}"
+            )
+            claims.append(
+                Claim.judged(
+                    "Table A: GOSDT can use several cores, and finds the same optimum",
+                    one["values"][0] == one["values"][1] and all(one["proven"]),
+                    told,
+                )
+            )
+        else:
+            rows.append(
+                [
+                    key["dataset"],
+                    one["errors"],
+                    one["leaves"],
+                    one["proven"],
+                    f"{one['value']:.6f}",
+                    f"{one['printed_value']:.6f}",
+                    one["printed_proven"],
+                ]
+            )
+    if rows:
+        own = [one for key, one in results if "threads" not in key]
+        same = all(
+            abs(one["value"] - one["printed_value"]) < 1e-9 for one in own if one["printed_proven"]
+        )
+        told = "; ".join(f"{row[0]}: {row[1]} errors, {row[2]} leaves" for row in rows)
+        holds = all(one["proven"] for one in own) and same
+        claims.insert(
+            0,
+            Claim.judged(
+                "I.2: iris is three problems of one class against the rest, each solved over "
+                "all its thresholds",
+                holds,
+                f"{told}; λ = {LAM:g}",
+            ),
+        )
+    header = [
+        "dataset",
+        "errors",
+        "leaves",
+        "proven",
+        "value",
+        "value_of_the_printed_algorithms",
+        "proven_by_them",
+    ]
+    tables = {"iris.csv": csv_text([header, *rows])} if rows else {}
+    return (
+        Judgement.of_chapter("one against rest", {"lambda": LAM}, {}, claims=claims, tables=tables)
+        if claims
+        else Judgement()
+    )

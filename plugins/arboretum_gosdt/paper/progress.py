@@ -1,0 +1,305 @@
+"""Time to optimality (I.8, Figure 18): the best objective and the bound over time on eight data
+sets, λ = 0.005.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
+
+DATA = (
+    "bar-7",
+    "tic-tac-toe",
+    "car-gosdt",
+    "compas-binary",
+    "fico-binary",
+    "monk1",
+    "monk2",
+    "monk3",
+)
+METHODS = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt")
+SHARP = 0.5
+"""A drop is sharp where a single step makes so much of the whole way from the first objective to
+the last.
+"""
+LATE = 0.5
+"""And the objective is held high where that step comes after so much of the time."""
+MOST = 200
+"""Points of a curve that are kept."""
+
+
+def pieces(paper: Any) -> list[Piece]:
+    return [
+        Piece(
+            {"chapter": "progress", "dataset": name, "method": method, "seconds": paper.seconds},
+            (0.1 if method == "gosdt" else 0.7) * paper.seconds,
+        )
+        for name in DATA
+        if paper.wants(name)
+        for method in METHODS
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """curve : rows of [seconds, bound, value], as they changed.   A run that is finished ends
+    with both equal.
+    """
+    if not there(house, key["method"]):
+        return {"absent": True}
+    table = released(house, key["dataset"])
+    found = run(
+        house,
+        table,
+        key["method"],
+        {"objective.lam": published()["time_to_optimality_lambda"]},
+        key["seconds"],
+    )
+    start = (
+        1
+        - max((table.target.codes == k).mean() for k in range(table.n_classes))
+        + published()["time_to_optimality_lambda"]
+    )
+    curve = [[0.0, 0.0, float(start)]]
+    for seconds, bound, value in found.curve:
+        bound, value = max(bound, curve[-1][1], 0.0), min(value, curve[-1][2])
+        if [bound, value] != curve[-1][1:]:
+            curve.append([seconds, bound, value])
+    curve.append([found.seconds, max(found.bound, curve[-1][1]), min(found.value, curve[-1][2])])
+    step = -(-len(curve) // MOST)
+    kept = curve[::step] if curve[-1] in curve[::step] else [*curve[::step], curve[-1]]
+    return {"curve": kept, "finished": found.finished, "seconds": found.seconds, "work": found.work}
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    found: dict[str, dict[str, Any]] = {}
+    for key, one in results:
+        if "absent" not in one:
+            found.setdefault(key["dataset"], {})[key["method"]] = one
+    found = {name: found[name] for name in DATA if name in found}
+    if not found:
+        return Judgement()
+    claims = [
+        *_before_osdt(found),
+        *_first_on_tic_tac_toe(found),
+        *_holds_high(found),
+        *_alike(found),
+        *_closes(found),
+    ]
+    rows = [
+        [name, m, *point]
+        for name, own in found.items()
+        for m, one in own.items()
+        for point in one["curve"]
+    ]
+    ends = [
+        [name, m, one["finished"], one["seconds"], one["work"], *one["curve"][-1][1:]]
+        for name, own in found.items()
+        for m, one in own.items()
+    ]
+    tables = {
+        "progress.csv": csv_text([["dataset", "method", "seconds", "bound", "objective"], *rows]),
+        "progress_ends.csv": csv_text(
+            [["dataset", "method", "finished", "seconds", "work", "bound", "objective"], *ends]
+        ),
+    }
+    metrics = {
+        f"finished/{m}": float(sum(one[m]["finished"] for one in found.values() if m in one))
+        for m in METHODS
+    }
+    return Judgement.of_chapter(
+        "time to optimality",
+        {"lambda": 0.005},
+        metrics,
+        claims=claims,
+        tables=tables,
+        pictures={"progress": _picture(found)},
+    )
+
+
+def _when(one: Mapping[str, Any]) -> float:
+    return one["seconds"] if one["finished"] else float("inf")
+
+
+def _spell(one: Mapping[str, Any]) -> str:
+    return f"{one['seconds']:.3g} s" if one["finished"] else f"not in {one['seconds']:.3g} s"
+
+
+def _gap(one: Mapping[str, Any]) -> float:
+    return 0.0 if one["finished"] else one["curve"][-1][2] - one["curve"][-1][1]
+
+
+def _before_osdt(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    claims = []
+    for method in ("gosdt_reference", "pygosdt"):
+        both = {name: own for name, own in found.items() if {method, "osdt"} <= set(own)}
+        ahead, behind = (
+            sum(sign * _when(own[method]) < sign * _when(own["osdt"]) for own in both.values())
+            for sign in (1, -1)
+        )
+        if both:
+            told = "; ".join(
+                f"{name} {_spell(own[method])}, OSDT {_spell(own['osdt'])}"
+                for name, own in both.items()
+            )
+            holds = ahead > behind if ahead + behind and set(DATA) <= set(both) else None
+            claims.append(
+                Claim.judged(
+                    f"I.8: {CALLED[method]} completes its certificate before OSDT, in general",
+                    holds,
+                    f"first on {ahead}, later on {behind}: {told}",
+                )
+            )
+    return claims
+
+
+def _first_on_tic_tac_toe(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    own = found.get("tic-tac-toe", {})
+    if not {"pygosdt", "gosdt_reference", "osdt"} <= set(own):
+        return []
+    others = min(_when(own["gosdt_reference"]), _when(own["osdt"]))
+    holds = (
+        None if _when(own["pygosdt"]) == others == float("inf") else _when(own["pygosdt"]) < others
+    )
+    told = "; ".join(f"{CALLED[m]} {_spell(own[m])}" for m in METHODS if m in own)
+    return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, told)]
+
+
+def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    told, yes, no = [], 0, 0
+    for name, own in found.items():
+        if "pygosdt" in own and own["pygosdt"]["finished"]:
+            curve = own["pygosdt"]["curve"]
+            drops = [(a[2] - b[2], b[0]) for a, b in itertools.pairwise(curve)]
+            whole, (largest, at) = curve[0][2] - curve[-1][2], max(drops)
+            if whole > 0:
+                share, late = largest / whole, at / max(own["pygosdt"]["seconds"], 1e-9)
+                yes, no = (
+                    yes + (share >= SHARP and late >= LATE),
+                    no + (share < SHARP or late < LATE),
+                )
+                told.append(f"{name} {share:.0%} at {late:.0%} of the time")
+    if not told:
+        return []
+    sentence = "I.8: PyGOSDT holds a high objective and then drops sharply"
+    return [
+        Claim.judged(
+            sentence,
+            yes > no,
+            f"largest step of the objective and when: {'; '.join(told)} (sharp and late: "
+            f"{SHARP:.0%} after {LATE:.0%}) on {yes}, not on {no}",
+        )
+    ]
+
+
+def _excess(one: Mapping[str, Any], until: float) -> float:
+    """By how much the objective is above its end, on average over the time, as a share of the
+    whole way.
+    """
+    curve = one["curve"]
+    start, end = curve[0][2], curve[-1][2]
+    if start <= end or until <= 0:
+        return 0.0
+    times = [min(point[0], until) for point in curve] + [until]
+    return (
+        sum(
+            (b - a) * (point[2] - end) for a, b, point in zip(times, times[1:], curve, strict=False)
+        )
+        / until
+        / (start - end)
+    )
+
+
+def _alike(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first
+    of the three took.
+    """
+    told, yes, no = [], 0, 0
+    for name, own in found.items():
+        if {"gosdt_reference", "pygosdt", "osdt"} <= set(own):
+            until = min(own[m]["seconds"] for m in ("gosdt_reference", "pygosdt", "osdt"))
+            gosdt, late, osdt = (
+                _excess(own[m], until) for m in ("gosdt_reference", "pygosdt", "osdt")
+            )
+            nearer = abs(gosdt - osdt) < abs(gosdt - late)
+            yes, no = yes + nearer, no + (not nearer)
+            told.append(f"{name} {gosdt:.2f}, {osdt:.2f}, {late:.2f}")
+    if not told:
+        return []
+    sentence = "I.8: GOSDT behaves similarly to OSDT: both lower the best objective aggressively"
+    evidence = (
+        "mean height of the objective above its end, share of the way, of GOSDT, OSDT and "
+        f"PyGOSDT over the time of the first to end: {'; '.join(told)} (GOSDT nearer to OSDT on "
+        f"{yes}, not on {no})"
+    )
+    return [Claim.judged(sentence, yes > no if yes + no == len(DATA) else None, evidence)]
+
+
+def _closes(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+    """Time to the proof; where neither has one, the gap that is left."""
+    told, yes, no = [], 0, 0
+    for name, own in found.items():
+        others = [own[m] for m in ("pygosdt", "osdt") if m in own]
+        if "gosdt_reference" in own and others:
+            keys = [(_when(one), _gap(one)) for one in (own["gosdt_reference"], *others)]
+            ahead = all(keys[0] < key for key in keys[1:])
+            yes, no = yes + ahead, no + (not ahead)
+            told.append(
+                f"{name} "
+                + ", ".join(
+                    f"{CALLED[m]} {_spell(own[m])}, gap {_gap(own[m]):.4f}"
+                    for m in ("gosdt_reference", "pygosdt", "osdt")
+                    if m in own
+                )
+            )
+    if not told:
+        return []
+    return [
+        Claim.judged(
+            "I.10: GOSDT outpaces OSDT and PyGOSDT in closing the gap (on most data sets)",
+            yes > no if yes + no == len(DATA) else None,
+            f"on {yes} of {yes + no}: {'; '.join(told)}",
+        )
+    ]
+
+
+def _picture(found: Mapping[str, Mapping[str, Any]]) -> Panels:
+    charts = []
+    for name, own in found.items():
+        lines = []
+        for method, one in ((m, own[m]) for m in METHODS if m in own):
+            x = [max(point[0], 1e-4) for point in one["curve"]]
+            lines.append(
+                Line(
+                    CALLED[method],
+                    x,
+                    [point[2] for point in one["curve"]],
+                    colour=COLOURS[method],
+                    marked=False,
+                    stairs=True,
+                )
+            )
+            lines.append(
+                Line(
+                    CALLED[method],
+                    x,
+                    [point[1] for point in one["curve"]],
+                    colour=COLOURS[method],
+                    marked=False,
+                    dashed=True,
+                    quiet=True,
+                    stairs=True,
+                )
+            )
+        charts.append(
+            LineChart(name, lines, Axis("seconds", log=True), Axis("errors / n + λ · leaves"))
+        )
+    return Panels(
+        "Time to optimality",
+        charts,
+        2,
+        "λ = 0.005; lines: the best tree so far, dashed: what is proven of every tree",
+    )

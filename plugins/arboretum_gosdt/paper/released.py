@@ -1,0 +1,239 @@
+"""The results that the authors released for the monk problems, held against the proven optimum of
+the same rows.
+
+Those of GOSDT and OSDT against the least risk for their λ; those of BinOCT and DL8.5 that ended in
+time, and those of CART, against the most accurate tree of their depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from arboretum.api import Cell, Claim, House, Judgement, Known, Piece
+from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
+
+WORDS = "GOSDT's results as released: errors / n + λ · leaves"
+BY_DEPTH = "{}'s results as released: errors / n of the best tree of a depth"
+PLACES = 0.5e-10
+"""Half a unit of the last digit in which an accuracy is printed, as a share."""
+FOLDS = 5
+
+
+def pieces(paper: Any) -> list[Piece]:
+    names = [
+        name for name in published()["released"]["leaves_and_accuracy_percent"] if paper.wants(name)
+    ]
+    return [
+        Piece({"chapter": "released", "dataset": name, **limit}, 2.0)
+        for limit in ({}, {"limit": "depth"})
+        for name in names
+    ]
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> list[list[list[Any]]]:
+    """Per λ and fold: rows, errors, leaves, whether it is proven; by depths: rows, errors of the
+    optimum, whether it is proven, CART's errors.
+    """
+    table, paper = released(house, key["dataset"]), published()["released"]
+    trains = [fold_of(table, fold, FOLDS)[0] for fold in range(FOLDS)]
+    if "limit" in key:
+        return [
+            [_of_depth(house, train, depth) for train in trains]
+            for depth in paper["others"]["depths"]
+        ]
+    return [[_of_price(house, train, lam) for train in trains] for lam in paper["lambdas"]]
+
+
+def _of_price(house: House, train: Any, lam: float) -> list[Any]:
+    one = run(house, train, "gosdt", {"objective.lam": lam})
+    return [train.n_rows, one.errors, one.leaves, one.finished]
+
+
+def _of_depth(house: House, train: Any, depth: int) -> list[Any]:
+    limit = {"stopping.standard.max_depth": depth}
+    best = run(house, train, "gosdt", {**limit, "objective.lam": 0.0})
+    greedy = run(
+        house,
+        train,
+        "cart",
+        {**limit, "stopping.standard.max_leaves": 2**depth, "method.order": "best"},
+    )
+    return [train.n_rows, best.errors, best.finished, greedy.errors]
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    priced = {key["dataset"]: found for key, found in results if "limit" not in key}
+    limited = {key["dataset"]: found for key, found in results if "limit" in key}
+    if not priced and not limited:
+        return Judgement()
+    cells, claims, paper = [], [], published()["released"]
+    if priced:
+        cells = list(_gosdt(priced, paper))
+        whole = _number(paper["leaves_and_accuracy_percent"])
+        claims = [
+            _claim(
+                "GOSDT finds optimal trees: every result that the authors released for the "
+                "monk problems has the least risk",
+                cells,
+                whole,
+            )
+        ]
+        claims.append(_osdt(priced, paper["others"]["osdt_in_time"]))
+    for name in ("dl85", "binoct") if limited else ():
+        found = list(_best_of_depth(limited, name, paper["others"]))
+        whole = _number(paper["others"][name]) - sum(
+            len(late)
+            for rows in paper["others"].get(f"{name}_out_of_time", {}).values()
+            for late in rows
+        )
+        words = (
+            f"{CALLED[name]} finds the most accurate tree of a depth: every result that was "
+            "released and ended in time is one"
+        )
+        claims.append(_claim(words, found, whole))
+        cells += found
+    if limited:
+        claims += [_late(limited, paper["others"]), _cart(limited, paper["others"]["cart"])]
+    same = float(sum(_equal(cell) for cell in cells))
+    return Judgement.of_chapter(
+        "released results", {}, {"released_equal": same}, cells=cells, claims=claims
+    )
+
+
+def _number(printed: Mapping[str, Sequence[Sequence[Any]]]) -> int:
+    """How many results have been released."""
+    return sum(one is not None for rows in printed.values() for row in rows for one in row)
+
+
+def _equal(cell: Cell) -> bool:
+    return abs(cell.ours - cell.published) <= Cell.LIMIT * PLACES
+
+
+def _claim(words: str, cells: Sequence[Cell], whole: int) -> Claim:
+    """Whether all cells are equal; open while some of the whole are not asked and none differs."""
+    same = sum(map(_equal, cells))
+    verdict = same == len(cells) if len(cells) == whole or same < len(cells) else None
+    return Claim.judged(
+        words, verdict, f"{same} of {len(cells)} are equal; {whole} have been released"
+    )
+
+
+def _each(
+    found: Mapping[str, Any], printed: Mapping[str, Any], settings: Sequence[float]
+) -> Iterator[tuple[str, int, float, Any, Any]]:
+    """(data set, fold, setting, ours, printed) of all results that were released."""
+    for name, rows in found.items():
+        for setting, own, theirs in zip(settings, rows, printed[name], strict=True):
+            for fold, (mine, one) in enumerate(zip(own, theirs, strict=True)):
+                if one is not None:
+                    yield name, fold, setting, mine, one
+
+
+def _gosdt(priced: Mapping[str, Any], paper: Mapping[str, Any]) -> Iterator[Cell]:
+    for name, fold, lam, (n, errors, leaves, proven), one in _each(
+        priced, paper["leaves_and_accuracy_percent"], paper["lambdas"]
+    ):
+        if proven:
+            yield Cell.judged(
+                WORDS,
+                f"{name}, fold {fold}",
+                f"λ = {lam:g}",
+                1 - one[1] / 100 + lam * one[0],
+                errors / n + lam * leaves,
+                PLACES,
+            )
+
+
+def _osdt(priced: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
+    """OSDT's trees that were released as ended in time, of which some are far from the least
+    risk.
+    """
+    gaps = [
+        1 - one[1] / 100 + lam * one[0] - (errors / n + lam * leaves)
+        for _, _, lam, (n, errors, leaves, proven), one in _each(
+            priced, printed, published()["released"]["lambdas"]
+        )
+        if proven
+    ]
+    same, whole = sum(abs(gap) <= Cell.LIMIT * PLACES for gap in gaps), _number(printed)
+    verdict = None if not gaps or (same == len(gaps) < whole) else same == len(gaps)
+    told = (
+        f"{same} of {len(gaps)} have it, the others up to {max(gaps, default=0.0):.3g} more; "
+        f"{whole} have been released"
+    )
+    return Claim.judged(
+        "OSDT finds optimal trees: every result that was released and ended in time has the "
+        "least risk",
+        verdict,
+        told,
+    )
+
+
+def _best_of_depth(
+    limited: Mapping[str, Any], method: str, others: Mapping[str, Any]
+) -> Iterator[Cell]:
+    late = others.get(f"{method}_out_of_time", {})
+    for name, fold, depth, (n, errors, proven, _), one in _each(
+        limited, others[method], others["depths"]
+    ):
+        if proven and fold not in (late[name][others["depths"].index(depth)] if late else ()):
+            worse = Known(
+                "the released tree is none of the best",
+                (errors + 1) / n - Cell.LIMIT * PLACES,
+                0.5,
+                "our tree of the depth, replayed",
+            )
+            where = BY_DEPTH.format(CALLED[method]), f"{name}, fold {fold}", f"depth {depth}"
+            yield Cell.judged(*where, 1 - one / 100, errors / n, PLACES, known=worse)
+
+
+def _late(limited: Mapping[str, Any], others: Mapping[str, Any]) -> Claim:
+    """BinOCT's trees when its time was out: still below the optimum, or the optimum without its
+    proof.
+    """
+    worse = ended = 0
+    for name, fold, depth, (n, errors, proven, _), one in _each(
+        limited, others["binoct"], others["depths"]
+    ):
+        if proven and fold in others["binoct_out_of_time"][name][others["depths"].index(depth)]:
+            ended, worse = ended + 1, worse + (1 - one / 100 - errors / n > Cell.LIMIT * PLACES)
+    words = (
+        "BinOCT's trees are not optimal after five minutes: released results that ran out of "
+        "time are worse than the best tree of their depth"
+    )
+    return Claim.judged(
+        words,
+        2 * worse > ended if ended else None,
+        f"{worse} of {ended} are worse; the others have no proof",
+    )
+
+
+def _cart(limited: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
+    """CART's trees: no better than the best of their depth; ties decide which of several trees
+    it grows.
+    """
+    found = [
+        (1 - one / 100, errors / n, own / n)
+        for _, _, _, (n, errors, _, own), one in _each(
+            limited, printed, published()["released"]["others"]["depths"]
+        )
+    ]
+    above = sum(theirs >= best - Cell.LIMIT * PLACES for theirs, best, _ in found)
+    same = sum(abs(theirs - own) <= Cell.LIMIT * PLACES for theirs, _, own in found)
+    worse = sum(theirs > best + Cell.LIMIT * PLACES for theirs, best, _ in found)
+    verdict = (
+        None
+        if len(found) < _number(printed) and above == len(found)
+        else above == len(found) and worse > 0
+    )
+    told = (
+        f"{len(found) - above} of {len(found)} are better, {worse} are worse; {same} err as "
+        "often as this project's CART, which breaks ties by column"
+    )
+    return Claim.judged(
+        "CART's trees are not optimal: no released one is better than the best tree of its "
+        "depth, and some are worse",
+        verdict,
+        told,
+    )

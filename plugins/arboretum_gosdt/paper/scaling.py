@@ -1,0 +1,618 @@
+"""Scalability (I.7, Figures 6 and 14 to 17): time and work by rows, by a prefix of the binary
+features, and by adjacent thresholds combined.
+
+Trees of depth 5 and at most 32 leaves, or λ = 1/32.  Sentences about growth are judged by what was
+looked at (sets of rows, itemsets, leaf sets), which is exact; those about who is faster by seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from arboretum.api import (
+    Axis,
+    BudgetError,
+    Claim,
+    House,
+    Judgement,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    csv_text,
+)
+from arboretum_gosdt.paper.study import (
+    CALLED,
+    COLOURS,
+    OURS,
+    PENALISED,
+    bits_of,
+    loaded,
+    of_bits,
+    published,
+    run,
+    there,
+)
+
+DATA = ("bar-7", "compas-2016", "compas", "fico-1000")
+WAYS = ("samples", "features", "combined")
+METHODS = ("gosdt_reference", "gosdt", "pygosdt", "rank", "osdt", "dl85", "cart")
+TIMEOUTS = 3
+"""Runs out of time that end a curve."""
+SIZES = 9
+TOGETHER = (256, 128, 64, 32, 16, 8, 4, 2, 1)
+"""k, how many adjacent binary features are one."""
+DOUBLED = 1.25
+"""Work grows logarithmically in rows where the last doubling of the rows multiplies it by no
+more; linear growth is 2.
+"""
+SAME = 1.1
+"""What grows by no more over the last doubling is constant."""
+ORDERS = 100.0
+"""Several orders of magnitude, as a factor of the seconds."""
+LEAST = 0.001
+"""Seconds below which a run counts as that long."""
+COST = {"bar-7": 0.3, "compas-2016": 2.0, "compas": 4.0, "fico-1000": 4.0}
+"""What a curve takes in multiples of the seconds of a run."""
+
+
+def pieces(paper: Any) -> list[Piece]:
+    own = [
+        Piece(
+            {
+                "chapter": "scaling",
+                "dataset": name,
+                "way": way,
+                "method": method,
+                "seconds": paper.seconds,
+            },
+            (0.2 if method == "cart" else COST[name]) * paper.seconds,
+        )
+        for name in DATA
+        if paper.wants(name)
+        for way in WAYS
+        for method in METHODS
+    ]
+    more = [
+        Piece(
+            {
+                "chapter": "scaling",
+                "dataset": "bar-7",
+                "method": "binoct",
+                "seconds": paper.seconds,
+            },
+            2 * paper.seconds,
+        ),
+        Piece({"chapter": "scaling", "dataset": "bar-7", "method": "dl85", "itemsets": 5}, 0.5),
+    ]
+    return own + (more if paper.wants("bar-7") else [])
+
+
+def fields_of(method: str) -> dict[str, Any]:
+    """As the paper configures it."""
+    paper = published()["scalability"]
+    if method in PENALISED:
+        return {"objective.lam": paper["lambda"]}
+    if method == "cart":
+        return {
+            "stopping.standard.max_depth": paper["depth"],
+            "stopping.standard.max_leaves": paper["leaves"],
+            "method.order": "best",
+        }
+    return {"stopping.standard.max_depth": paper["depth"], "objective.lam": 0.0}
+
+
+def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """A curve, or one run.
+
+    points : rows of [size, seconds, work, finished, binary features, different rows].
+    """
+    name, method = key["dataset"], key["method"]
+    if not there(house, method):
+        return {"absent": True}
+    if "way" not in key:
+        return _once(key, house)
+    points, late = [], 0
+    for size, table in sizes(house, name, key["way"], seed):
+        if late >= TIMEOUTS:
+            break
+        try:
+            found = run(house, table, method, fields_of(method), key["seconds"])
+            one = [found.seconds, found.work, found.finished]
+        except BudgetError:
+            one = [key["seconds"], 0, False]
+        late += not one[-1]
+        columns = np.array([column.values for column in table.columns])
+        points.append([size, *one, len(table.columns), len(np.unique(columns, axis=1).T)])
+    return {"points": points}
+
+
+def _once(key: Mapping[str, Any], house: House) -> dict[str, Any]:
+    """BinOCT at the depth of the curves; or the itemsets of DL8.5 and the sets of rows that they
+    are.
+    """
+    bits, names = bits_of(house, key["dataset"])
+    table = of_bits(loaded(house, key["dataset"]), bits, names)
+    if "itemsets" in key:
+        found = run(house, table, "dl85", {**fields_of("dl85"), "solver.row_sets": True}, 60.0)
+        return {"itemsets": found.details["itemsets"], "row_sets": found.details["row_sets"]}
+    found = run(house, table, key["method"], fields_of(key["method"]), key["seconds"])
+    return {"finished": found.finished, "seconds": key["seconds"], "spent": found.seconds}
+
+
+def sizes(house: House, name: str, way: str, seed: int) -> Any:
+    """(size, table), growing: rows in a drawn order; features by column, then threshold; or k of
+    them, neighbours, combined by "or".
+    """
+    bits, names = bits_of(house, name)
+    table, (features, rows) = loaded(house, name), bits.shape
+    if way == "samples":
+        order = np.random.default_rng(seed).permutation(rows)
+        for n in np.unique(np.geomspace(rows / 16, rows, SIZES).astype(int)):
+            some = order[:n]
+            kept = [k for k in range(features) if len(np.unique(bits[k, some])) > 1]
+            yield (
+                int(n),
+                of_bits(table.take(some), bits[np.ix_(kept, some)], [names[k] for k in kept]),
+            )
+    elif way == "features":
+        for m in np.unique(np.geomspace(min(4, features), features, SIZES).astype(int)):
+            yield int(m), of_bits(table, bits[:m], names[:m])
+    else:
+        for k in TOGETHER:
+            joined = {names[i]: bits[i : i + k].any(axis=0) for i in range(0, features, k)}
+            joined = {asked: one for asked, one in joined.items() if one.any() and not one.all()}
+            if len(joined) > 1:
+                yield k, of_bits(table, np.array(list(joined.values())), list(joined))
+
+
+def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    curves: dict[tuple[str, str, str], list[list[float]]] = {}
+    claims, notes = [], []
+    for key, one in results:
+        if "way" in key and "absent" not in one:
+            curves[key["way"], key["dataset"], key["method"]] = one["points"]
+    claims += (
+        _logarithmic(curves)
+        + _saturated(curves)
+        + _limits(curves)
+        + _factorial(curves)
+        + _slowing(curves)
+        + _faster(curves)
+        + _advantage(curves)
+        + _still_holds(curves)
+    )
+    for _, one in results:
+        if "itemsets" in one:
+            told = (
+                f"{one['itemsets']:,} itemsets are {one['row_sets']:,} sets of rows (bar-7, "
+                "depth 5; exact numbers)"
+            )
+            claims.append(
+                Claim.judged(
+                    "§4.1: DL8.5 meets one problem several times",
+                    one["itemsets"] > one["row_sets"],
+                    told,
+                )
+            )
+        if "finished" in one:
+            holds = False if one["finished"] else True if one["seconds"] >= 300 else None
+            told = (
+                f"{'finished' if one['finished'] else 'not finished'} after {one['spent']:.0f} s "
+                f"of {one['seconds']:g}"
+            )
+            claims.append(
+                Claim.judged(
+                    "I.7: BinOCT finishes nowhere at depth 5 within 300 s",
+                    holds,
+                    f"{told} on bar-7, its smallest table",
+                )
+            )
+    if not curves:
+        return Judgement(claims=claims)
+    rows = [[*place, *point] for place, points in sorted(curves.items()) for point in points]
+    header = [
+        "way",
+        "dataset",
+        "method",
+        "size",
+        "seconds",
+        "work",
+        "finished",
+        "binary_features",
+        "different_rows",
+    ]
+    pictures = {
+        f"scaling_{way}_{what}": _picture(curves, way, what)
+        for way in WAYS
+        for what in ("time", "slow_down")
+        if any(place[0] == way for place in curves)
+    }
+    notes.append(
+        f"Scalability: {len(rows)} runs on {len(curves)} curves, "
+        f"{sum(not row[6] for row in rows)} of them out of time."
+    )
+    tables, metrics = {"scaling.csv": csv_text([header, *rows])}, {"runs": float(len(rows))}
+    return Judgement.of_chapter(
+        "scalability", {}, metrics, claims=claims, tables=tables, pictures=pictures, notes=notes
+    )
+
+
+def finished(points: Sequence[Sequence[float]]) -> list[Sequence[float]]:
+    """Up to the first that is not."""
+    found = []
+    for point in points:
+        if not point[3]:
+            break
+        found.append(point)
+    return found
+
+
+def _whole(
+    curves: Mapping[tuple[str, str, str], Any], ways: Sequence[str], methods: Sequence[str]
+) -> bool:
+    """Whether all data sets are done; before that a trend is open."""
+    return all((way, name, m) in curves for way in ways for name in DATA for m in methods)
+
+
+def _doubling(points: Sequence[Sequence[float]], column: int) -> float | None:
+    """By what the last doubling of the size multiplies a column, of a curve that got to its end."""
+    if len(points) < 2 or not points[-1][3] or not points[-2][3]:
+        return None
+    (n, *_), (m, *_) = points[-2], points[-1]
+    return float((points[-1][column] / max(points[-2][column], 1)) ** (np.log(2) / np.log(m / n)))
+
+
+def _logarithmic(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    claims = []
+    for name in ("bar-7", "compas-2016"):
+        growth = {
+            m: _doubling(curves["samples", name, m], 2)
+            for m in PENALISED
+            if ("samples", name, m) in curves
+        }
+        if growth:
+            known = {m: x for m, x in growth.items() if x is not None}
+            holds = None if "gosdt_reference" not in known else known["gosdt_reference"] <= DOUBLED
+            told = (
+                ", ".join(f"{CALLED[m]} × {x:.2f}" for m, x in known.items())
+                or "no curve got to its end"
+            )
+            claims.append(
+                Claim.judged(
+                    f"I.7: on {name} GOSDT's time grows logarithmically with the rows",
+                    holds,
+                    f"work over the last doubling of the rows: {told} (at most {DOUBLED:g})",
+                )
+            )
+    return claims
+
+
+def _saturated(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Different rows against work, on bar-7."""
+    claims = []
+    for method in ("gosdt_reference", "pygosdt"):
+        points = curves.get(("samples", "bar-7", method))
+        if points:
+            work_, rows = _doubling(points, 2), _doubling(points, 5)
+            known = work_ is not None and rows is not None
+            told = (
+                f"over the last doubling of the rows different rows × {rows:.2f}, work × "
+                f"{work_:.2f}"
+                if known
+                else "the curve did not get to its end"
+            )
+            holds = work_ <= SAME if known and rows <= SAME else None
+            sentence = (
+                f"I.7: {CALLED[method]}'s slow-down on bar-7 becomes constant once the "
+                "equivalence classes saturate"
+            )
+            claims.append(Claim.judged(sentence, holds, f"{told} (constant: at most {SAME:g})"))
+    return claims
+
+
+def _limits(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """The most features that each full tree method finished with; on a tie nobody is ahead."""
+    claims, told, better, worse = [], [], 0, 0
+    for name in DATA:
+        own = {
+            m: len(done) and int(done[-1][4])
+            for m in METHODS
+            if m != "cart"
+            and (done := finished(curves.get(("features", name, m), ()))) is not None
+            and ("features", name, m) in curves
+        }
+        if "gosdt_reference" in own:
+            others = [n for m, n in own.items() if m not in ("gosdt_reference", *OURS)]
+            better += any(own["gosdt_reference"] > n for n in others) and all(
+                own["gosdt_reference"] >= n for n in others
+            )
+            worse += any(own["gosdt_reference"] < n for n in others)
+            told.append(f"{name}: " + ", ".join(f"{CALLED[m]} {n}" for m, n in own.items()))
+    if told:
+        sentence = (
+            "I.7: GOSDT usually has a higher limit on the binary features than the other exact "
+            "methods"
+        )
+        claims.append(
+            Claim.judged(
+                sentence,
+                better > worse
+                if better + worse and _whole(curves, ("features",), ("gosdt_reference",))
+                else None,
+                f"ahead on {better}, behind on {worse} of {len(told)} data sets; features "
+                f"finished with: {'; '.join(told)}",
+            )
+        )
+    return claims
+
+
+def _factorial(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Faster than any power: in the logarithms of both, work over features bends upward."""
+    told, yes, no = [], 0, 0
+    for name in DATA:
+        points = [
+            point
+            for point in finished(curves.get(("features", name, "gosdt_reference"), ()))
+            if point[2] > 0
+        ]
+        if len(points) >= 4:
+            x, y = (np.log([point[k] for point in points]) for k in (4, 2))
+            half = len(points) // 2
+            first, second = (
+                float(np.polyfit(x[part], y[part], 1)[0])
+                for part in (slice(0, half + 1), slice(half, None))
+            )
+            yes, no = yes + (second > first), no + (second <= first)
+            told.append(f"{name} {first:.1f} and {second:.1f}")
+    if not told:
+        return []
+    sentence = "I.7: the time is about factorial in the number of binary features"
+    return [
+        Claim.judged(
+            sentence,
+            yes > no if yes + no > 1 else None,
+            "power of the features by which GOSDT's work grows, first and second half of "
+            f"the curve: {'; '.join(told)} (factorial: rising)",
+        )
+    ]
+
+
+def _slowing(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Figure 6: time at the largest number of features that both finished with, over their own
+    fastest.
+    """
+    claims = []
+    for rival in ("dl85", "osdt"):
+        told, less, more = [], 0, 0
+        for name in DATA:
+            gosdt, other = (
+                finished(curves.get(("combined", name, m), ())) for m in ("gosdt_reference", rival)
+            )
+            n = min(len(gosdt), len(other))
+            if n > 1:
+                own, theirs = (
+                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
+                    for one in (gosdt, other)
+                )
+                less, more = less + (own < theirs), more + (own > theirs)
+                told.append(f"{name} (k = {gosdt[n - 1][0]}) {own:.1f} against {theirs:.1f}")
+        if told:
+            sentence = (
+                f"§5, Figure 6: with more thresholds GOSDT slows down less than {CALLED[rival]}"
+            )
+            holds = (
+                less > more if _whole(curves, ("combined",), ("gosdt_reference", rival)) else None
+            )
+            claims.append(
+                Claim.judged(
+                    sentence,
+                    holds,
+                    f"less on {less}, more on {more} data sets; time over one's own fastest: "
+                    f"{'; '.join(told)}",
+                )
+            )
+    return claims
+
+
+def _faster(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Seconds at the largest size that the one finished and the other tried, by features and by
+    rows; what is out of time counts as its time.
+    """
+    claims = []
+    for sentence, ahead, behind, factor in (
+        (
+            "I.7: GOSDT is several orders of magnitude faster than DL8.5",
+            "gosdt_reference",
+            "dl85",
+            ORDERS,
+        ),
+        (
+            "I.7 with the certified solver: several orders of magnitude faster than DL8.5",
+            "gosdt",
+            "dl85",
+            ORDERS,
+        ),
+        (
+            "I.7: GOSDT has a slight advantage over OSDT on larger data sets",
+            "gosdt_reference",
+            "osdt",
+            1.0,
+        ),
+        ("I.7: OSDT is faster than PyGOSDT", "osdt", "pygosdt", 1.0),
+        ("I.7: GOSDT performs better than PyGOSDT", "gosdt_reference", "pygosdt", 1.0),
+    ):
+        told, yes, no, ways = (
+            [],
+            0,
+            0,
+            [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
+        )
+        for way in ways:
+            for name in DATA:
+                one, other = (
+                    finished(curves.get((way, name, ahead), ())),
+                    curves.get((way, name, behind), ()),
+                )
+                n = min(len(one), len(other))
+                if n:
+                    ratio = max(other[n - 1][1], LEAST) / max(one[n - 1][1], LEAST)
+                    yes, no = yes + (ratio > factor), no + (ratio <= factor)
+                    told.append(f"{name} by {way} {ratio:.3g}")
+        if told:
+            holds = yes > no if _whole(curves, ways, (ahead, behind)) else None
+            claims.append(
+                Claim.judged(
+                    sentence,
+                    holds,
+                    f"seconds of {CALLED[behind]} over those of {CALLED[ahead]} at the "
+                    f"largest size that the latter finished: {'; '.join(told)} (above "
+                    f"{factor:g} on {yes}, not on {no})",
+                )
+            )
+    return claims
+
+
+def _ratios(
+    curves: Mapping[tuple[str, str, str], Any], way: str, name: str, method: str
+) -> list[float]:
+    """Seconds of DL8.5 over those of a method, at every size that both finished."""
+    own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
+    return [
+        max(theirs[1], LEAST) / max(ours[1], LEAST) for ours, theirs in zip(own, other, strict=True)
+    ]
+
+
+def _advantage(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Over DL8.5: on tables that small samples represent, by rows; and with growing difficulty,
+    by both.
+    """
+    claims, trees = [], ("gosdt_reference", "pygosdt", "osdt")
+    for name in ("bar-7", "compas-2016"):
+        last = {m: one[-1] for m in trees if (one := _ratios(curves, "samples", name, m))}
+        if last:
+            told = ", ".join(f"{CALLED[m]} {x:.3g}" for m, x in last.items())
+            holds = all(x > 1 for x in last.values()) if len(last) == len(trees) else None
+            claims.append(
+                Claim.judged(
+                    f"I.7: by rows of {name} GOSDT, PyGOSDT and OSDT have a significant "
+                    "advantage over DL8.5",
+                    holds,
+                    f"seconds of DL8.5 over theirs at the most rows that both finished: {told}",
+                )
+            )
+    told, yes, no, ways = (
+        [],
+        0,
+        0,
+        [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
+    )
+    for way in ways:
+        for name in DATA:
+            for method in trees:
+                found = _ratios(curves, way, name, method)
+                if len(found) > 1:
+                    clearer = found[-1] > max(found[0], 1.0)
+                    yes, no = yes + clearer, no + (not clearer)
+                    told.append(
+                        f"{CALLED[method]} on {name} by {way} {found[0]:.3g} to {found[-1]:.3g}"
+                    )
+    if told:
+        sentence = (
+            "I.7: the advantage over DL8.5 becomes clearer on data sets of greater difficulty"
+        )
+        holds = yes > no if _whole(curves, ways, (*trees, "dl85")) else None
+        claims.append(
+            Claim.judged(
+                sentence,
+                holds,
+                "seconds of DL8.5 over theirs, at the smallest and the largest size that "
+                f"both finished: {'; '.join(told)} (rising, and above 1, on {yes}, not on "
+                f"{no})",
+            )
+        )
+    return claims
+
+
+def _still_holds(curves: Mapping[tuple[str, str, str], Any]) -> list[Claim]:
+    """Figures 16 and 17: the slow-down over one's own fastest run, of GOSDT and DL8.5 at the
+    largest size that both finished.
+    """
+    told, less, more, ways = (
+        [],
+        0,
+        0,
+        [way for way in WAYS[:2] if any(place[0] == way for place in curves)],
+    )
+    for way in ways:
+        for name in DATA:
+            both = [finished(curves.get((way, name, m), ())) for m in ("gosdt_reference", "dl85")]
+            n = min(map(len, both))
+            if n > 1:
+                own, theirs = (
+                    max(one[n - 1][1], LEAST) / max(min(point[1] for point in one), LEAST)
+                    for one in both
+                )
+                less, more = less + (own < theirs), more + (own > theirs)
+                told.append(f"{name} by {way} {own:.3g} against {theirs:.3g}")
+    if not told:
+        return []
+    sentence = "I.7, Figures 16 and 17: in relative slow-down, too, GOSDT scales better than DL8.5"
+    holds = less > more if _whole(curves, ways, ("gosdt_reference", "dl85")) else None
+    return [
+        Claim.judged(
+            sentence,
+            holds,
+            "time over one's own fastest at the largest size that both finished: "
+            f"{'; '.join(told)} (less on {less}, more on {more})",
+        )
+    ]
+
+
+def _picture(curves: Mapping[tuple[str, str, str], Any], way: str, what: str) -> Panels:
+    charts, column = [], 0 if way == "samples" else 4
+    # in every panel, so that they share a legend
+    named = [m for m in METHODS if any(place[0] == way and place[2] == m for place in curves)]
+    for name in DATA:
+        lines = []
+        for method in named if any(place[:2] == (way, name) for place in curves) else ():
+            points = [point for point in curves.get((way, name, method), ()) if point[3]]
+            if not points:
+                lines.append(Line(CALLED[method], [1.0], [float("nan")], colour=COLOURS[method]))
+            else:
+                seconds = [max(point[1], LEAST) for point in points]
+                y = seconds if what == "time" else [one / min(seconds) for one in seconds]
+                lines.append(
+                    Line(
+                        CALLED[method],
+                        [point[column] for point in points],
+                        y,
+                        colour=COLOURS[method],
+                    )
+                )
+        if lines:
+            x = Axis("rows" if way == "samples" else "binary features", log=True)
+            charts.append(
+                LineChart(
+                    name,
+                    lines,
+                    x,
+                    Axis("seconds" if what == "time" else "time over one's own fastest", log=True),
+                )
+            )
+    by = {
+        "samples": "rows",
+        "features": "binary features, a prefix",
+        "combined": "thresholds, k neighbours combined",
+    }[way]
+    title = f"{'Training time' if what == 'time' else 'Slow-down'} by {by}"
+    return Panels(
+        title,
+        charts,
+        2,
+        "λ = 1/32, or depth 5; runs that were finished in time",
+        (f"Times below {LEAST * 1000:g} ms count as that.",),
+    )
