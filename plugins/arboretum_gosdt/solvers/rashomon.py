@@ -422,7 +422,8 @@ class TreeSet:
             for name, (_, inverse) in patterns.items()
         }
         unit, found, trees = float(self.units.loss_value), {}, 0
-        for trees, preorder in enumerate(self.first(compared), 1):  # noqa: B007 - their number, afterwards
+        for preorder in self.first(compared):
+            trees += 1
             tests, labels = preorder.tolist(), {}
             asked = {
                 name
