@@ -61,6 +61,7 @@ class Setting:
 
     @property
     def dataset(self) -> str:
+        """Name of the data set, as :func:`data_set_of` gives it."""
         return self.names["dataset"]
 
     def blocks(self) -> dict[Any, float]:
@@ -78,9 +79,11 @@ class Setting:
         )
 
     def has(self, metric: str) -> bool:
+        """Whether at least one of the runs has the metric."""
         return any(metric in record.metrics for record in self.records)
 
     def metrics(self) -> dict[str, float]:
+        """Metric → its mean over the runs, of those metrics that all runs have."""
         shared = [
             name
             for name in self.records[0].metrics
@@ -130,6 +133,7 @@ class Comparison:
 
     @property
     def best(self) -> list[Setting]:
+        """The settings with the best mean goal, one of each data set that can be judged."""
         return [setting for setting in self.settings if setting.place == BEST]
 
     @property

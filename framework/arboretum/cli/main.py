@@ -110,6 +110,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def usage() -> str:
+    """The command's help: every verb with its meaning, then the first steps."""
     verbs = columns([(f"  {name}", meaning) for name, (_, meaning) in VERBS.items()])
     return f"""\
 Arboretum: a laboratory for decision-tree construction

@@ -85,6 +85,7 @@ class RunProgress:
         self.look()
 
     def look(self) -> None:
+        """Show the last report: at once if it tells of compilation, else after QUIET_SECONDS."""
         compiles = "compil" in self._text
         if self._text and (compiles or self._clock() - self._start >= QUIET_SECONDS):
             self._line.show(self._text, now=compiles)
@@ -140,6 +141,10 @@ class Watch:
         self._start, self._first = clock(), (0.0, 0)
 
     def look(self) -> None:
+        """Read the notes and show how the sweep stands (:func:`standing`).
+
+        Before the first note only the number of configurations is shown, after QUIET_SECONDS.
+        """
         notes, now, total = self._read(), self._clock(), self._total()
         if not notes:
             if total and now - self._start >= QUIET_SECONDS:

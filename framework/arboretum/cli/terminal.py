@@ -76,6 +76,7 @@ def fit(text: str) -> str:
 
 
 def warn(text: str) -> None:
+    """Print a warning in one line beside the results (stderr)."""
     tell(f"arboretum: warning: {' '.join(text.split())}")
 
 
@@ -195,6 +196,7 @@ class Parser(argparse.ArgumentParser):
         super()._print_message(fit(message), file)
 
     def error(self, message: str) -> NoReturn:
+        """Raise ConfigError in one line: the message, the closest known option, the usage."""
         known = {option for action in self._actions for option in action.option_strings}
         near = [
             closest(word, known)

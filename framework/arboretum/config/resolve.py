@@ -169,6 +169,7 @@ def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
 
 
 def components_of(parts: Parts) -> Iterator[Any]:
+    """The components of a run in the order of KINDS, several of a kind in their own order."""
     for kind in KINDS:
         value = getattr(parts, kind)
         yield from value if isinstance(value, tuple) else () if value is None else (value,)

@@ -34,6 +34,7 @@ def code_hash(paths: Iterable[str | Path]) -> str:
 
 
 def framework_folder() -> Path:
+    """Absolute path of the package ``arboretum``."""
     return Path(__file__).resolve().parents[1]
 
 

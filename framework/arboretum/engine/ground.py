@@ -28,6 +28,7 @@ class Ground:
 
     @staticmethod
     def of(problem: Problem) -> Ground:
+        """Read it off a problem: task, classes (2 at least), weights of objects, prices."""
         objects, prices = problem.objects, problem.prices
         listed = [each for each in (prices.tests, prices.raw) if len(each)]
         return Ground(

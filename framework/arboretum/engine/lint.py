@@ -184,6 +184,7 @@ class Lint:
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:
+        """All theorems about components of this kind, met or not."""
         return THEOREMS[self.component.kind]
 
 

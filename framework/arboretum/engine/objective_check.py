@@ -40,6 +40,7 @@ class Few:
 
     @staticmethod
     def of(problem: Problem) -> Few:
+        """At most OBJECTS of a problem's objects, evenly spaced, without its validation rows."""
         n = problem.objects.n_objects
         rows = np.unique(np.linspace(0, n - 1, min(n, OBJECTS)).astype(np.int64))
         return Few(

@@ -171,12 +171,15 @@ class Within:
     held: Limits
 
     def limits(self) -> Limits:
+        """The limits that the rule holds trees to."""
         return self.held
 
     def is_leaf(self, node: Node) -> bool:
+        """False for every node: limits alone end a path."""
         return False
 
     def leaf_rule(self) -> LeafRule:
+        """The rule that makes no node of several classes a leaf."""
         return LeafRule()
 
 

@@ -59,6 +59,7 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
 
 @jit(inline=True, borrow=True)
 def score(n, arity, block, ask):
+    """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
     width, count_width, own = (
         block.shaped_w.shape[2],
         block.shaped_c.shape[2],

@@ -93,6 +93,7 @@ def error_of(form, n, classes, mass, unit):
 
 @jit(inline=True, borrow=True)
 def term(form, w):
+    """φ(w): w² for GINI, w log₂ w for ENTROPY, 0 at w = 0."""
     if form == GINI:
         return w * w
     return w * math.log2(w) if w > 0.0 else 0.0

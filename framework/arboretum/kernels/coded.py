@@ -142,6 +142,7 @@ def count_column(features, rows, objects, column_address, node, bins):
 
 @jit(inline=True, borrow=True)
 def rows_of(counts, b):
+    """Rows in bin b: its counts summed over the classes."""
     n = counts[b, 0]
     for k in range(1, counts.shape[1]):
         n += counts[b, k]
@@ -150,6 +151,7 @@ def rows_of(counts, b):
 
 @jit(inline=True, borrow=True)
 def weight_of(weights, counts, b):
+    """Weight of bin b; its rows where ``weights`` is empty, as every object then weighs 1."""
     if len(weights) == 0:
         return np.float64(rows_of(counts, b))
     return mass_of(weights, b, counts.shape[1] != weights.shape[1])

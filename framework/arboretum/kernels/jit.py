@@ -44,6 +44,10 @@ def sources(file: Path) -> frozenset[Path]:
 
 @cache
 def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
+    """Name, time of change (ns) and size (bytes) of each of a file's :func:`sources`, by path.
+
+    Read once per file and process.
+    """
     return tuple(
         (p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(sources(Path(file)))
     )
@@ -199,6 +203,7 @@ class CompileClock(event.Listener):
         self._start = 0.0
 
     def on_start(self, event: Any) -> None:
+        """Count a compilation that begins, also one within another, and announce the first."""
         if self._depth == 0:
             self._start = time.perf_counter()
             if self.kernels == 0 and self._announce is not None:
@@ -209,6 +214,7 @@ class CompileClock(event.Listener):
         self.kernels += 1
 
     def on_end(self, event: Any) -> None:
+        """Add the seconds of a compilation that ends, unless it was within another."""
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._start

@@ -101,6 +101,7 @@ def hand_on(rows, low, outcomes, goes, start, shares):
 
 @jit(inline=True, borrow=True)
 def clear(sums, row):
+    """Set a row of the sums to 0."""
     for k in range(sums.weights.shape[1]):
         sums.weights[row, k] = 0.0
     for k in range(sums.rows.shape[1]):

@@ -70,6 +70,7 @@ def ask_of(scorer):
 
 @jit(inline=True)
 def score_block(n, weights, counts, price, extra, ask, scores):
+    """Score the first n tables by the criterion of ``ask``, into ``scores``."""
     call_batch(ask.batch, weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
 
 
@@ -111,6 +112,7 @@ def mass_of(table, v, moments):
 
 @jit(inline=True)
 def heavy_enough(table, moments, least):
+    """Whether both outcomes of a two-way table, its first two rows, reach the least weight."""
     return least.weight <= 0.0 or (
         mass_of(table, 0, moments) >= least.weight and mass_of(table, 1, moments) >= least.weight
     )
@@ -118,4 +120,5 @@ def heavy_enough(table, moments, least):
 
 @jit(inline=True)
 def enough_rows(left, total, least):
+    """Whether ``left`` rows of ``total``, and the others, are each as many as a branch needs."""
     return left >= least.rows and total - left >= least.rows

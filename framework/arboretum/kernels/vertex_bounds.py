@@ -31,6 +31,7 @@ place : int64[tables], low, high : float64[tables], what each is about.
 
 @jit(inner=True)
 def new_block(classes):
+    """Memory for BLOCK tables of two outcomes, not filled in."""
     return Block(
         np.empty((BLOCK, 2, classes)),
         np.empty((BLOCK, 2, classes), np.int64),

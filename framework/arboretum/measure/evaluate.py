@@ -147,6 +147,7 @@ class ValidationScore:
         return ValidationScore(table, "roc_auc", (missing,) if absent else ())
 
     def of(self, tree: Tree) -> float:
+        """The tree's score on the rows, by ``measure``; more is better."""
         return self.of_cuts(tree)(())
 
     def of_cuts(self, tree: Tree) -> Callable[[Sequence[int] | np.ndarray], float]:

@@ -125,6 +125,7 @@ class Encoded:
 
     @property
     def n_objects(self) -> int:
+        """Number of objects."""
         return len(self.weight)
 
     @cached_property
@@ -134,14 +135,17 @@ class Encoded:
 
     @property
     def task(self) -> Task:
+        """The task of the table: classification or regression."""
         return self.table.task
 
     @property
     def n_classes(self) -> int:
+        """Number of classes of the table; 0 for regression."""
         return self.table.n_classes
 
     @cached_property
     def test_offset(self) -> np.ndarray:
+        """int64[n_features + 1]: index of each feature's first test, then the number of tests."""
         return np.cumsum([0, *(feature.n_tests for feature in self.features)])
 
     @property
@@ -342,6 +346,7 @@ class Tables:
 
     @property
     def n_tests(self) -> int:
+        """Number of tests in the batch."""
         return len(self.price)
 
 

@@ -198,24 +198,32 @@ class Threshold(TestRule):
 
     @property
     def cuts(self):
+        """The threshold, its only cut."""
         return (self.threshold,)
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 up to the threshold, 1 above it, −1 where the value is missing.
+
+        Raises DataError where the column is not continuous.
+        """
         values = numbers(table, self.column, rows)
         result = (values > np.float64(self.threshold)).astype(np.int32)
         result[np.isnan(values)] = NO_OUTCOME
         return result
 
     def outcome_of(self, row):
+        """0 up to the threshold, 1 above it, −1 where the value is missing."""
         value = row[self.column]
         if _is_missing(value):
             return NO_OUTCOME
         return 0 if value <= self.threshold else 1
 
     def outcome_label(self, outcome):
+        """The threshold after "≤" (outcome 0) or ">" (outcome 1), written in the column's unit."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}"
 
     def with_missing(self):
+        """This cut as :class:`Bins` of three outcomes, the last for a missing value."""
         return Bins(self.column, (self.threshold,), missing_outcome=True, unit=self.unit)
 
 
@@ -231,16 +239,23 @@ class OrdinalThreshold(TestRule):
     index: int = attrs.field(validator=_position)
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 up to the category, 1 above it.
+
+        A value that is missing, or not in ``categories``, has outcome −1.
+        Raises DataError where the column is continuous.
+        """
         codes = category_codes(table, self.column, self.categories, rows)
         return np.where(codes < 0, NO_OUTCOME, codes > self.index).astype(np.int32)
 
     def outcome_of(self, row):
+        """0 up to the category, 1 above it, −1 where missing or not in ``categories``."""
         value = row[self.column]
         if _is_missing(value) or value not in self.categories:
             return NO_OUTCOME
         return 0 if self.categories.index(value) <= self.index else 1
 
     def outcome_label(self, outcome):
+        """The category after "≤" (outcome 0) or ">" (outcome 1)."""
         return f"{'≤' if outcome == 0 else '>'} {self.categories[self.index]}"
 
 
@@ -259,9 +274,15 @@ class Equals(TestRule):
 
     @property
     def cuts(self):
+        """Empty: all numbers of a continuous column have one outcome."""
         return ()
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 where the value is the category, 1 where it is another.
+
+        A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
+        Raises DataError for a category of a continuous column.
+        """
         column = table.column(self.column)
         values = column.values[rows]
         missing = (
@@ -277,6 +298,10 @@ class Equals(TestRule):
         return result
 
     def outcome_of(self, row):
+        """0 if the value is the category, 1 if it is another.
+
+        A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
+        """
         value = row[self.column]
         if _is_missing(value):
             if self.category is None:
@@ -285,6 +310,7 @@ class Equals(TestRule):
         return 0 if value == self.category else 1
 
     def outcome_label(self, outcome):
+        """The category, or "missing" where it is None, after "=" (outcome 0) or "≠" (outcome 1)."""
         name = "missing" if self.category is None else self.category
         return f"{'=' if outcome == 0 else '≠'} {name}"
 
@@ -302,27 +328,40 @@ class Values(TestRule):
 
     @property
     def arity(self):
+        """One outcome for each category, and one more with ``missing_outcome``."""
         return len(self.categories) + self.missing_outcome
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: position of each value in ``categories``, −1 where it is not there.
+
+        A missing value has the last outcome with ``missing_outcome``, else −1.
+        Raises DataError where the column is continuous.
+        """
         result = category_codes(table, self.column, self.categories, rows)
         if self.missing_outcome:
             result[table.column(self.column).values[rows] == MISSING_CODE] = len(self.categories)
         return result
 
     def outcome_of(self, row):
+        """Position of the row's value in ``categories``, −1 where it is not there.
+
+        A missing value has the last outcome with ``missing_outcome``, else −1.
+        """
         value = row[self.column]
         if _is_missing(value):
             return len(self.categories) if self.missing_outcome else NO_OUTCOME
         return self.categories.index(value) if value in self.categories else NO_OUTCOME
 
     def with_missing(self):
+        """The same test with a last outcome for missing values; None where it has that already."""
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def outcome_label(self, outcome):
+        """The outcome's category after "="; "= missing" for a missing value's own outcome."""
         return f"= {'missing' if outcome == len(self.categories) else self.categories[outcome]}"
 
     def describe(self):
+        """The column's name, since every outcome is a value of it."""
         return self.column
 
 
@@ -344,13 +383,20 @@ class Bins(TestRule):
 
     @property
     def arity(self):
+        """One outcome more than there are edges, and another with ``missing_outcome``."""
         return len(self.edges) + 1 + self.missing_outcome
 
     @property
     def cuts(self):
+        """The edges of the bins."""
         return self.edges
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: number of edges below each row's value.
+
+        A missing value has the last outcome with ``missing_outcome``, else −1.
+        Raises DataError where the column is not continuous.
+        """
         values = numbers(table, self.column, rows)
         result = np.searchsorted(
             np.asarray(self.edges), values.astype(np.float64), side="left"
@@ -359,15 +405,24 @@ class Bins(TestRule):
         return result
 
     def outcome_of(self, row):
+        """Number of edges below the row's value.
+
+        A missing value has the last outcome with ``missing_outcome``, else −1.
+        """
         value = row[self.column]
         if _is_missing(value):
             return len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return sum(edge < value for edge in self.edges)
 
     def with_missing(self):
+        """The same test with a last outcome for missing values; None where it has that already."""
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def outcome_label(self, outcome):
+        """The outcome's interval: "≤ 1", "in (1, 2]" or "> 2"; "is known" where there is no edge.
+
+        A missing value's own outcome reads "= missing".
+        """
         if outcome > len(self.edges):
             return "= missing"
         if not self.edges:
@@ -382,6 +437,7 @@ class Bins(TestRule):
         )
 
     def describe(self):
+        """The column's name, since every outcome is an interval of its values."""
         return self.column
 
 
@@ -401,9 +457,15 @@ class Interval(TestRule):
 
     @property
     def cuts(self):
+        """The bounds that are given, from low to high."""
         return tuple(sorted(bound for bound in (self.low, self.high) if bound is not None))
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 inside the interval, 1 outside.
+
+        A missing value has outcome −1, 1 with ``missing_is_other``.
+        Raises DataError where the column is not continuous.
+        """
         values = numbers(table, self.column, rows)
         low = np.float64(-np.inf if self.low is None else self.low)
         high = np.float64(np.inf if self.high is None else self.high)
@@ -413,6 +475,10 @@ class Interval(TestRule):
         return result
 
     def outcome_of(self, row):
+        """0 inside the interval, 1 outside.
+
+        A missing value has outcome −1, 1 with ``missing_is_other``.
+        """
         value = row[self.column]
         if _is_missing(value):
             return 1 if self.missing_is_other else NO_OUTCOME
@@ -423,6 +489,10 @@ class Interval(TestRule):
         )
 
     def outcome_label(self, outcome):
+        """The interval after "in" or "not in"; a comparison where it has one bound.
+
+        Without bounds the outcomes read "is known" and "is missing".
+        """
         if self.low is None and self.high is None:
             return "is known" if outcome == 0 else "is missing"
         if self.low is None:

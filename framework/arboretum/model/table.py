@@ -140,11 +140,13 @@ class Table:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         target = self.target
         return len(target.codes if target.task is Task.classification else target.values)
 
     @property
     def task(self) -> Task:
+        """The target's task: classification or regression."""
         return self.target.task
 
     @property

@@ -182,6 +182,7 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
+        """Number of nodes, leaves among them."""
         return len(self.test)
 
     @cached_property
@@ -191,6 +192,7 @@ class Tree:
 
     @property
     def n_leaves(self) -> int:
+        """Number of leaves."""
         return int(self.is_leaf.sum())
 
     @cached_property

@@ -69,6 +69,7 @@ def followers(cls: type) -> dict[str, str]:
 
 
 def default_of(field: Any) -> Any:
+    """An attrs field's default, made anew where it has a factory; ``attrs.NOTHING`` without one."""
     return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
 
 

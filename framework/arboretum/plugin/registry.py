@@ -60,14 +60,17 @@ class Entry:
 
     @property
     def paper(self) -> str:
+        """The reference that the class states; "" where it states none."""
         return getattr(self.cls, "paper", "") or ""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
+        """The capabilities that the class declares."""
         return as_capabilities(getattr(self.cls, "capabilities", ()))
 
     @property
     def summary(self) -> str:
+        """First paragraph of the class's docstring on one line; "" without a docstring."""
         return summary_of(self.cls.__doc__)
 
 
@@ -139,6 +142,7 @@ class Registry:
             )
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
+        """All presets (of one kind), by kind in the order of EVERY_KIND, then by name."""
         return self.entries(kind, Preset)
 
     def names(self, kind: str) -> list[str]:

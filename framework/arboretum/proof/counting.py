@@ -121,6 +121,10 @@ def part(ground, mask, column, side, out):
 
 @jit(inner=True, borrow=True)
 def mark_of(ground, mask):
+    """Fingerprint of a mask: the sum of word · random word, modulo 2⁶⁴.
+
+    Those of two parts add up to that of the whole.
+    """
     mark = np.uint64(0)
     for w in range(mask.shape[0]):
         mark += mask[w] * ground.mixer[w]
@@ -183,6 +187,7 @@ def known_of(ground, log, mask, mark, depth, leaves, room):
 
 @jit(inner=True, borrow=True)
 def bound_of(words, at):
+    """The bound, an integer, of the record that begins at a word."""
     return np.int64(words[at + 4]) << 32 | np.int64(words[at + 3]) & 0xFFFFFFFF
 
 
@@ -222,6 +227,7 @@ def take_place(ground, log, number, mask, room):
 
 @jit(inner=True, borrow=True)
 def levels_of(leaves):
+    """Levels of a set: one for each number of leaves of a side, 1 without a limit (−1)."""
     return np.int64(1) if leaves < 0 else max(leaves - 1, np.int64(0))
 
 

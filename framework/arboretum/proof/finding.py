@@ -61,6 +61,7 @@ turn : [2], what a set's first sum is raised by for each test that may follow, a
 
 @jit(inner=True, borrow=True)
 def node_of(nodes, d):
+    """The set of frame d: views of the arrays that hold all frames."""
     return Node(
         nodes.mask[d],
         nodes.columns[d],

@@ -97,13 +97,16 @@ class Proof:
 
     @property
     def unit(self) -> Fraction:
+        """Value of 1 in the bounds of the records, exactly."""
         return Fraction(self.header["unit"])
 
     @property
     def n_records(self) -> int:
+        """Number of records."""
         return len(self.start) - 1
 
     def record(self, number: int) -> Record:
+        """The record with that number, the first being 0; its path is a view of ``words``."""
         words = self.words[self.start[number] : self.start[number + 1]]
         kind = "<f8" if self.header["shape"] == "complexity" else "<i8"
         bound = words[3:5].copy().view(kind)[0].item()

@@ -42,6 +42,7 @@ class Box:
     hint: str = ""
 
     def svg(self) -> str:
+        """The SVG element ``rect``; a hint becomes its title."""
         corner = f' rx="{_number(self.radius)}"' if self.radius else ""
         stroke = f' stroke="{self.stroke}" stroke-width="1.2"' if self.stroke != "none" else ""
         dashes = ' stroke-dasharray="4 3"' if self.dashed else ""
@@ -69,6 +70,7 @@ class Label:
     halo: bool = False
 
     def svg(self) -> str:
+        """The SVG element ``text``, escaped; a pointer reaches what lies below it."""
         weight = ' font-weight="600"' if self.bold else ""
         anchor = f' text-anchor="{self.anchor}"' if self.anchor != "start" else ""
         halo = (
@@ -102,6 +104,7 @@ class Curve:
         return (self.x1, self.y1), *bends, (self.x2, self.y2)
 
     def svg(self) -> str:
+        """The SVG element ``path``: the cubic of :meth:`points`."""
         start, *rest = (" ".join(map(_number, point)) for point in self.points())
         path = f"M{start}C{' '.join(rest)}"
         return (

@@ -197,5 +197,6 @@ def cut(text: str, width: int) -> str:
 
 
 def padded(text: str, width: int, right: bool) -> str:
+    """The text filled with spaces up to ``width`` columns, to the left of it if ``right``."""
     fill = " " * max(width - display_width(text), 0)
     return fill + text if right else text + fill

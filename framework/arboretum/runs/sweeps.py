@@ -97,6 +97,7 @@ class Sweep:
 
     @property
     def is_running(self) -> bool:
+        """Whether the sweep's status is RUNNING and its process is not known to have ended."""
         return self.status == RUNNING and not is_dead(self.owner)
 
 

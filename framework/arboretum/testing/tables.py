@@ -46,6 +46,7 @@ class ToyFeature(Feature):
     categories: tuple[str, ...] = ()
 
     def rule(self, index: int) -> Any:
+        """The test with that index: a threshold, a question about one category, or about all."""
         if self.family is Family.thresholds:
             return Threshold(self.column, self.edges[index])
         if self.family is Family.equals:
@@ -209,6 +210,7 @@ class ToyGini:
     @staticmethod
     @impurity_kernel
     def kernel(weights):
+        """1 − Σ p² of float64[classes]; 0 without mass."""
         mass = squares = 0.0
         for c in range(weights.shape[0]):
             mass += weights[c]
@@ -216,6 +218,7 @@ class ToyGini:
         return 1.0 - squares / (mass * mass) if mass > 0.0 else 0.0
 
     def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, classes] → float64[…]: 1 − Σ p², 0 without mass."""
         mass = weights.sum(axis=-1)
         share = weights / np.where(mass > 0, mass, 1.0)[..., None]
         return np.where(mass > 0, 1 - (share * share).sum(axis=-1), 0.0)
@@ -236,12 +239,14 @@ class ToyVariance:
     @staticmethod
     @impurity_kernel
     def kernel(weights):
+        """The variance from (Σw, Σwy, Σwy²), at least 0; 0 without mass."""
         if weights[0] <= 0.0:
             return 0.0
         mean = weights[1] / weights[0]
         return max(weights[2] / weights[0] - mean * mean, 0.0)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
+        """float64[…, 3] → float64[…]: the variance, at least 0; 0 without mass."""
         mass, total, squares = np.moveaxis(weights, -1, 0)
         safe = np.where(mass > 0, mass, 1.0)
         return np.where(mass > 0, np.maximum(squares / safe - (total / safe) ** 2, 0.0), 0.0)
@@ -268,6 +273,7 @@ class ToyReduction:
     )
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
+        """float64[tests]: the node's impurity less the weighted mean of the outcomes'."""
         mass = tables.mass
         below = (mass * tables.impurity(tables.weights)).sum(axis=1) / mass.sum(axis=1)
         return node.impurity - below
@@ -275,6 +281,7 @@ class ToyReduction:
 
 @criterion_kernel
 def reduction(weights, counts, price, extra, node):
+    """One test's score: the node's impurity less the weighted mean of the outcomes'."""
     below = mass = 0.0
     for v in range(weights.shape[0]):
         own = 0.0

@@ -60,6 +60,10 @@ class BoundedEngine(RawColumns):
         return PresortedEngine(self._space)
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
+        """The best cut of a node over all raw columns; None where no cut is admissible.
+
+        Where too many bins may hold it, the columns are sorted here, and for all nodes below.
+        """
         if cell.memo.get("sorted"):
             return self._sorted.best(cell, node, scorer)
         space, stats, price = self._space, self._space.statistics, self._price(cell)
@@ -97,6 +101,7 @@ class BoundedEngine(RawColumns):
         return cell.memo[self]
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+        """Hand the node's bins on to its children, or its sorted columns where it has such."""
         if cell.memo.get("sorted"):
             self.close(cell)
             self._sorted.divide(cell, children, start)
@@ -104,6 +109,7 @@ class BoundedEngine(RawColumns):
             self._histograms.divide(cell, children)
 
     def close(self, cell: Cell) -> None:
+        """Forget the node's bins."""
         self._histograms.drop(cell)
 
 

@@ -125,6 +125,7 @@ class Objects:
 
     @property
     def kernel_features(self) -> Features:
+        """The layout together with the codes, as kernels read them."""
         return with_values(self.layout, self.codes)
 
     @staticmethod

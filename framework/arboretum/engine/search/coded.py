@@ -73,6 +73,11 @@ class View:
         return found
 
     def room(self, arity: int, listed: int = 0) -> Memory:
+        """Memory for tables of the view's tests.
+
+        arity : most outcomes of a test.
+        listed : tables that are kept, and not scored; 0: all are scored, and the best test is kept.
+        """
         return block_for(
             arity,
             *(part.shape[1] for part in (self.bins.weights, self.bins.counts, self.bins.extra)),
@@ -127,9 +132,14 @@ class TableEngine(Engine):
         return np.ones(len(view.feature_id), np.bool_)
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        """The candidate's test on the raw column."""
         return self._rule(cell, candidate.feature, candidate.index)
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
+        """The best test over the views of a node; None where no test is admissible.
+
+        Raises ContractError, naming the test, where its score is NaN.
+        """
         best: Candidate | None = None
         for view in self._views(cell):
             block = view.room(int(view.arity().max()))
@@ -215,6 +225,7 @@ class CodedEngine(TableEngine):
     # -- what the loop asks ------------------------------------------------------------------------
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
+        """Number of outcomes of the candidate's test."""
         return self._features[candidate.feature].arity
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
@@ -225,6 +236,7 @@ class CodedEngine(TableEngine):
         return int(self._test_offset[feature]) + index
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        """int32[cell.size]: each object's outcome; the candidate's ``side`` without a value."""
         feature, out = self._features[candidate.feature], np.empty(cell.size, np.int32)
         kernels.outcomes_of(
             self._codes,
@@ -240,10 +252,12 @@ class CodedEngine(TableEngine):
         return out
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+        """Hand the node's bins on to its children; features of more than WIDE bins have none."""
         if self._histograms is not None:
             self._histograms.divide(cell, children)
 
     def close(self, cell: Cell) -> None:
+        """Forget the node's counted bins."""
         if self._histograms is not None:
             self._histograms.drop(cell)
 
@@ -340,6 +354,7 @@ def better(best: Candidate, other: Candidate, floor: float) -> Candidate:
 
 
 def nan_score(scorer: CompiledCriterion, rule: TestRule) -> ContractError:
+    """The error for a score that is NaN; it names the criterion and the test."""
     name = component_name(scorer.criterion)
     return ContractError(
         f"criterion {name!r} returned NaN for the test {rule.describe()!r}; return −inf to "

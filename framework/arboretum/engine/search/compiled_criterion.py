@@ -176,6 +176,10 @@ class CompiledCriterion:
         return float(self.impurity.value(weights))
 
     def tables(self, weights, counts, price, extra, test) -> Tables:
+        """Tables as the criterion is asked about them, with the run's impurity and its scale.
+
+        weights, counts, price, extra, test : as in :class:`~arboretum.model.encoded.Tables`.
+        """
         scale = "prefix" if self.prefix else getattr(self.impurity, "scale", "mean")
         return Tables(weights, counts, price, extra, test, self._impurity_of, scale)
 

@@ -46,6 +46,7 @@ class Cell:
 
     @property
     def size(self) -> int:
+        """Number of objects in the node."""
         return self.high - self.low
 
 
@@ -81,6 +82,7 @@ class Block:
     side: np.ndarray
 
     def candidate(self, i: int, score: float) -> Candidate:
+        """The candidate of table i, with this score."""
         feature, index = int(self.feature[i]), int(self.index[i])
         place = (self.engine.position(feature), self.engine.rank, feature, index)
         return Candidate(

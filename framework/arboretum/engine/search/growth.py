@@ -158,6 +158,7 @@ class Growth:
     # -- one node ----------------------------------------------------------------------------------
 
     def root(self) -> Cell:
+        """The cell of all objects, at depth 0."""
         return Cell(0, self.problem.objects.n_objects, 0)
 
     def rows_of(self, cell: Cell) -> np.ndarray:
@@ -369,6 +370,7 @@ class Growth:
         ]
 
     def close(self, item: Open) -> None:
+        """Make a node a leaf: engines forget it, and its objects count as settled."""
         if item.cell.memo:
             for engine in self.engines:
                 engine.close(item.cell)
@@ -432,6 +434,7 @@ class Waiting:
         self._number = 0
 
     def push(self, items: list[Open]) -> None:
+        """Add nodes, children in the order of outcomes; best-first chooses their tests here."""
         for item in items[:: self._back]:
             if self._best:
                 self._growth.score(item)
@@ -440,6 +443,7 @@ class Waiting:
             self._number += 1
 
     def pop(self) -> Open | None:
+        """Take the next node, its test chosen if it may have one; None where no node waits."""
         item = heapq.heappop(self._heap)[-1] if self._heap else None
         if item is not None and not self._best:
             self._growth.score(item)

@@ -60,12 +60,18 @@ class MadeEngine(TableEngine):
         self._row, self._positions = workspace.objects.row_of_object, []
 
     def columns(self, cell: Cell, candidate: Candidate) -> frozenset[str]:
+        """Names of the raw columns that the candidate's test reads."""
         return frozenset(self._rule(cell, candidate.feature, candidate.index).columns)
 
     def position(self, feature: int) -> int:
+        """Lowest position in the raw table of the columns that a test reads.
+
+        −1 where no predicate is ``beside_raw``, so that no other tests compete.
+        """
         return self._positions[feature] if self._positions else -1
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
+        """Number of outcomes of the candidate's test."""
         return self.rule(cell, candidate).arity
 
     def _rule(self, cell: Cell, feature: int, index: int) -> TestRule:
@@ -99,6 +105,12 @@ class MadeEngine(TableEngine):
         return cell.memo[self]
 
     def asked(self, predicate: Any, rows: np.ndarray) -> list[CodedTests]:
+        """What a predicate proposes for some objects; a rule becomes tests by a code, its outcome.
+
+        rows : int64[k], the objects.
+        Raises ContractError for what is no test, CapabilityError for a test with more outcomes than
+            the criterion scores, or than there is room for beside raw columns.
+        """
         name = predicate.name
         with blaming(f"predicate {name!r}: candidates"):
             found = tuple(predicate.candidates(self._space.objects, rows, self._seed))
@@ -236,15 +248,18 @@ class MadeEngine(TableEngine):
         return sum(paid[name] for name in dict.fromkeys(tests.columns))
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        """int32[cell.size]: each object's outcome; the candidate's ``side`` without one."""
         rule, found = self.rule(cell, candidate), self._proposed(cell)
         tests = self._alone(rule, self._space.rows[cell.low : cell.high])
         codes = self._codes(found.by[found.owner[candidate.feature]], tests, 0, 1, cell.size)[0]
         return np.where(codes == rule.arity, candidate.side, codes).astype(np.int32)
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+        """Forget what was proposed for the node; predicates are asked anew below."""
         self.close(cell)
 
     def close(self, cell: Cell) -> None:
+        """Forget what was proposed for the node."""
         cell.memo.pop(self, None)
 
 

@@ -35,6 +35,7 @@ def integers(values: np.ndarray) -> np.ndarray:
 
 
 def entry_type(bits: int) -> type:
+    """The type of sorted entries of so many bits: uint32 up to 32, else uint64."""
     return np.uint32 if bits <= 32 else np.uint64
 
 
@@ -56,17 +57,20 @@ class RawColumns(Engine):
         self._flat = flat_memory(objects.raw)
 
     def arity(self, cell: Cell, candidate: Candidate) -> int:
+        """2: a cut has two sides."""
         return 2
 
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         raise NotImplementedError
 
     def rule(self, cell: Cell, candidate: Candidate) -> TestRule:
+        """The test "value ≤ threshold"; "the value is known" for the cut after all known values."""
         return self._features[candidate.feature].rule(
             self._threshold(cell, candidate.feature, candidate.index)
         )
 
     def outcomes(self, cell: Cell, candidate: Candidate) -> np.ndarray:
+        """int32[cell.size]: 0 up to the threshold, 1 above it; the candidate's ``side`` for NaN."""
         (values, row_stride, column_stride), f, out = (
             self._flat,
             candidate.feature,
@@ -143,6 +147,10 @@ class PresortedEngine(RawColumns):
         return float(midpoints(self._values[feature, rows])[0])
 
     def best(self, cell: Cell, node: Node, scorer: CompiledCriterion) -> Candidate | None:
+        """The best cut of a node over all raw columns; None where no cut is admissible.
+
+        The columns are sorted first, unless those of a node above were.
+        """
         space, stats, price = self._space, self._space.statistics, self._price(cell)
         self._sort(cell)
         if self._search is None:
@@ -230,6 +238,7 @@ class PresortedEngine(RawColumns):
         return costs
 
     def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+        """Divide the sorted columns as the permutation was, unless all children are leaves."""
         if any(child.wanted for child in children):
             presort.partition_order(
                 self._order, cell.low, cell.high, self._shift, self._space.goes, start, self._spare

@@ -38,6 +38,7 @@ class Part(Cell):
 
     @property
     def size(self) -> int:
+        """Number of objects in the node, each counted by its share, rounded."""
         return round(self.share.sum())
 
 
@@ -131,16 +132,23 @@ class ByShares(Growth):
     engines = ()
 
     def root(self) -> Part:
+        """The node of all objects, each with a share of 1, at depth 0."""
         n = self.problem.objects.n_objects
         return Part(0, n, 0, who=np.arange(n), share=np.ones(n))
 
     def rows_of(self, cell: Part) -> np.ndarray:
+        """int64[k]: the objects of a node, whole or in part."""
         return cell.who
 
     def weight_of(self, cell: Part) -> np.ndarray:
+        """float64[k]: what they weigh there, weight times share."""
         return self.space.statistics.weight[cell.who] * cell.share
 
     def totals(self, cell: Part) -> tuple[np.ndarray, np.ndarray, float]:
+        """The table of a node as a whole, and its training rows, all summed by share.
+
+        Weights are float64[width], counts int64[count_width], rounded; the rows are not rounded.
+        """
         weights, rows = (
             (what[cell.who] * cell.share[:, None]).sum(axis=0)
             for what in self.space.statistics.sums
@@ -157,6 +165,7 @@ class SharesGrowth(ByShares):
 
     @cached_property
     def own_weight(self) -> np.ndarray:
+        """float64[n_objects]: what the rows of each object weigh in the table."""
         return own_weight(self.problem.objects)
 
     def columns(self, cell: Part) -> Iterator[Column]:
@@ -299,6 +308,7 @@ class SharesGrowth(ByShares):
         )
 
     def tables(self, item: Open) -> Iterator[Tables]:
+        """Those of all tests that may divide a node, a column at a time."""
         return (block.tables for block, _ in self._listed(item))
 
     def _listed(self, item: Open) -> Iterator[tuple[Competing, np.ndarray]]:
@@ -449,9 +459,14 @@ class SharesGrowth(ByShares):
         return cell.memo["division"]
 
     def n_present(self, item: Open) -> int:
+        """Outcomes of the chosen test that some object has; objects split over all have none."""
         return sum(len(part) > 0 for part in self._division(item)[-1])
 
     def children(self, item: Open) -> list[Open | None]:
+        """The nodes below, one per outcome; None for an outcome that no object has.
+
+        Objects without an outcome have a share in each of these, or in none where they stop.
+        """
         choice, cell, grown = item.candidate, item.cell, item.grown
         grown.rule, to, grown.surrogates, outcome, parts = self._division(item)
         own_outcome = grown.rule != choice.column.rules(choice.index)

@@ -92,10 +92,12 @@ class Statistics:
 
     @property
     def moments(self) -> bool:
+        """Whether tables hold moments of a number (Σw, Σwy, Σwy²), not weights of classes."""
         return self.task is Task.regression
 
     @property
     def objects(self) -> Objects:
+        """The columns as kernels take them, labels in their short form."""
         return Objects(self.short_label, self.y, self.weight, self.count, self.unit)
 
     @property
@@ -105,6 +107,7 @@ class Statistics:
 
     @property
     def count_width(self) -> int:
+        """Length of the last axis of a table's counts: number of classes, 1 for moments."""
         return 1 if self.moments else self.n_classes
 
     @cached_property

@@ -143,6 +143,7 @@ class Tests:
 
     @staticmethod
     def of(objects: Encoded, prices: Prices) -> Tests:
+        """Read them off encoded objects and the price list of the root."""
         coded, raw = objects.features, objects.raw_features
         both = (*coded, *raw)
         column = tuple(f.column for f in both)

@@ -86,6 +86,7 @@ class Workspace:
 
     @property
     def least(self) -> Least:
+        """Rows and weight that every branch needs which receives any, as kernels take them."""
         return Least(self.min_leaf, self.min_weight)
 
     @staticmethod

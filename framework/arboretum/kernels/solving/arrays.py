@@ -37,6 +37,7 @@ class Arrays:
         return tuple(self._arrays.values())
 
     def bytes_used(self) -> int:
+        """Bytes that all arrays hold together."""
         return sum(array.nbytes for array in self._arrays.values())
 
     @contextmanager
