@@ -30,12 +30,18 @@ class ClosedForm:
     FORM: ClassVar[Form]
 
     def form(self) -> Form:
+        """ψ⁰ and F in closed form."""
         return self.FORM
 
     def leaf(self) -> float:
+        """ψ⁰, what a leaf costs."""
         return self.FORM.leaf
 
     def node(self, mass: float, price: float, children: np.ndarray) -> float:
+        """F(mass, price, ψ₁ … ψ_t), what an inner node and all below it cost.
+
+        children : float64[t], ψ_i of its branches.
+        """
         return self.FORM.node(mass, price, children)
 
 

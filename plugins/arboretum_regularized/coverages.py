@@ -196,6 +196,7 @@ class Covered:
     needs_coverage: ClassVar[bool] = True
 
     def limits(self) -> Limits:
+        """No limits: the rule looks at the coverage of objects alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
@@ -218,6 +219,7 @@ class FewObjects:
     most: int = param(2, "objects of a node that is a leaf, at most", ge=1, unit="objects")
 
     def limits(self) -> Limits:
+        """No limits: the rule looks at the number of objects alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
@@ -225,6 +227,7 @@ class FewObjects:
         return (node.count if node.n_objects is None else node.n_objects) <= self.most
 
     def leaf_rule(self) -> LeafRule:
+        """A node of at most ``most`` objects is a leaf: fewer than ``most`` + 1."""
         return LeafRule(min_objects=self.most + 1)
 
 

@@ -343,6 +343,7 @@ class Balance:
     capabilities: ClassVar[tuple] = (*CLASSES, Capability.additive)
 
     def kernel(self, impurity: Any) -> Callable:
+        """The score as a kernel, one for all impurities: it looks at none."""
         return kernels.balance
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:
@@ -380,9 +381,11 @@ class ImpurePairs:
 
     @property
     def divides_by_price(self) -> bool:
+        """Whether the score is divided by the price, so that no test may be free."""
         return self.per_price
 
     def kernel(self, impurity: Any) -> Callable:
+        """The score as a kernel, one for all impurities: it looks at none."""
         return kernels.impure_pairs
 
     def score(self, tables: Tables, node: Node) -> np.ndarray:

@@ -82,6 +82,7 @@ class Tsallis(Decomposable):
 
     @property
     def kernel(self) -> Callable:
+        """The impurity of this order as a kernel."""
         return kernels.tsallis_of(self.order)
 
     def parts(self, q: np.ndarray) -> np.ndarray:

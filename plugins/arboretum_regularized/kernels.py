@@ -45,6 +45,7 @@ def tsallis(weights):
 
 @cache
 def tsallis_of(order: float) -> Callable:
+    """The kernel :func:`tsallis` with a = ``order``; the same object for equal orders."""
     return baked(
         tsallis,
         f"tsallis_{float(order).hex().replace('.', '_').replace('+', '').replace('-', 'm')}",

@@ -15,15 +15,18 @@ from arboretum.api import LeafRule
 
 
 def pairs(counts) -> float:
+    """φ = Σ_{k<l} n_k n_l, pairs of objects of different classes, from their numbers by class."""
     return math.fsum(a * b for a, b in itertools.combinations([int(n) for n in counts], 2))
 
 
 def entropy(weights) -> float:
+    """−Σ q_ℓ log2 q_ℓ of class weights, in bits; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
 def gini(weights) -> float:
+    """1 − Σ q_ℓ² of class weights, q_ℓ the share of class ℓ; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
@@ -107,11 +110,17 @@ def score_of(name, weights, counts, price, extra, node) -> float:
 
 
 def balance(weights, counts, price, extra, node) -> float:
+    """min p(S_v) − max p(S_v) over the outcomes with weight, p the share of the root's weight."""
     shares = [math.fsum(row) / node.total_mass for row in weights if math.fsum(row) > 0]
     return min(shares) - max(shares)
 
 
 def impure_pairs(weights, counts, price, extra, node) -> float:
+    """φ(S) − Σ_v φ(S_v), from ``counts`` (int64[outcomes, classes]).
+
+    node : its ``params`` say whether to divide by the price, and whether to weigh each φ by p, the
+        share of the root's weight.
+    """
     weigh = (
         (lambda rows: math.fsum(np.ravel(rows)) / node.total_mass)
         if node.params[1]

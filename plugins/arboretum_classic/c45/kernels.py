@@ -70,6 +70,11 @@ left, total, slope : float64[classes].
 
 @jit(inline=True, borrow=True)
 def log(x, logs):
+    """log2 of a weight in bits; 0 below TOLERANCE.
+
+    logs : of :class:`Objects`: where it is not empty all rows weigh 1, and log2 of ``x``, rounded
+        to a whole number, is looked up.
+    """
     if len(logs) > 0:
         return logs[np.uintp(x + 0.5)]
     return np.log2(x) if x >= TOLERANCE else 0.0
@@ -77,6 +82,7 @@ def log(x, logs):
 
 @jit(inline=True, borrow=True)
 def xlog(x, logs):
+    """x log2 x of a weight x, by :func:`log`; 0 where x is 0."""
     return x * log(x, logs)
 
 
@@ -144,6 +150,10 @@ def one_value(bins, n_tests, whole, rule, logs, pair):
 
 @jit(inline=True, borrow=True)
 def weight_of(entry, own, unit):
+    """Weight at the node of the row that an entry of a run names; 1 where ``unit``.
+
+    own : float64[n], the weights of the node's rows by their place there; not read where ``unit``.
+    """
     return 1.0 if unit else own[entry & OBJECT]
 
 

@@ -107,6 +107,7 @@ class GainRatio:
     )
 
     def kernel(self, impurity: Any) -> Callable:
+        """The gain ratio as a kernel, one for all impurities: entropy is part of it."""
         return kernels.gain_ratio
 
     def bounded_by_corners(self, impurity: Any) -> bool:

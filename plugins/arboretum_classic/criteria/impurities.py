@@ -153,6 +153,10 @@ class Poisson(_Mean):
 
     @property
     def prefix(self):
+        """The kernel that writes Σ w y log(y / ȳ) of every prefix.
+
+        Where all y of a prefix are 0 it writes ∞, or 0 with ``zeros``.
+        """
         return kernels.poisson_deviances_with_zeros if self.zeros else kernels.poisson_deviances
 
     def for_objects(self, objects: Encoded) -> Poisson:

@@ -11,21 +11,25 @@ import numpy as np
 
 
 def gini(weights: Sequence[float]) -> float:
+    """1 − Σ p_k² of class weights, p_k the share of class k; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - math.fsum((w / mass) ** 2 for w in weights) if mass > 0 else 0.0
 
 
 def entropy(weights: Sequence[float]) -> float:
+    """−Σ p_k log2 p_k of class weights, in bits; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return -math.fsum(w / mass * math.log2(w / mass) for w in weights if w > 0) if mass > 0 else 0.0
 
 
 def misclassification(weights: Sequence[float]) -> float:
+    """1 − max p_k of class weights, p_k the share of class k; 0 where the mass is 0."""
     mass = math.fsum(weights)
     return 1.0 - max(weights) / mass if mass > 0 else 0.0
 
 
 def variance(weights: Sequence[float]) -> float:
+    """Σwy²/Σw − (Σwy/Σw)² of the moments (Σw, Σwy, Σwy²), at least 0; 0 where the mass is 0."""
     w, wy, wyy = weights
     return max(wyy / w - (wy / w) ** 2, 0.0) if w > 0 else 0.0
 
@@ -36,34 +40,51 @@ def _reduction(weights, node, impurity, mass_of) -> float:
 
 
 def reduction_gini(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R): m the mass, S the node, R the root, i gini."""
     return _reduction(weights, node, gini, math.fsum)
 
 
 def reduction_entropy(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the entropy in bits."""
     return _reduction(weights, node, entropy, math.fsum)
 
 
 def reduction_misclassification(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the misclassification."""
     return _reduction(weights, node, misclassification, math.fsum)
 
 
 def reduction_variance(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the variance.
+
+    weights : float64[outcomes, 3], moments (Σw, Σwy, Σwy²).
+    """
     return _reduction(weights, node, variance, lambda row: row[0])
 
 
 def reduction_mean(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), i the node's ``impurity_of``, a mean."""
     return _reduction(weights, node, node.impurity_of, math.fsum)
 
 
 def reduction_total(weights, counts, price, extra, node) -> float:
+    """i(S) − Σ_v i(S_v), i the node's ``impurity_of``, a total that mass does not weigh."""
     return node.impurity - math.fsum(node.impurity_of(row) for row in weights)
 
 
 def reduction_prefix(weights, counts, price, extra, node) -> float:
+    """[m(S) i(S) − Σ_v m(S_v) i(S_v)] / m(R), from the outcomes' m · i.
+
+    extra : float64[outcomes, 1], m(S_v) i(S_v), so that no ``weights`` are read.
+    """
     return (node.mass * node.impurity - math.fsum(extra[:, 0])) / node.total_mass
 
 
 def gain_ratio(weights, counts, price, extra, node) -> float:
+    """[H(S) − Σ_v p(S_v)/p(S) · H(S_v)] / H(p(S_1)/p(S), …), H the entropy in bits.
+
+    −∞ where the divisor, the split information, is 0.
+    """
     masses = [math.fsum(row) for row in weights]
     total = math.fsum(masses)
     if entropy(masses) <= 0:
@@ -74,11 +95,19 @@ def gain_ratio(weights, counts, price, extra, node) -> float:
 
 
 def squared_pairs(weights: Sequence[float]) -> float:
+    """Σ_i Σ_j ½ w_i w_j (y_i − y_j)² = Σw · Σwy² − (Σwy)², at least 0.
+
+    weights : the moments (Σw, Σwy, Σwy²).
+    """
     w, wy, wyy = weights
     return max(w * wyy - wy * wy, 0.0)
 
 
 def poisson_deviances(y, weight, out) -> None:
+    """Write Σ w y log(y / ȳ) of every prefix to ``out``; ∞ where all its y are 0.
+
+    y, weight, out : float64[n], y ≥ 0; ȳ is the weighted mean of the prefix.
+    """
     for i in range(len(y)):
         mean = math.fsum(weight[: i + 1] * y[: i + 1]) / math.fsum(weight[: i + 1])
         seen = zip(y[: i + 1], weight[: i + 1], strict=True)
@@ -90,11 +119,16 @@ def poisson_deviances(y, weight, out) -> None:
 
 
 def poisson_deviances_with_zeros(y, weight, out) -> None:
+    """Write Σ w y log(y / ȳ) of every prefix to ``out``; 0 where all its y are 0."""
     poisson_deviances(y, weight, out)
     out[out == math.inf] = 0.0
 
 
 def absolute_deviations(y, weight, out) -> None:
+    """Write Σ w |y − median| of every prefix to ``out``, about its weighted median.
+
+    y, weight, out : float64[n].
+    """
     for i in range(len(y)):
         middle = weighted_median(y[: i + 1], weight[: i + 1])
         out[i] = math.fsum(

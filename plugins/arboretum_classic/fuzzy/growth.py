@@ -83,6 +83,11 @@ class FuzzyGrowth(ByShares):
             )
 
     def totals(self, cell: GrowthPart) -> tuple[np.ndarray, np.ndarray, float]:
+        """The table of a node as a whole, and its training rows; objects count by their shares.
+
+        Returns class weights (or moments), float64; rows by class (one entry for a regression),
+        int64, rounded; and the number of rows, which may be a fraction.
+        """
         if (cell.share == 1.0).all():
             return Growth.totals(self, cell)  # to the bit what a crisp tree has
         stats = self.space.statistics
@@ -240,9 +245,16 @@ class FuzzyGrowth(ByShares):
         return Choice(rule, degrees, bool(lost.any()), found.price, found.score)
 
     def n_present(self, item: Any) -> int:
+        """Number of outcomes of the chosen test in which some object has a share above 0."""
         return int((item.candidate.degrees > 0).any(axis=0).sum())
 
     def children(self, item: Any) -> list:
+        """The nodes below, one per outcome; None where no object has a share above 0.
+
+        Notes on ``item.grown`` the test, its price per branch, and where rows without a value go:
+        every way if the test is fuzzy or an object of the node lacks its value, else down the
+        heaviest branch.
+        """
         choice, cell, grown = item.candidate, item.cell, item.grown
         grown.rule, grown.branch_price = choice.rule, [choice.price] * choice.rule.arity
         path = {"asked": cell.asked | set(choice.rule.columns), "paid": cell.paid + choice.price}

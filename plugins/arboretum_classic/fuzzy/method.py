@@ -57,6 +57,12 @@ class SoftSplits(ByLevels):
         return self.width != 0.0 or any(self.widths.values())
 
     def fit(self, problem: Problem, context: Context) -> Solution:
+        """Grow a fuzzy tree; return it as feasible, its value and lower bound NaN.
+
+        ``finished`` is False where the deadline cut growth short.  Raises CapabilityError for what
+        :func:`~arboretum_classic.oblivious.levels.refuse` names, such as coverages and predicates;
+        DataError where ``widths`` names no raw column of numbers.
+        """
         from arboretum.api import to_tree
         from arboretum_classic.fuzzy.growth import FuzzyGrowth
 

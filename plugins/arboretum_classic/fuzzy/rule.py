@@ -69,11 +69,16 @@ class FuzzyThreshold(TestRule):
     digits: int = digits_shown()
 
     def degrees(self, table: Any, rows: np.ndarray) -> np.ndarray:
+        """float64[len(rows), 2]: the shares of each row below and above; zeros without a value.
+
+        Raises DataError where the column is not continuous in ``table``.
+        """
         values = numbers(table, self.column, rows).astype(np.float64)
         above = shares_above(values, self.threshold, self.width, self.shape)
         return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
 
     def degrees_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
+        """(share below, share above) of one row; (0, 0) without a value."""
         value = row[self.column]
         if value is None or value != value:
             return 0.0, 0.0
@@ -81,6 +86,10 @@ class FuzzyThreshold(TestRule):
         return 1.0 - above, above
 
     def outcome_label(self, outcome: int) -> str:
+        """ "≤ 5.2 ± 0.4", or ">" for outcome 1; half of the width stands behind ±, unless it is 0.
+
+        A logistic threshold of some width ends with "(logistic)".
+        """
         around = (
             ""
             if self.width == 0

@@ -29,12 +29,15 @@ class RpartLimits:
     maxdepth: int = param(30, "tests on a path, at most", ge=0, unit="tests")
 
     def limits(self) -> Limits:
+        """Limits: ``maxdepth`` tests on a path, ``minbucket`` rows in a branch, scores above 0."""
         return Limits(max_depth=self.maxdepth, min_leaf=self.minbucket, min_decrease=0.0)
 
     def leaf_rule(self) -> LeafRule:
+        """A node of fewer than ``minsplit`` rows is a leaf."""
         return LeafRule(min_split=self.minsplit)
 
     def is_leaf(self, node: Node) -> bool:
+        """Whether the node has fewer than ``minsplit`` rows."""
         return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
 

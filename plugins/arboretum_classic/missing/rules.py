@@ -49,6 +49,11 @@ class Ignore(_Rule):
     kernel: ClassVar[str] = "left_out"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """The outcome with the largest known weight, the first of equals.
+
+        Only later rows follow it: where a row of the node lacks the value, the test does not
+        compete.
+        """
         return (int(np.argmax(known)),)
 
 
@@ -62,6 +67,7 @@ class OwnCategory(_Rule):
     kernel: ClassVar[str] = "own_outcome"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """One more outcome for such rows, the last: its number is ``len(known)``."""
         return (len(known),)
 
 
@@ -78,6 +84,7 @@ class Fractional(_Rule):
     kernel: ClassVar[str] = "splits"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """MISSING_SPLITS: down every branch, in proportion to its weight."""
         return (MISSING_SPLITS,)
 
 
@@ -91,6 +98,7 @@ class Majority(_Rule):
     kernel: ClassVar[str] = "heaviest"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """The outcome with the largest known weight, the first of equals."""
         return (int(np.argmax(known)),)
 
 
@@ -105,6 +113,7 @@ class Stops(_Rule):
     kernel: ClassVar[str] = "stops"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """MISSING_STOPS: the row stays at the node, which predicts it."""
         return (MISSING_STOPS,)
 
 
@@ -149,6 +158,10 @@ class Surrogates(_Rule):
     )
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """The heaviest outcome where ``use`` is 2 and no other weighs as much; else MISSING_STOPS.
+
+        It is for rows that no surrogate has an outcome for.
+        """
         heaviest = np.flatnonzero(known == known.max())
         return (int(heaviest[0]) if self.use == 2 and len(heaviest) == 1 else MISSING_STOPS,)
 

@@ -40,18 +40,26 @@ class LevelTest:
             self.found = attrs.evolve(found, side=int(heavy.argmax()))
 
     def rule(self, cell: GrowthCell, candidate: Candidate) -> TestRule:
+        """The test of the level, whichever node asks."""
         return self.test
 
     def columns(self, cell: GrowthCell, candidate: Candidate) -> frozenset[str]:
+        """Name of the one raw column that the test of the level reads."""
         return frozenset([self._feature.column])
 
     def arity(self, cell: GrowthCell, candidate: Candidate) -> int:
+        """Number of outcomes of the test of the level."""
         return self.test.arity
 
     def test_number(self, feature: int, index: int) -> int:
+        """−1: the price is the candidate's own, not looked up in ``prices.tests``."""
         return -1
 
     def outcomes(self, cell: GrowthCell, candidate: Candidate) -> np.ndarray:
+        """int32[cell.size]: outcome of each object of the node, in the order of the permutation.
+
+        An object without a value has the outcome ``found.side``.
+        """
         return self._goes[self._rows[cell.low : cell.high]]
 
 

@@ -243,6 +243,11 @@ def search(kernel, columns, level, objects, price, rules, scorer):
 
 @jit(inline=True)
 def add_bin(sums, b, left):
+    """Add the sums of bin ``b`` at every node to those of the rows left of a cut.
+
+    sums : float64[nodes, bins + 1, cell].
+    left : float64[nodes, cell], added to.
+    """
     for v in range(len(left)):
         for k in range(left.shape[1]):
             left[v, k] += sums[v, b, k]

@@ -72,6 +72,7 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece per kind of predicate, and one per question of :data:`WORK` and small data set."""
     key, sets = (
         {"chapter": "choices", "seeds": paper.seeds},
         [name for name in paper.datasets if name in SMALL],
@@ -224,6 +225,10 @@ WORK: Mapping[str, Callable[..., Any]] = {
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims on predicates, missing values, cost complexity and importance by level.
+
+    Each has a table (CSV), the first two a picture; one without results is left out.
+    """
     drawn = {key["predicate"]: np.array(one) for key, one in results if "predicate" in key}
     by = {
         about: {key["dataset"]: one for key, one in results if key.get("about") == about}

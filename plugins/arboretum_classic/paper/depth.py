@@ -34,6 +34,7 @@ depth.
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece per data set, of all its divisions into training and test rows."""
     sets = ((name, 0.5 if name == "digits" else 0.1) for name in paper.datasets)
     return [
         Piece({"chapter": "depth", "dataset": name, "seeds": paper.seeds}, cost * paper.seeds)
@@ -60,6 +61,11 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims that the training error never rises with depth, and that whole trees overfit.
+
+    With the errors by depth (``depth.csv``), a chart per data set, and both errors of the whole
+    trees as metrics.
+    """
     errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for key, result in results:
         errors[key["dataset"]] = {

@@ -25,6 +25,7 @@ DEPTHS, LEAVES = (1, 2, 3, 4, 6, 8), (1, 2, 5, 10, 20, 40)
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece per figure of :data:`FIGURES`."""
     return [
         Piece({"chapter": "figures", "figure": name}, cost) for name, (cost, _) in FIGURES.items()
     ]
@@ -40,6 +41,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """The pictures, called ``figure_NAME``, and text tables of all figures; claims nothing."""
     found = {name: one for _, result in results for name, one in result.items()}
     pictures = {f"figure_{name}": one for name, one in found.items() if "." not in name}
     tables = {name: one for name, one in found.items() if "." in name}
@@ -55,6 +57,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
 
 
 def impurities(house: House) -> dict[str, Any]:
+    """A chart of misclassification, gini, entropy and half of it for two classes."""
     p = np.linspace(0.0, 1.0, 101)
     both, names = np.stack([p, 1 - p], axis=1), ("misclassification", "gini", "entropy")
     values = {name: house.component("impurity", name).value(both) for name in names}
@@ -132,6 +135,7 @@ def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[l
 
 
 def curves(house: House) -> dict[str, Any]:
+    """ROC and precision-recall curves of the trees of :data:`TREES`, on test rows of wdbc."""
     train, test = divided(house, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
     scores = {
@@ -147,6 +151,10 @@ def curves(house: House) -> dict[str, Any]:
 
 
 def pareto(house: House) -> dict[str, Any]:
+    """Recall and precision of CART on test rows of wdbc, by depth and least leaf.
+
+    Only the classifiers on the Pareto front are named.
+    """
     train, test = divided(house, "wdbc", 0)
     positive, own = test.target.codes == 1, {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
@@ -171,6 +179,7 @@ def pareto(house: House) -> dict[str, Any]:
 
 
 def oblivious(house: House) -> dict[str, Any]:
+    """An oblivious tree of three levels on wine: a picture, and its decision table as text."""
     tree = run(
         house, house.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
     ).tree
@@ -182,6 +191,7 @@ def oblivious(house: House) -> dict[str, Any]:
 
 
 def fuzzy(house: House) -> dict[str, Any]:
+    """A fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its value."""
     table, charts = house.component("dataset", "wdbc").load(0), []
     tree = run(house, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
     for rule in (rule for rule in tree.rules if rule.fuzzy):

@@ -20,6 +20,7 @@ SLIDE, TEXT = "worked example, as the slide prints it", "worked example, from th
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece, the whole example."""
     return [Piece({"chapter": "impurity"}, 0.05)]
 
 

@@ -36,6 +36,7 @@ otherwise.
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece per data set of :data:`SMALL`, of all its divisions."""
     sets = [name for name in paper.datasets if name in SMALL]
     return [
         Piece({"chapter": "noise", "dataset": name, "seeds": paper.seeds}, 0.3 * paper.seeds)
@@ -86,6 +87,11 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims on trees under resampling, false labels and false values, whole and pruned.
+
+    Fewer than three data sets decide none of them.  With means and standard errors (``noise.csv``),
+    charts, and mean errors over the data sets as metrics.
+    """
     means = {
         key["dataset"]: {
             m: {at: np.mean(v, axis=0) for at, v in own.items()} for m, own in one.items()

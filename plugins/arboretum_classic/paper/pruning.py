@@ -37,6 +37,7 @@ HELD = {"split.train": 0.75, "split.valid": 0.25, "split.test": 0.0}
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece for play-tennis and exclusive-or, and one per data set of :data:`SMALL`."""
     drawn = {"chapter": "pruning", "seeds": paper.seeds, "times": paper.times}
     sets = (name for name in paper.datasets if name in SMALL)
     return [
@@ -46,6 +47,11 @@ def pieces(paper: Any) -> list[Piece]:
 
 
 def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """What pruning before and after growth leaves.
+
+    Where ``key`` names a data set: way → float[divisions][3], test error, leaves, seconds.  Else
+    "p": attribute → p at the root of play-tennis, and "trees": table → way → [leaves, errors].
+    """
     return _data(house, key, seed) if "dataset" in key else _too_early(house)
 
 
@@ -92,6 +98,10 @@ def _data(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Cells of p at the root of play-tennis; claims that compare pruning before and after growth.
+
+    Those on data sets come with ``pruning.csv``, bars and mean test errors as metrics.
+    """
     data = {
         key["dataset"]: {way: np.array(v) for way, v in one.items()}
         for key, one in results

@@ -61,6 +61,7 @@ class Lecture(Chaptered):
                 )
 
     def parts(self) -> Mapping[str, Any]:
+        """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
         from arboretum_classic.paper import (
             choices as lecture_choices,
             depth as lecture_depth,

@@ -29,6 +29,7 @@ two values that know nothing, either.
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece for play-tennis, and one of drawn tables per number of :data:`VALUES`."""
     drawn = (
         Piece({"chapter": "play_tennis", "values": k, "draws": paper.draws}, 0.02 * paper.draws)
         for k in VALUES
@@ -37,6 +38,12 @@ def pieces(paper: Any) -> list[Piece]:
 
 
 def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Scores at the root and trees of play-tennis, or who prefers a column of many values.
+
+    Where ``key`` names a number of values: criterion → on how many drawn tables the column that
+    knows nothing is chosen.  Else "scores": measure → column → number, "trees": name → root and
+    leaves, and the tree of ID3 as "svg".
+    """
     return _bias(house, key["values"], key["draws"], seed) if "values" in key else _tennis(house)
 
 
@@ -96,6 +103,10 @@ def _bias(house: House, values: int, draws: int, seed: int) -> dict[str, int]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Cells of gains and ratios at the root, and claims on the bias towards many values.
+
+    What drawn tables show is undecided where a number of :data:`VALUES` has no result.
+    """
     bias = {
         key["values"]: {name: n / key["draws"] for name, n in one.items()}
         for key, one in results

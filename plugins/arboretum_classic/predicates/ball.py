@@ -37,6 +37,10 @@ class Balls:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """All balls around up to ``centres`` drawn objects of the node, one code per centre.
+
+        None where no column varies at the node, or every object lacks one of the values.
+        """
         columns, scales = self._columns(objects, rows, seed)
         values = [
             column.values.astype(np.float64)

@@ -46,6 +46,12 @@ class Intervals:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """All intervals of each column of numbers, a code for each bin in which they begin.
+
+        Where a column has more than ``size`` values at the node, bins are at most ``size`` parts of
+        its rows; with three or more of them the best interval found among all midpoints competes,
+        too.
+        """
         goal, found = Goal.of(objects, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
             if column.kind is ColumnKind.continuous:

@@ -35,6 +35,10 @@ class MOfNIntervals:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """The tests of every m for 1, 2, … ``terms`` intervals, one code per number of intervals.
+
+        None where no column of numbers (dates left out) varies at the node.
+        """
         columns = plain_numbers(objects, rows, seed, self.columns)
         if not columns:
             return []

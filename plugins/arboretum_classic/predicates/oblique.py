@@ -59,6 +59,10 @@ class ObliqueSums:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """All bounds of at most ``keep`` weighted sums, and thresholds of single columns.
+
+        The latter with ``single``, and where no sum of two columns is found.  Dates are left out.
+        """
         columns = plain_numbers(objects, rows, seed, self.columns)
         found = (
             [thresholds(column, *ranks(column.values)) for column in columns]

@@ -114,9 +114,14 @@ class Thresholds:
 
     @property
     def beside_raw(self) -> bool:
+        """Whether growth's own thresholds on raw columns compete, too: if ``columns`` is 0."""
         return self.columns == ALL
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """All thresholds at the node, one code per column of numbers or of ordered categories.
+
+        Those of raw columns only where ``columns`` are drawn; else growth finds them.
+        """
         raw = {feature.column for feature in objects.raw_features} if self.beside_raw else ()
         return [
             *self._tests(
@@ -164,6 +169,7 @@ class RandomThresholds:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """Up to ``draws`` thresholds of each column of numbers that varies at the node."""
         generator, found = generator_of(seed, rows), []
         for column in columns_of(objects, rows, seed, self.columns):
             known = column.values[~column.missing].astype(np.float64)
@@ -198,6 +204,10 @@ class Categories:
     columns: int = param(ALL, HOW_MANY, ge=0)
 
     def candidates(self, objects: Encoded, rows: np.ndarray, seed: int) -> Sequence[CodedTests]:
+        """The tests of the categories at the node, one code per nominal or ordered column.
+
+        A column with one category there offers none.
+        """
         columns = columns_of(objects, rows, seed, self.columns)
         return [
             _categories(column, self.form)

@@ -30,6 +30,11 @@ class Goal:
 
     @staticmethod
     def of(objects: Encoded, rows: np.ndarray) -> Goal:
+        """What the objects ``rows`` (int64[n]) of a node are to be told apart by.
+
+        The parts are a column per class at the node, or for numbers the one column weight · (y −
+        mean).
+        """
         weight = objects.weight[rows]
         if objects.label is None:
             y = objects.y[rows]
@@ -62,6 +67,7 @@ class Goal:
         return self.proxy(sums[..., :-1], sums[..., -1])
 
     def take(self, chosen: np.ndarray) -> Goal:
+        """The same for some of the objects, by their places (int64[m]); means stay those of all."""
         return Goal(self.parts[chosen], self.weight[chosen])
 
     def proxy(self, parts: np.ndarray, weight: np.ndarray) -> np.ndarray:

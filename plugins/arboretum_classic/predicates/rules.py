@@ -39,6 +39,7 @@ class Several(TestRule):
 
     @property
     def bound(self) -> float:
+        """What the total of a row is compared with."""
         raise NotImplementedError
 
     def values_in(self, table: Table, rows: np.ndarray) -> list[np.ndarray]:
@@ -50,12 +51,18 @@ class Several(TestRule):
         return value
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 where the total is at most the bound, 1 above it.
+
+        −1 where one of the values is missing.  Raises DataError where a column of ``table`` is of
+        another kind than the test reads.
+        """
         values = self.values_in(table, rows)
         result = (self.total(values) > self.bound).astype(np.int32)
         result[np.isnan(values).any(axis=0)] = NO_OUTCOME
         return result
 
     def outcome_of(self, row):
+        """0 where the total of a row is at most the bound, else 1; −1 where it misses a value."""
         values = [row[name] for name in self.columns]
         if any(value is None or value != value for value in values):
             return NO_OUTCOME
@@ -99,9 +106,11 @@ class Oblique(Several):
 
     @property
     def bound(self):
+        """The threshold of the sum."""
         return self.threshold
 
     def total(self, values):
+        """Σ coefficients[j] · values[j], added up in the order of the columns."""
         found = self.coefficients[0] * values[0]
         for coefficient, value in zip(self.coefficients[1:], values[1:], strict=True):
             found = found + coefficient * value
@@ -124,9 +133,14 @@ class Oblique(Several):
         return text
 
     def outcome_label(self, outcome):
+        """ "≤" or ">" and the threshold."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, digits=self.digits)}"
 
     def sql_conditions(self, column, text):
+        """Per outcome its condition in SQL; neither is true where a column is NULL.
+
+        column : a column's name → the name as SQL writes it.
+        """
         terms = [
             f"({coefficient!r}) * {column(name)}"
             for coefficient, name in zip(self.coefficients, self.columns, strict=True)
@@ -158,6 +172,7 @@ class Ball(Several):
 
     @property
     def bound(self):
+        """The radius; for the euclidean metric its square, as ``total`` is one, too."""
         return self.radius * self.radius if self.metric == "euclidean" else self.radius
 
     def values_in(self, table, rows):
@@ -172,10 +187,12 @@ class Ball(Several):
         return found
 
     def value_of(self, position, value):
+        """The number itself; of a category 0.0 where it is the centre's, else 1.0."""
         middle = self.centre[position]
         return float(value != middle) if isinstance(middle, str) else value
 
     def total(self, values):
+        """Distance from the centre, squared for the euclidean metric; see :func:`measured`."""
         centre = [0.0 if isinstance(middle, str) else middle for middle in self.centre]
         return measured(self.metric, values, centre, self.scales)
 
@@ -194,9 +211,14 @@ class Ball(Several):
         return f"{self.metric} distance to ({', '.join(parts)})".removeprefix("euclidean ")
 
     def outcome_label(self, outcome):
+        """ "≤" or ">" and the radius."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.radius, digits=self.digits)}"
 
     def sql_conditions(self, column, text):
+        """Per outcome its condition in SQL; neither is true where a column is NULL.
+
+        column, text : a column's name, and a category → as SQL writes it.
+        """
         parts = []
         for name, middle, scale in zip(
             map(column, self.columns), self.centre, self.scales, strict=True
@@ -273,6 +295,7 @@ class MOfN(TestRule):
 
     @property
     def columns(self):
+        """The columns that the intervals read, each once, in the order of the intervals."""
         return tuple(dict.fromkeys(self.of))
 
     def _sides(self) -> list[tuple[str, float, float]]:
@@ -283,6 +306,11 @@ class MOfN(TestRule):
         ]
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 where at least ``m`` intervals hold, else 1.
+
+        −1 where one of the values is missing.  Raises DataError where a column of ``table`` is not
+        continuous.
+        """
         values = {name: numbers(table, name, rows).astype(np.float64) for name in self.columns}
         held = sum(
             ((values[name] > low) & (values[name] <= high)).astype(np.int32)
@@ -293,6 +321,7 @@ class MOfN(TestRule):
         ).astype(np.int32)
 
     def outcome_of(self, row):
+        """0 where at least ``m`` intervals hold for a row, else 1; −1 where it misses a value."""
         if any(row[name] is None or row[name] != row[name] for name in self.columns):
             return NO_OUTCOME
         return int(sum(low < row[name] <= high for name, low, high in self._sides()) < self.m)
@@ -316,9 +345,14 @@ class MOfN(TestRule):
         return "number of {" + ", ".join(parts) + "}"
 
     def outcome_label(self, outcome):
+        """ "≥" and m for outcome 0, "≤" and m − 1 for outcome 1."""
         return f"≥ {self.m}" if outcome == 0 else f"≤ {self.m - 1}"
 
     def sql_conditions(self, column, text):
+        """Per outcome its condition in SQL; neither is true where a column is NULL.
+
+        column : a column's name → the name as SQL writes it.
+        """
         held = []
         for name, low, high in zip(map(column, self.of), self.low, self.high, strict=True):
             sides = [f"{name} > {low!r}"] * (low is not None) + [f"{name} <= {high!r}"] * (

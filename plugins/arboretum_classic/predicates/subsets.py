@@ -50,9 +50,15 @@ class Among(TestRule):
 
     @property
     def arity(self):
+        """2, or 3 with an outcome for missing values."""
         return 2 + self.missing_outcome
 
     def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
+        """int32[len(rows)]: 0 where the value is one of ``categories``, 1 where of ``others``.
+
+        A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.
+        Raises DataError where the column is continuous in ``table``.
+        """
         column = table.column(self.column)
         if column.kind is ColumnKind.continuous:
             raise DataError(
@@ -66,15 +72,24 @@ class Among(TestRule):
         return np.array([*answers, NO_OUTCOME, lost], np.int32)[column.values[rows]]
 
     def outcome_of(self, row: Mapping[str, Any]) -> int:
+        """0 where the value of one row is one of ``categories``, 1 where of ``others``.
+
+        A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.
+        """
         value = row[self.column]
         if value is None or value != value:  # NaN is the one value that differs from itself
             return 2 if self.missing_outcome else NO_OUTCOME
         return 0 if value in self.categories else 1 if value in self.others else NO_OUTCOME
 
     def with_missing(self) -> Among | None:
+        """The same test with outcome 2 for missing values; None where it has that already."""
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
     def sql_conditions(self, name: Callable[[str], str], text: Callable[[str], str]) -> list[str]:
+        """Per outcome its condition in SQL; NULL fulfils that of outcome 2 alone.
+
+        name, text : a column's name, and a category → as SQL writes it.
+        """
         sides = [
             f"{name(self.column)} IN ({', '.join(map(text, part))})"
             for part in (self.categories, self.others)
@@ -82,6 +97,7 @@ class Among(TestRule):
         return sides + [f"{name(self.column)} IS NULL"] * self.missing_outcome
 
     def outcome_label(self, outcome: int) -> str:
+        """ "= almond" for one category, "in {almond, anise}" for several, "= missing"."""
         part = [self.categories, self.others, ("missing",)][outcome]
         return f"= {part[0]}" if len(part) == 1 else f"in {{{', '.join(part)}}}"
 
@@ -212,6 +228,7 @@ class OrderedSubset(Subset):
     )
 
     def within(self, limits: Limits) -> OrderedSubset:
+        """Itself: a least leaf changes nothing about the sets that are tried."""
         return self
 
 

@@ -358,6 +358,12 @@ class Tally:
 
     @staticmethod
     def of(tree: Tree, alpha: np.ndarray, costs: np.ndarray | None) -> Tally:
+        """A tally of no rows yet, for each of ``alpha`` (float64[k]).
+
+        Its measure is "r2" for numbers, "accuracy" for classes, "1 − mean loss" with ``costs``.
+        costs : float64[classes, classes], what a unit of weight of a class (row) loses by each
+            label, or None.
+        """
         measure = (
             "r2"
             if tree.task is Task.regression

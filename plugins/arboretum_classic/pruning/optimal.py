@@ -72,6 +72,7 @@ class OptimalSubtree:
 
     @property
     def needs_validation(self) -> bool:
+        """Whether the errors that count are those of validation rows."""
         return self.rows == "validation"
 
     def check(self, problem: Problem) -> None:

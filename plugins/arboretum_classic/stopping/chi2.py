@@ -46,9 +46,11 @@ class ChiSquared:
     bonferroni: bool = param(False, "whether p is multiplied by the number of tests that compete")
 
     def limits(self) -> Limits:
+        """No limits: the rule looks at the significance of tests alone."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
+        """False: only the tests tell, in :meth:`is_leaf_among`."""
         return False
 
     def worth(self) -> tuple[Callable, bool]:

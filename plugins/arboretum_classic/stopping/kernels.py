@@ -43,6 +43,7 @@ def worth(weights, counts, price, extra, node):
 
 @kernel_part
 def in_row(weights, v):
+    """Weight of outcome ``v`` of a table: float64[outcomes, classes], over all classes."""
     total = 0.0
     for k in range(weights.shape[1]):
         total += weights[v, k]
@@ -51,6 +52,7 @@ def in_row(weights, v):
 
 @kernel_part
 def in_column(weights, k):
+    """Weight of class ``k`` of a table: float64[outcomes, classes], over all outcomes."""
     total = 0.0
     for v in range(weights.shape[0]):
         total += weights[v, k]
@@ -108,6 +110,7 @@ def chi2_tail(degrees, statistic):
 
 @kernel_part
 def log_factorial(k):
+    """Natural logarithm of k! for a whole number k ≥ 0, int or float; looked up below 1024."""
     return LOG_FACTORIALS[int(k)] if k < len(LOG_FACTORIALS) else math.lgamma(k + 1.0)
 
 

@@ -347,16 +347,23 @@ class Known(TestRule):
     column: str
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 where the value is known, 1 where it is missing."""
         return table.column(self.column).missing[rows].astype(np.int32)
 
     def outcome_of(self, row):
+        """0 where the value of one row is known, 1 where it is missing (None or NaN)."""
         value = row[self.column]
         return int(value is None or value != value)  # NaN is the one value that differs from itself
 
     def outcome_label(self, outcome):
+        """ "is known" or "is missing"."""
         return "is known" if outcome == 0 else "is missing"
 
     def sql_conditions(self, name, text):
+        """Per outcome its condition in SQL: IS NOT NULL, IS NULL.
+
+        name : a column's name → the name as SQL writes it.
+        """
         return [f"{name(self.column)} IS NOT NULL", f"{name(self.column)} IS NULL"]
 
 
@@ -379,14 +386,24 @@ class OrdinalAtMost(TestRule):
         return OrdinalThreshold(self.column, self.categories, self.index)
 
     def outcomes(self, table, rows):
+        """int32[len(rows)]: 0 where the value is at most ``categories[index]``, else 1.
+
+        Raises DataError where the column is continuous in ``table``.
+        """
         return np.abs(self._threshold.outcomes(table, rows))  # no outcome (−1) becomes 1
 
     def outcome_of(self, row):
+        """0 where the value of one row is at most ``categories[index]``, else 1."""
         return abs(self._threshold.outcome_of(row))
 
     def outcome_label(self, outcome):
+        """ "≤ medium" or "not ≤ medium"."""
         return f"{'≤' if outcome == 0 else 'not ≤'} {self.categories[self.index]}"
 
     def sql_conditions(self, name, text):
+        """Per outcome its condition in SQL; NULL fulfils that of outcome 1.
+
+        name, text : a column's name, and a category → as SQL writes it.
+        """
         low = f"{name(self.column)} IN ({', '.join(map(text, self.categories[: self.index + 1]))})"
         return [low, f"CASE WHEN {low} THEN 0 ELSE 1 END = 1"]

@@ -61,6 +61,7 @@ class Cells:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows, those without a value included."""
         return len(self.codes if self.numbers is None else self.numbers)
 
     def as_numbers(self) -> np.ndarray | None:

@@ -214,6 +214,7 @@ def new_literals(table: Table, rows: int, classes: int) -> Literals:
 
 @jit(inline=True)
 def in_use(room, words):
+    """The literals of ``room``, of which ``words`` words are in use (0: look at nothing)."""
     return Literals(room.base, room.bits, room.same, room.kind, room.heavy, words)
 
 

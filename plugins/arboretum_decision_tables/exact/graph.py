@@ -47,10 +47,12 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
+        """Number of subtables that are nodes; leaves are none."""
         return len(self.size)
 
     @property
     def finished(self) -> bool:
+        """Whether every node was expanded: neither budget nor interrupt ended the work."""
         return not self.stopped
 
     @property
@@ -127,6 +129,11 @@ class Builder:
         self.state[kernels.ROWS] = n
 
     def run(self, context: Context) -> Graph:
+        """Expand subtables until none is left or the budget ends; return what is known.
+
+        Goes on where an earlier run stopped, and takes at most BUILD_SHARE of the seconds left.
+        ``stopped`` of the graph says what ended the work.
+        """
         from arboretum.kernels.solving.slices import run_slices
 
         now, until, budget = time.monotonic(), None, context.memory_bytes

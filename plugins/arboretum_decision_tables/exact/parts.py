@@ -192,6 +192,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
 
 @jit(inner=True, borrow=True)
 def clear_parts(parts, seen):
+    """Empty the slots of the first ``seen`` bins touched, for the next feature."""
     for k in range(seen):
         parts.tally[parts.touched[k]] = 0
 

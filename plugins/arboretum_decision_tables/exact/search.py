@@ -111,6 +111,7 @@ class Search:
 
     @property
     def solved(self) -> bool:
+        """Whether the minimum is proven."""
         return not self.stopped
 
     @property

@@ -150,12 +150,17 @@ def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
 
 @jit(inline=True, borrow=True)
 def own_cost(form, mass, price):
+    """What an inner node adds to its branches: (per_node + per_mass · mass) · price.
+
+    Without the price where the form is not priced.   form : float64[5].
+    """
     own = form[PER_NODE] + form[PER_MASS] * mass
     return own * price if form[PRICED] else own
 
 
 @jit(inline=True, borrow=True)
 def combine(form, a, b):
+    """What two branches cost together: the larger, or the sum, as the form says."""
     return max(a, b) if form[MAX] else a + b
 
 

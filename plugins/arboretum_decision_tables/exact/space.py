@@ -63,6 +63,7 @@ class Space:
 
     @property
     def n_objects(self) -> int:
+        """Number of objects, after those with equal codes and class were merged."""
         return len(self.label)
 
     @property

@@ -51,6 +51,7 @@ class Cost:
 
     @property
     def in_python(self) -> bool:
+        """Whether F has neither a closed form nor a kernel, so that plain Python evaluates it."""
         return self.form is None and not self.compiled
 
     def array(self) -> np.ndarray:
@@ -137,6 +138,11 @@ def bundles_of(graph: Graph, node: int) -> list[tuple[int, int, list[int]]]:
 def bundle_in_python(
     graph: Graph, cost: Cost, node: int, bundle: tuple[int, int, list[int]], value: np.ndarray
 ) -> float:
+    """F of a node that is divided by one of its bundles.
+
+    bundle : (position in the stream, leaves, nodes), as of :func:`bundles_of`.
+    value : float64[n], ψ of every node.
+    """
     at, leaves, below = bundle
     children = np.concatenate([np.full(leaves, cost.complexity.leaf()), value[below]])
     return float(

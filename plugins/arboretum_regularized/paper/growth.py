@@ -190,6 +190,11 @@ class Exponent:
 
     @staticmethod
     def of(points: Sequence[tuple[float, float]]) -> Exponent:
+        """Fit the power law to points (x, y), all above 0.
+
+        The interval is NaN for two points.  Raises DataError where a number is not above 0, or all
+        x are equal.
+        """
         from scipy.stats import t
 
         law = comparing.power_law(*np.array(points).T)

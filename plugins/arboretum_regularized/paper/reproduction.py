@@ -112,6 +112,7 @@ class Regularized(Chaptered):
         return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Mapping[str, Any]:
+        """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
         from arboretum_regularized.paper import certified, drawn, growth, judging
 
         parts = dict(zip(CHAPTERS, (judging, certified, drawn, growth), strict=True))

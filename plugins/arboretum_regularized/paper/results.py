@@ -149,10 +149,12 @@ class Part:
 
     @property
     def words(self) -> str:
+        """The part in titles: "unit prices, authors variant"."""
         return f"{self.prices} prices, {self.variant} variant"
 
     @property
     def slug(self) -> str:
+        """The part in file names: "unit_authors"."""
         return f"{self.prices}_{self.variant}"
 
 
