@@ -327,6 +327,9 @@ def cell(text: str) -> str:
 
 
 def default(field: Any) -> str:
+    """How a field's default reads: code in Markdown, "none" for None, "empty" for an empty
+    container.
+    """
     value = field.default
     if isinstance(value, attrs.Factory):  # type: ignore[arg-type]
         value = value.factory()

@@ -31,6 +31,7 @@ class Equals:
     value: Any
 
     def outcome(self, row: Row) -> int:
+        """0 where the row has the value, else 1."""
         return 0 if row[self.column] == self.value else 1
 
     def __str__(self) -> str:
@@ -46,12 +47,14 @@ class Tree:
     children: tuple[Tree, ...] = ()
 
     def predict(self, row: Row) -> str:
+        """The heaviest class of the leaf that the row reaches."""
         if self.test is None:
             # ties: the smallest class
             return min(self.weights, key=lambda name: (-self.weights[name], name))
         return self.children[self.test.outcome(row)].predict(row)
 
     def lines(self, prefix: str = "", says: str = "all rows") -> Iterator[str]:
+        """A line per node: its outcome and class weights, indented by depth, and a leaf's class."""
         label = "" if self.test else " ▸ " + self.predict({})
         yield f"{prefix}{says}{label}  {dict(sorted(self.weights.items()))}"
         for sign, child in zip(("", "not "), self.children, strict=False):
@@ -67,6 +70,7 @@ named.
 
 
 def component(cls: type) -> type:
+    """Register a class under its kind and name; ValueError where that is taken."""
     key = cls.kind, cls.name
     if key in REGISTRY:
         raise ValueError(f"{key} is claimed by {REGISTRY[key].__module__} and {cls.__module__}")
@@ -74,6 +78,7 @@ def component(cls: type) -> type:
 
 
 def build(kind: str, name: str, **fields: Any) -> Any:
+    """A component with these fields; ValueError, with the known names, for an unknown one."""
     if (kind, name) not in REGISTRY:
         known = ", ".join(sorted(n for k, n in REGISTRY if k == kind))
         raise ValueError(f"unknown {kind} {name!r}; known: {known}")
@@ -88,6 +93,7 @@ class Gain:
     kind, name = "criterion", "gain"
 
     def score(self, table: Table, node: Counter) -> float:
+        """Entropy of the node less the weighted mean of its parts, in bits; higher is better."""
         total = node.total()
         return bits(node) - sum(part.total() / total * bits(part) for part in table)
 
@@ -101,12 +107,14 @@ class CleanCut:
     lam: float = 0.05
 
     def score(self, table: Table, node: Counter) -> float:
+        """The score of a table, at most 1 + λ; higher is better."""
         masses = [part.total() for part in table]
         settled = sum(part.total() for part in table if len(part) == 1)
         return (settled + self.lam * (sum(masses) - max(masses))) / node.total()
 
 
 def bits(weights: Counter) -> float:
+    """Entropy of class weights, in bits."""
     total = weights.total()
     return -sum(w / total * math.log2(w / total) for w in weights.values())
 
@@ -115,6 +123,7 @@ def bits(weights: Counter) -> float:
 
 
 def grow(rows: list[Row], target: str, criterion: Any, max_depth: int = 9) -> Tree:
+    """The greedy tree: at each node the test of highest score, until a class or no test is left."""
     node = Counter(row[target] for row in rows)
     tests = sorted({Equals(c, row[c]) for row in rows for c in row if c != target}, key=str)
     tables = {test: [Counter(), Counter()] for test in tests}

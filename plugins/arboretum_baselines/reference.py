@@ -56,6 +56,11 @@ class PrintedGosdt:
         return root
 
     def step(self, support: int, p: Vertex) -> None:
+        """One iteration of Algorithm 1 on a support that was popped, whose vertex is ``p``.
+
+        Its bounds follow from those of all splits; where they change, its parents are pushed; while
+        they differ, the parts of every split that may still matter are pushed.
+        """
         if p.lower == p.upper:
             return
         lower = upper = math.inf
@@ -79,6 +84,9 @@ class PrintedGosdt:
                 self.push(right)
 
     def find_or_create(self, support: int) -> Vertex:
+        """The vertex of a support; a new one has the bounds of Algorithms 2 and 3, which are equal
+        where Algorithm 4 says that no split helps.
+        """
         if support not in self.graph:
             self.graph[support] = p = Vertex(self.lower(support), self.upper(support)[0])
             if p.upper - p.lower <= self.leaf or p.upper <= 2 * self.leaf:  # Algorithm 4
@@ -86,6 +94,7 @@ class PrintedGosdt:
         return self.graph[support]
 
     def groups(self, support: int) -> list[int]:
+        """Numbers of the groups in a support, ascending."""
         return [u for u in range(len(self.cost)) if support >> u & 1]
 
     def lower(self, support: int) -> int:
@@ -132,6 +141,9 @@ class PrintedGosdt:
             self.pushes += 1
 
     def pop(self) -> int:
+        """Take out the support that comes next, by the least key, then the first push; raises
+        IndexError where none waits.
+        """
         while True:
             key, turn, support = heapq.heappop(self.queue)
             if self.waiting.get(support) == (key, turn):

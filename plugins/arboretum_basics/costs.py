@@ -59,6 +59,7 @@ class Unit:
     capabilities = ()
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """A price of 1 for every test, fixed or on a raw column."""
         return Prices(np.ones(int(objects.test_offset[-1])), np.ones(len(objects.raw_features)))
 
 
@@ -77,6 +78,10 @@ class TablePrices:
     default: float = param(1.0, "price of a column that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """The price of its column for every test.
+
+        Raises DataError for an unknown column, and for a price that is no finite number ≥ 0.
+        """
         return _by_column(objects, _column_prices(objects, self.prices, self.default))
 
 
@@ -97,6 +102,9 @@ class RandomIntegers:
             raise ValueError(f"cost.high must be ≥ cost.low; got high {self.high}, low {self.low}")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """Prices drawn by the seed, each of low … high alike: one per fixed test, then one per raw
+        column, for all its thresholds.
+        """
         generator = np.random.Generator(np.random.PCG64([seed, 0xC057]))
         n_fixed, n_raw = int(objects.test_offset[-1]), len(objects.raw_features)
         drawn = generator.integers(self.low, self.high, size=n_fixed + n_raw, endpoint=True).astype(
@@ -112,6 +120,7 @@ class PerColumn(TablePrices):
     name = "per_column"
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """The prices of ``table``, each paid once per column and path; raises what that raises."""
         return attrs.evolve(super().price_list(objects, seed), once_per_column=True)
 
 
@@ -129,6 +138,12 @@ class SetUp(TablePrices):
     set_up: dict[str, float] = param(attrs.Factory(dict), "group → price of its set-up")
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """The price of its column for every test; the set-up of the column's group is added as long
+        as the path has asked no column of that group.
+
+        Raises DataError for an unknown column, and for a price, or the set-up of a group that is
+        used, that is no finite number ≥ 0.
+        """
         own = _column_prices(objects, self.prices, self.default)
         _known_columns(objects, self.groups, "groups")
         for column, group in self.groups.items():
@@ -173,6 +188,12 @@ class Discount(TablePrices):
     )
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """The price of its column for every test; once the path has asked a column of the same
+        group, the column's ``later`` price, or ``share`` of the first one.
+
+        Raises DataError for an unknown column, a price that is no finite number ≥ 0, and a later
+        price of a column without a group or above its first one.
+        """
         own = _column_prices(objects, self.prices, self.default)
         _known_columns(objects, self.groups, "groups")
         for column, price in self.later.items():
@@ -218,6 +239,12 @@ class ByOutcome:
     default: float = param(1.0, "price of an outcome that is not named", ge=0.0)
 
     def price_list(self, objects: Encoded, seed: int) -> Prices:
+        """A price for every outcome of every test; where all outcomes of each test cost the same,
+        one price per test.
+
+        Raises DataError for an unknown column or outcome, and for a price that is no finite number
+        ≥ 0.
+        """
         _known_columns(objects, self.prices, "prices")
         own = {
             column: {str(outcome): float(price) for outcome, price in each.items()}

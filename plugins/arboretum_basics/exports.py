@@ -60,6 +60,7 @@ class Png(Svg):
     scale: float = param(2.0, "pixels per pixel of the SVG", gt=0.0)
 
     def write(self, tree: Tree) -> bytes:
+        """The bytes of a PNG file; needs matplotlib."""
         from arboretum_basics.painting import tree_png
 
         return tree_png(tree, **attrs.asdict(self))
@@ -76,6 +77,7 @@ class Graphviz(Form):
     graph: str = param("tree", "name of the graph", alias="name")
 
     def write(self, tree: Tree) -> str:
+        """The tree as a digraph, a text in the DOT language."""
         from arboretum_basics.dot import tree_dot
 
         return tree_dot(tree, max_depth=self.max_depth, max_leaves=self.max_leaves, name=self.graph)
@@ -88,6 +90,11 @@ class Sql(Form):
     name, suffix = "sql", ".sql"
 
     def write(self, tree: Tree) -> str:
+        """A CASE expression for ``SELECT <it> FROM rows``.
+
+        Raises CapabilityError for a tree that splits rows or has surrogates, and for a test that
+        SQL cannot ask.
+        """
         return tree_sql(tree)
 
 
@@ -100,6 +107,10 @@ class Rules(Form):
     name, suffix, capabilities = "rules", ".txt", ("classification",)
 
     def write(self, tree: Tree) -> str:
+        """A paragraph of rules per class.
+
+        Raises CapabilityError for a tree of numbers, one that splits rows, and one with surrogates.
+        """
         return tree_rules(tree)
 
 
@@ -119,4 +130,9 @@ class Sklearn(Form):
     name, suffix = "sklearn", ".pkl"
 
     def write(self, tree: Tree) -> bytes:
+        """The pickled bytes of a DecisionTreeClassifier or DecisionTreeRegressor; needs
+        scikit-learn.
+
+        Raises CapabilityError for what scikit-learn's trees cannot hold, such as multiway tests.
+        """
         return pickle.dumps(tree_sklearn(tree))

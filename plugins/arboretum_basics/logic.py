@@ -52,6 +52,7 @@ class Dimension:
 
     @property
     def full(self) -> int:
+        """All values, as bits: a literal that says nothing."""
         return (1 << len(self.values)) - 1
 
     def sent(self, rule: TestRule, otherwise: int) -> list[int]:

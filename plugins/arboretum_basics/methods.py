@@ -50,6 +50,9 @@ class Greedy:
     )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
+        """The greedy tree of the run's criterion; where the budget of seconds ends, open nodes
+        become leaves, and the solution is not ``finished``.
+        """
         from arboretum.api import grow
 
         return grow(
@@ -88,6 +91,12 @@ class Exact:
     example = "dataset=play-tennis"
 
     def fit(self, problem: Problem, context: Context) -> Solution:
+        """What the run's solver finds; the best leaf where seconds ran out, or somebody
+        interrupted, before it had anything to keep.
+
+        Raises ConfigError without a solver; OutOfTime, or KeyboardInterrupt, where no leaf can
+        stand in: without an objective, or for a complexity.
+        """
         if problem.parts.solver is None:
             raise ConfigError(
                 "method exact needs a solver; add solver=NAME (arboretum plugins lists them)"
@@ -123,4 +132,5 @@ class BetterSide:
     counted, discounted, kernel = True, False, "better_side"
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
+        """Outcomes 0 and 1 of a two-way test, else the heaviest outcome, the first of equals."""
         return (0, 1) if len(known) == 2 else (int(np.argmax(known)),)

@@ -16,12 +16,15 @@ class NodeRule:
     capabilities = ()
 
     def limits(self) -> Limits:
+        """No limits."""
         return Limits()
 
     def is_leaf(self, node: Node) -> bool:
+        """Whether :meth:`leaf_rule` holds for the node's mass, rows and impurity."""
         return self.leaf_rule().holds(node.mass, node.total_mass, node.count, node.impurity)
 
     def leaf_rule(self) -> LeafRule:
+        """The rule by which no node of several classes has to be a leaf."""
         return LeafRule()
 
 
@@ -53,11 +56,13 @@ class Standard(NodeRule):
     )
 
     def limits(self) -> Limits:
+        """The limits that are set: depth, leaves, a test's decrease, a branch's rows and weight."""
         return Limits(
             self.max_depth, self.max_leaves, self.min_leaf, self.min_decrease, self.min_mass
         )
 
     def leaf_rule(self) -> LeafRule:
+        """A leaf is a node of fewer than ``min_split`` rows."""
         return LeafRule(min_split=self.min_split)
 
 
@@ -92,6 +97,7 @@ class MassAtMost(NodeRule):
     )
 
     def leaf_rule(self) -> LeafRule:
+        """A leaf is a node with θ + tolerance of the weight, or less."""
         return LeafRule(theta=min(self.theta + self.tolerance, 1.0))
 
 
@@ -106,4 +112,5 @@ class ImpurityAtMost(NodeRule):
     delta: float = param(0.0, "impurity of a node that need not be split", ge=0.0)
 
     def leaf_rule(self) -> LeafRule:
+        """A leaf is a node with an impurity of δ or less."""
         return LeafRule(delta=self.delta)

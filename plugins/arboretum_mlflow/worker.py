@@ -61,6 +61,9 @@ class Worker:
 
     @property
     def writer(self) -> Any:
+        """The writer of the store, made at first use: that imports MLflow, which takes seconds, and
+        switches garbage collection on again.
+        """
         if self._writer is None:
             from arboretum_mlflow.writer import Writer
 

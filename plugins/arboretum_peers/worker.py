@@ -46,6 +46,7 @@ def flatten(tree):
 
 
 def leaves(nodes):
+    """Number of leaves in a list of nodes."""
     return sum(node[0] < 0 for node in nodes)
 
 

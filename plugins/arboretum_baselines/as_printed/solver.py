@@ -192,6 +192,9 @@ class PrintedSearch:
     )
 
     def work(self) -> int:
+        """Pop sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
+        (:mod:`arboretum.kernels.solving.slices`).
+        """
         return self._pace.timed(self.steps_of)
 
     def steps_of(self, iterations: int) -> int:
@@ -201,6 +204,9 @@ class PrintedSearch:
         )
 
     def make_room(self, memory_bytes: int) -> bool:
+        """Make the graph long enough for 1,024 sets and 256 expansions more; False where it would
+        take more than ``memory_bytes``.
+        """
         entries = 2 * len(self.found.outcome)
         wanted, blocks = self.known + entries + 1024, self.expanded + 256
         edges = {"child": entries * blocks, "higher": entries * blocks, "owner": blocks}

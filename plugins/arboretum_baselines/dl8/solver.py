@@ -164,14 +164,17 @@ class Search:
 
     @property
     def known(self) -> int:
+        """Number of itemsets in the cache."""
         return int(self._state[self.kernels.KNOWN])
 
     @property
     def steps(self) -> int:
+        """Number of itemsets looked at, as often as each was met."""
         return int(self._state[self.kernels.STEPS])
 
     @property
     def row_sets(self) -> int:
+        """Number of different sets of rows among the itemsets; 0 if nobody asked for it."""
         return int(self._state[self.kernels.ROW_SETS])
 
     @property
@@ -190,6 +193,9 @@ class Search:
         return int(self._planes.bits.nbytes)
 
     def work(self) -> int:
+        """Look at itemsets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
+        (:mod:`arboretum.kernels.solving.slices`).
+        """
         return self._pace.timed(self.steps_of)
 
     def steps_of(self, work: int) -> int:
@@ -199,6 +205,9 @@ class Search:
         )
 
     def make_room(self, memory_bytes: int) -> bool:
+        """Make the cache long enough for 1,024 itemsets more; False where it would take more than
+        ``memory_bytes``.
+        """
         wanted = self.known + 1024
         tables = {"slots": 2 * wanted} | (
             {"row_sets": 2 * wanted} if len(self._memo["row_sets"]) > 1 else {}
@@ -235,6 +244,9 @@ class BottomUp(Search):
         self._order: np.ndarray | None = None
 
     def steps_of(self, work: int) -> int:
+        """List, or join, about so many itemsets of the depth at hand; FINISHED after the greatest
+        depth, else PAUSED or NEED_ROOM.
+        """
         kernels, state = self.kernels, self._state
         if self._order is None:
             ended = kernels.enumerate_itemsets(

@@ -93,6 +93,7 @@ def settle(data, leaves, numbers, leaf):
 
 @jit(inner=True, borrow=True)
 def room_for_leaves(data, leaves, state):
+    """Whether the arrays can take the children of one more leaf by every test."""
     entries = 2 * data.mask.shape[1]
     return (
         state[LEAVES] + entries <= leaves.p.shape[0]

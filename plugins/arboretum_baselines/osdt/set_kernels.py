@@ -145,11 +145,13 @@ def key_of(leaves, room, size, bound, value, state, asked):
 
 @jit(inner=True, borrow=True)
 def earlier(sets, a, b):
+    """Whether set a comes before set b in the queue: the least key first, then the first pushed."""
     return sets.key[a] < sets.key[b] or (sets.key[a] == sets.key[b] and sets.turn[a] < sets.turn[b])
 
 
 @jit(inner=True, borrow=True)
 def push(sets, state, n):
+    """Put set n into the queue, a binary heap by :func:`earlier`, and count it."""
     at = state[QUEUED]
     state[QUEUED] += 1
     while at > 0 and earlier(sets, n, sets.queue[(at - 1) // 2]):
@@ -160,6 +162,7 @@ def push(sets, state, n):
 
 @jit(inner=True, borrow=True)
 def pop(sets, state):
+    """Take the first set, ``sets.queue[0]``, out of the queue."""
     state[QUEUED] -= 1
     size, at, n = state[QUEUED], np.int64(0), sets.queue[state[QUEUED]]
     while 2 * at + 1 < size:
@@ -373,6 +376,9 @@ def chosen(leaves, sets, s):
 
 @jit(inner=True, borrow=True)
 def room_for_sets(data, sets, state, size):
+    """Whether the arrays can take four more sets for every test, each a leaf longer than one of
+    ``size``.
+    """
     new = 4 * data.mask.shape[1]
     return (
         state[STATES] + new <= sets.key.shape[0]

@@ -289,6 +289,9 @@ class Search:
         return min(self.value, self._lower)
 
     def work(self) -> int:
+        """Divide leaves or sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
+        (:mod:`arboretum.kernels.solving.slices`).
+        """
         return self._pace.timed(self.steps_of)
 
     def steps_of(self, amount: int) -> int:
@@ -402,6 +405,11 @@ class Search:
         return np.column_stack([self._leaves["n"][leaf], self._leaves["p"][leaf]])
 
     def make_room(self, memory_bytes: int | None) -> bool:
+        """Make the arrays long enough to divide one more leaf and one more set; False where leaves
+        and sets would take more than ``memory_bytes``.
+
+        With None the sets alone grow, without a limit.
+        """
         tests, state, floor = len(self.found.tests), self._state, self.floor
         leaves, divided = (
             int(state[floor.LEAVES]) + 2 * tests,

@@ -216,11 +216,17 @@ class Tangents:
 
     @property
     def q(self) -> int:
+        """Factor of ``cost`` in what is minimised, q · Σ cost + p · leaves: the denominator of λ in
+        units of gain, 2¹⁶ at most.
+        """
         found = (decimal(self.of.objective.lam) * self._scale).denominator
         return min(found, 1 << 16)
 
     @property
     def p(self) -> int:
+        """Price of a leaf in q · Σ cost + p · leaves: λ in units of gain times q, rounded down, and
+        MOST / (4 · objects) at most.
+        """
         # a lower price is a bound as well
         return min(
             math.floor(decimal(self.of.objective.lam) * self._scale * self.q),
@@ -238,6 +244,9 @@ class Tangents:
 
     @property
     def cost(self) -> np.ndarray:
+        """int64[objects, answers] ≥ 0: what an object gains less by an answer than by its best one,
+        max_j (P Ω_j − N W_j) − (P Ω_k − N W_k).
+        """
         gain = self._gain
         return gain.max(axis=1, keepdims=True) - gain
 

@@ -123,6 +123,9 @@ class MonotoneLoss:
         return found
 
     def loss(self, fp: Any, fn: Any) -> np.ndarray:
+        """float64, of the arguments' shape: the objective's loss, without λ, at false positives and
+        false negatives in whole units of weight (numbers, or arrays of one shape).
+        """
         return np.asarray(
             self.objective.loss(
                 fp * self.unit,

@@ -94,6 +94,7 @@ def layout_of(features: int, width: int, ring: bool | None = None) -> Layout:
 
 
 def ones(lanes: Lanes, vector: Any) -> Any:
+    """The vector of 64 bytes that holds how many bits are set in each byte of a vector."""
     return lanes.call("ctpop", lanes.builder.bitcast(vector, BYTES))
 
 

@@ -53,6 +53,9 @@ def loss_of(setting, weight, right):
 
 @jit(inner=True, borrow=True)
 def right_of_leaf(setting, whole):
+    """What a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is D, |D|,
+    which is what it gets right less what it gets wrong.
+    """
     if setting[TWO]:
         return abs(np.int64(whole[0]))
     most = np.int64(0)

@@ -90,12 +90,18 @@ class LimitedSearch:
 
     @property
     def subproblems(self) -> int:
+        """Number of sets of rows whose pairs of features were counted, each side of a split being a
+        set; 1 where a single test was looked for, 0 where nothing was.
+        """
         from arboretum_gosdt.depth import arrays
 
         return self._opened if self._task is None else int(self._task.state[arrays.OPENED])
 
     @property
     def bytes_used(self) -> int:
+        """Bytes of the arrays of the search (levels, scratch, memory of sets and of losses of depth
+        2); 0 where no search is needed.
+        """
         if self._task is None:
             return 0
         return self._fixed_bytes + self._arrays.bytes_used() + self._cells.nbytes

@@ -148,6 +148,9 @@ class GeneralSearch:
 
     @property
     def bytes_used(self) -> int:
+        """Bytes of the table and, at NODE_BYTES each, of the sets of objects that are known; those
+        of the fast searches are not counted.
+        """
         return (
             len(self._known) * NODE_BYTES
             + self._outcome.nbytes

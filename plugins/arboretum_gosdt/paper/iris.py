@@ -14,6 +14,9 @@ CORES = {"dataset": "tic-tac-toe", "lam": 0.005, "threads": 2}
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A piece per wanted data set of one class of iris against the rest, and one that solves
+    tic-tac-toe with one thread and with two.
+    """
     own = [
         Piece({"chapter": "iris", "dataset": name, "seconds": paper.seconds}, 0.7 * paper.seconds)
         for name in DATA
@@ -30,6 +33,12 @@ def pieces(paper: Any) -> list[Piece]:
 
 
 def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """What GOSDT proves on a data set (errors, leaves, value), and value and proof of the printed
+    algorithms.
+
+    With ``threads`` in the key the values on tic-tac-toe with 1 thread and with so many, and
+    whether each is proven.
+    """
     if "threads" in key:
         table = released(house, CORES["dataset"])
         values = [
@@ -55,6 +64,9 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Two claims, as far as there are results: every one-against-rest problem is proven, with the
+    value of the printed algorithms (I.2); several cores find the same optimum (Table A).
+    """
     claims, rows = [], []
     for key, one in results:
         if "threads" in key:

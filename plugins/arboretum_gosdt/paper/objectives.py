@@ -53,6 +53,9 @@ of θ.
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """Each of six objectives by its exact solver and by PyGOSDT, and AUC against pAUC at each λ of
+    GRID; none where fourclass is not wanted.
+    """
     key = {"chapter": "objectives", "seconds": paper.seconds}
     both = {"exact": 0.2, "pygosdt": 1.0}
     own = [
@@ -156,6 +159,9 @@ def area(points: Sequence[Sequence[float]], most: float = 1.0) -> float:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims of §2, §5, I.5 and I.10 about the trees of six objectives; their ROC curves, a table
+    of values and areas, and the trees that are drawn.
+    """
     by = {
         who: {
             key["objective"]: one

@@ -33,6 +33,7 @@ MOST = 200
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A piece for every method on every wanted data set of Figure 18."""
     return [
         Piece(
             {"chapter": "progress", "dataset": name, "method": method, "seconds": paper.seconds},
@@ -75,6 +76,9 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims of I.8 and I.10 about who proves first and whose gap closes; bound and objective over
+    time as tables and panels (Figure 18).  Empty without results.
+    """
     found: dict[str, dict[str, Any]] = {}
     for key, one in results:
         if "absent" not in one:

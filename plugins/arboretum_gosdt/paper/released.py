@@ -21,6 +21,9 @@ FOLDS = 5
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """Two pieces per wanted monk problem: its optima for the released λs, and its best trees of the
+    released depths.
+    """
     names = [
         name for name in published()["released"]["leaves_and_accuracy_percent"] if paper.wants(name)
     ]
@@ -63,6 +66,9 @@ def _of_depth(house: House, train: Any, depth: int) -> list[Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """A cell per released result of GOSDT, and of those of DL8.5 and BinOCT that ended in time; a
+    claim per method, OSDT and CART among them.  Empty without results.
+    """
     priced = {key["dataset"]: found for key, found in results if "limit" not in key}
     limited = {key["dataset"]: found for key, found in results if "limit" in key}
     if not priced and not limited:

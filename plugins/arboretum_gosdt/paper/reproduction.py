@@ -77,6 +77,9 @@ class GosdtStudy(Chaptered):
         return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Mapping[str, Any]:
+        """Chapter → the module with its ``pieces``, ``work`` and ``judge``, of the chapters chosen,
+        in the order of CHAPTERS.
+        """
         from arboretum_gosdt.paper import (
             buckets,
             iris,

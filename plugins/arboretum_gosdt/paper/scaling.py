@@ -60,6 +60,9 @@ COST = {"bar-7": 0.3, "compas-2016": 2.0, "compas": 4.0, "fico-1000": 4.0}
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A curve for every wanted data set, way to grow it (rows, features, combined features) and
+    method; on bar-7 also BinOCT's run and the itemsets of DL8.5.
+    """
     own = [
         Piece(
             {
@@ -170,6 +173,9 @@ def sizes(house: House, name: str, way: str, seed: int) -> Any:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Claims of I.7 and §5 about how work grows and who is faster, and of §4.1 about itemsets; all
+    points as a table, time and slow-down as panels per way (Figures 6 and 14 to 17).
+    """
     curves: dict[tuple[str, str, str], list[list[float]]] = {}
     claims, notes = [], []
     for key, one in results:

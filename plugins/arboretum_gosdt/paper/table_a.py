@@ -65,10 +65,12 @@ else, fails.
 
 
 def found(value: str, why: str) -> Answer:
+    """The answer ``value`` that a run or a component gave, and by what (``why``)."""
     return value, why, FOUND
 
 
 def stated(value: str, why: str) -> Answer:
+    """The answer ``value`` that this file gives by itself, and why; nothing judges it."""
     return value, why, STATED
 
 
@@ -87,6 +89,7 @@ class Recipe:
 
     @property
     def greedy(self) -> bool:
+        """Whether its trees are grown by CART, without a solver."""
         return self.method == "cart"
 
 
@@ -103,6 +106,7 @@ DP = ("gosdt_reference", "dl8", "dl85")
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A piece for every column of Table A, whichever data sets are wanted."""
     return [
         Piece({"chapter": "table_a", "column": name}, 20.0 if name == "BinOCT" else 3.0)
         for name in COLUMNS

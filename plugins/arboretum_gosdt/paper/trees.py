@@ -30,6 +30,9 @@ GRAPH = {"dataset": "play-tennis", "lam": 0.1}
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """The dependency graph of Figure 10, and a tree for every wanted data set of Figures 19 to 21
+    and method.
+    """
     own = [
         Piece(
             {"chapter": "trees", "dataset": name, "method": method, "seconds": paper.seconds},
@@ -126,6 +129,9 @@ def _graph(house: House) -> dict[str, Any]:
 
 
 def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    """Figures 19 to 21 by cells (leaves, rows right) and claims of I.9, with the trees as pictures;
+    Figure 10's graph with its number of sets as a note.
+    """
     graph = [result for key, result in results if "figure" in key]
     found: dict[str, dict[str, Any]] = {}
     for key, result in results:

@@ -147,6 +147,9 @@ class Balanced(Additive):
     name = "balanced"
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        """1 / (k · N_c) for a class of weight N_c, k being the number of classes that have any; 0
+        for a class without weight.
+        """
         present = sum(weight > 0 for weight in weights)
         return [Fraction(1) / (present * weight) if weight else Fraction(0) for weight in weights]
 
@@ -167,6 +170,9 @@ class Weighted(Additive):
     )
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:
+        """1 / (ω N⁺ + N⁻) for an error on the first class, a false alarm, and ω times that for one
+        on the second, a missed positive.
+        """
         # rows of an estimator may have one class
         each = [Fraction(1), decimal(self.omega)][: len(weights)]
         total = sum(factor * weight for factor, weight in zip(each, weights, strict=True))
@@ -201,6 +207,11 @@ class CostMatrix(Additive):
                 raise ValueError(f"objective.costs must be finite numbers ≥ 0; got {list(row)}")
 
     def errors(self, n_classes: int) -> Sequence[Sequence[Fraction | int]]:
+        """errors[y][k] of the table, as the decimals that were written; without a table every error
+        costs 1.
+
+        Raises CapabilityError where the table is for another number of classes.
+        """
         if not self.table:
             return super().errors(n_classes)
         if len(self.table) != n_classes:

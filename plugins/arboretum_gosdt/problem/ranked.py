@@ -96,6 +96,9 @@ class FScore(Confusion):
     beta: float = param(1.0, "β, how much more recall counts than precision", gt=0.0, lt=math.inf)
 
     def loss(self, fp: Any, fn: Any, positives: float, negatives: float) -> Any:
+        """1 − F_β = (FP + β² FN) / (N⁺ (1 + β²) + FP − FN), from 0 to 1: 1 where all positives are
+        missed.
+        """
         square = self.beta**2
         # so that fn = positives gives 1, however small β is
         return (fp + square * fn) / ((positives - fn) + (fp + square * positives))
@@ -164,4 +167,5 @@ class PartialAuc(Ranking):
     )
 
     def until(self) -> tuple[float, float]:
+        """(θ, θ if ``normalised`` else 1)."""
         return self.theta, self.theta if self.normalised else 1.0

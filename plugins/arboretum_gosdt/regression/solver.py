@@ -69,6 +69,11 @@ class SquaredError:
         return float(np.average(y, weights=weight))
 
     def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
+        """Σ w (y − said)², in squares of the target's unit.
+
+        y, weight : float64[n].
+        said : a number, or float64[n].
+        """
         return float(weight @ (y - said) ** 2)
 
     def value(self, tree: Tree, problem: Problem) -> float:
@@ -104,6 +109,11 @@ class AbsoluteDeviation(SquaredError):
         return float(y[i] if below[i] != half else (y[i] + y[i + 1]) / 2)
 
     def deviation(self, y: np.ndarray, said: Any, weight: np.ndarray) -> float:
+        """Σ w |y − said|, in the target's unit.
+
+        y, weight : float64[n].
+        said : a number, or float64[n].
+        """
         return float(weight @ np.abs(y - said))
 
 

@@ -79,6 +79,7 @@ class Lanes:
         ]
 
     def index(self, number: int) -> ir.Constant:
+        """The constant ``number`` as an integer of 64 bits, as places and counters are."""
         return ir.Constant(INDEX, number)
 
     def all(self, number: int, word: Any = None) -> ir.Constant:
@@ -86,9 +87,11 @@ class Lanes:
         return ir.Constant(ir.VectorType(word or self.word, self.count), [number] * self.count)
 
     def element(self, pointer: Any, at: Any) -> Any:
+        """The number that stands at place ``at`` of an array."""
         return self.builder.load(self.builder.gep(pointer, [at]))
 
     def put(self, value: Any, pointer: Any, at: Any) -> None:
+        """Write a number to place ``at`` of an array."""
         self.builder.store(value, self.builder.gep(pointer, [at]))
 
     def load(self, pointer: Any, at: Any, word: Any = None) -> Any:
@@ -103,6 +106,9 @@ class Lanes:
         return found
 
     def store(self, value: Any, pointer: Any, at: Any) -> None:
+        """Write a vector to the elements from ``at`` on; no alignment beyond that of elements is
+        asked for.
+        """
         to = self.builder.bitcast(self.builder.gep(pointer, [at]), value.type.as_pointer())
         self.builder.store(value, to).align = value.type.element.width // 8
 
@@ -199,6 +205,9 @@ class Loop:
         self._builder.position_at_end(body)
 
     def close(self) -> None:
+        """End the body: add ``step`` to the counter, hand ``next`` to the next round, and go on
+        writing behind the loop.
+        """
         following = self._builder.add(self.i, ir.Constant(INDEX, self._step))
         block = self._builder.block
         self.i.add_incoming(following, block)

@@ -92,7 +92,11 @@ class GosdtThresholds(Gosdt):
     tests: ClassVar[str] = "all thresholds"
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
+        """The attempt at the problem with all thresholds; raises what :func:`with_all_thresholds`
+        and gosdt raise.
+        """
         return super().begin(with_all_thresholds(problem), context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
+        """Load the kernels that the problem with all thresholds will call."""
         super().warm_up(with_all_thresholds(problem), context)

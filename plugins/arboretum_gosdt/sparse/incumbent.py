@@ -163,6 +163,9 @@ class Node:
         )
 
     def leaves(self) -> list[Node]:
+        """The leaves of the subtree, those of outcome 1 first; of a node that is not divided
+        itself.
+        """
         return (
             [self]
             if self.children is None

@@ -345,10 +345,12 @@ class SparseSearch:
 
     @property
     def subproblems(self) -> int:
+        """Number of sets of rows that were expanded, as often as each was."""
         return int(self._state[EXPANDED])
 
     @property
     def bytes_used(self) -> int:
+        """Bytes of the levels and of the memo; the table is not counted."""
         return self._levels.bytes_used() + self._memo.bytes_used()
 
     def run(
@@ -358,6 +360,15 @@ class SparseSearch:
         tell: Callable[[int, int], None],
         slices: float = math.inf,
     ) -> str:
+        """Go on until it is finished (""), or "seconds", "bytes" or "slices" run out.
+
+        until : ``time.monotonic()`` value at which it stops, or None.
+        memory_bytes : of all that it holds, the table and a tree among it, or None.
+        tell : called with (lower, upper) after every slice.
+        slices : at most so many, each of the same work then, whatever the clock says.
+
+        KeyboardInterrupt is let through; ``lower``, ``upper`` and ``tree`` hold what is known then.
+        """
         self._timed = slices == math.inf
         memory_bytes = self._left(memory_bytes)
 

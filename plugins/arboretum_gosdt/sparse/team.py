@@ -97,10 +97,12 @@ class SparseTeam(SparseSearch):
 
     @property
     def subproblems(self) -> int:
+        """Number of sets of rows that were expanded in all threads, as often as each was."""
         return super().subproblems + sum(search.subproblems for search in self._others)
 
     @property
     def bytes_used(self) -> int:
+        """Bytes of the levels and memos of all threads."""
         return super().bytes_used + sum(search.bytes_used for search in self._others)
 
     def run(

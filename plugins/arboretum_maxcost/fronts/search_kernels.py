@@ -236,6 +236,7 @@ def candidates(table, form, stacks, low, high, whole, at):
 
 @jit(inner=True, borrow=True)
 def put(a, at, error, cost, leaves, test):
+    """Write the point (error, cost, leaves, test) into row ``at`` of a list."""
     a[at, ERROR], a[at, COST], a[at, LEAVES], a[at, TEST] = error, cost, leaves, test
 
 

@@ -73,6 +73,12 @@ class Combined:
             raise ConfigError("method.expected: " + unknown("criterion", self.expected, MEANS))
 
     def fit(self, problem: Problem, context: Context) -> Solution:
+        """Grow both trees and return their combination, with a note of the two bounds that it
+        keeps.
+
+        Raises CapabilityError where they are not promised: prices by outcome, a limit on max cost
+        or leaves, rows in shares, predicates.
+        """
         from arboretum.api import grow
 
         if problem.prices.outcomes is not None:

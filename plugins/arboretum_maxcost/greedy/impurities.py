@@ -74,6 +74,7 @@ class Powers(Admissible):
 
     @property
     def kernel(self) -> Callable:
+        """Equation 9 with this exponent as a kernel: float64[classes] → float64."""
         return kernels.powers_of(self.l)
 
     def value(self, weights: np.ndarray) -> np.ndarray:
@@ -122,10 +123,12 @@ class HingedPairs(Admissible):
 
     @property
     def whole(self) -> bool:
+        """Whether whole class weights have whole values: α is a whole amount, not a share."""
         return self.epsilon is None and self.alpha == round(self.alpha)
 
     @property
     def kernel(self) -> Callable:
+        """Equation 10 with this α, or without − α², as a kernel: float64[classes] → float64."""
         return kernels.hinged_pairs_of(self.alpha, self.subtract_square)
 
     def for_objects(self, objects: Encoded) -> HingedPairs:
@@ -226,13 +229,18 @@ class Polynomial(Admissible):
 
     @property
     def whole(self) -> bool:
+        """Whether whole class weights have whole values: all coefficients are whole numbers."""
         return all(g == round(g) for g in self.gamma)
 
     @property
     def kernel(self) -> Callable:
+        """Equation 8 with these terms as a kernel: float64[classes] → float64."""
         return kernels.polynomial_of(self.gamma, self.exponents)
 
     def for_objects(self, objects: Encoded) -> Admissible:
+        """Itself; raises CapabilityError where the exponents are for another number of classes, or
+        the value of all objects is too large for a number.
+        """
         if len(self.exponents[0]) != objects.n_classes:
             has = f"{objects.table.name} has {objects.n_classes} classes"
             raise CapabilityError(

@@ -88,6 +88,11 @@ class BestOf:
             )
 
     def fit(self, problem: Problem, context: Context) -> Solution:
+        """Grow a tree for each impurity, and return the first of least (training error, max cost,
+        expected cost); notes tell those of the others.
+
+        Where the budget ends a growth, later impurities are not tried.
+        """
         from arboretum.api import grow
 
         found: dict[str, tuple[tuple[Fraction, Fraction, Fraction], Solution]] = {}

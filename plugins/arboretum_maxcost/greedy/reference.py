@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 
 def powers(weights: Sequence[float], l: int) -> float:
+    """(Σ n_i)^l − Σ n_i^l of class weights (equation 9)."""
     return math.fsum(weights) ** l - math.fsum(w**l for w in weights)
 
 
 def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) -> float:
+    """Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊ of class weights (equation 10), or without − α²."""
     plus = lambda x: max(x, 0.0)
     square = alpha * alpha if subtract_square else 0.0
     return math.fsum(
@@ -25,6 +27,7 @@ def hinged_pairs(weights: Sequence[float], alpha: float, subtract_square: bool) 
 def polynomial(
     weights: Sequence[float], gamma: Sequence[float], exponents: Sequence[Sequence[int]]
 ) -> float:
+    """Σ_t γ_t Π_k n_k^p_tk of class weights (equation 8), as many as exponents in a row."""
     return math.fsum(
         g * math.prod(w**p for w, p in zip(weights, row, strict=False))
         for g, row in zip(gamma, exponents, strict=True)
@@ -32,10 +35,16 @@ def polynomial(
 
 
 def rt(weights: Sequence[float]) -> float:
+    """Σ_{i<j} n_i n_j of class weights."""
     return math.fsum(a * b for a, b in itertools.combinations(weights, 2))
 
 
 def gain_of(weights: Sequence[Sequence[float]]) -> float:
+    """ΔI in bits, at least 0: entropy of all outcomes together less the mean of theirs.
+
+    weights : [outcomes][classes], some of them above 0.
+    """
+
     def bits(row: Sequence[float]) -> float:
         mass = math.fsum(row)
         return math.fsum(w * math.log2(mass / w) for w in row if w > 0)
@@ -51,20 +60,27 @@ def _worst_case(impurity, weights, price, node) -> float:
 
 
 def worst_case(weights, counts, price, extra, node) -> float:
+    """−max_i c / (g(G) − g(G_i)) over the outcomes with rows, g = [F − δ]₊, F the node's impurity
+    and δ ``node.params[0]``; −1e300 where some outcome does not lower g.
+    """
     return _worst_case(node.impurity_of, weights, price, node)
 
 
 def worst_case_rt(weights, counts, price, extra, node) -> float:
+    """The score of :func:`worst_case` with F(G_i) = :func:`rt`."""
     return _worst_case(rt, weights, price, node)
 
 
 def eg2(weights, counts, price, extra, node) -> float:
+    """(2^ΔI − 1) / (C + 1)^w, w in ``node.params[0]``."""
     return (2.0 ** gain_of(weights) - 1.0) / (price + 1.0) ** node.params[0]
 
 
 def idx(weights, counts, price, extra, node) -> float:
+    """ΔI / C, of a price C > 0."""
     return gain_of(weights) / price
 
 
 def cs_id3(weights, counts, price, extra, node) -> float:
+    """ΔI² / C, of a price C > 0."""
     return gain_of(weights) ** 2 / price

@@ -48,6 +48,7 @@ class Staircase:
 
     @property
     def exact(self) -> bool:
+        """Whether the search came to its end, so that ``steps`` and ``lower`` say the same."""
         return not self.stopped
 
 

@@ -176,6 +176,9 @@ def fill_parts(table, f, index, rows, low, high, parts):
 
 @jit(inner=True, borrow=True)
 def clear_parts(parts, seen):
+    """Empty the slots of the first ``seen`` bins that were touched: with a count of 0 they are
+    filled anew.
+    """
     for k in range(seen):
         parts.tally[parts.touched[k]] = 0
 
@@ -212,6 +215,9 @@ def without_part(parts, to, whole, other, who):
 
 @jit(inline=True, borrow=True)
 def impurity_at_slot(task, address, slot):
+    """The impurity whose kernel is at ``address``, of the class weights in a slot (masses times the
+    setting UNIT).
+    """
     parts = task.parts
     for c in range(parts.heavy.shape[1]):
         parts.vector[c] = parts.heavy[slot, c] * task.setting[UNIT]

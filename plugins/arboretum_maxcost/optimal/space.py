@@ -89,10 +89,12 @@ class Space:
 
     @property
     def n_objects(self) -> int:
+        """Number of objects after merging."""
         return len(self.label)
 
     @property
     def total(self) -> int:
+        """Mass of all objects: their weight in units of ``unit``."""
         return int(self.mass.sum())
 
     @property
@@ -194,6 +196,7 @@ def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
 
 
 def compiled(impurity: Any) -> bool:
+    """Whether an impurity has a marked kernel, which compiled searches can call."""
     return mark_of(getattr(impurity, "kernel", None)) == "impurity"
 
 

@@ -16,6 +16,7 @@ WORDS = "datasets of the appendix"
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A piece for every wanted data set of the appendix."""
     return [
         Piece({"chapter": "datasets", "dataset": name}, 0.1)
         for name in published()["datasets"]

@@ -37,6 +37,7 @@ STEP = 0.5
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """One piece: both tests under all functions F."""
     return [Piece({"chapter": "figure1"}, 0.01)]
 
 

@@ -52,6 +52,9 @@ COST = {
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A curve for every wanted data set and function F, and the least possible errors of all data
+    sets but UNPROVEN.
+    """
     return [
         Piece(
             {"chapter": "figure4", "dataset": name, "function": function},

@@ -51,6 +51,7 @@ class DataSet:
 
     @property
     def called(self) -> str:
+        """The name of the data set in the paper."""
         return str(published()["datasets"][self.name]["called"])
 
     @property

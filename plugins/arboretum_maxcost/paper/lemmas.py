@@ -39,6 +39,7 @@ LIMITS = ("4.3", "4.3 · l", "4.4", "4.5, first", "4.5, second")
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """PARTS pieces of drawn leaves (Lemmas 4.3 to 4.5), and as many of trees (Theorem 4.6)."""
     return [
         Piece({"chapter": "lemmas", "what": what, "part": i}, cost)
         for what, cost in (("leaves", 0.3), ("trees", 0.6))
@@ -47,6 +48,11 @@ def pieces(paper: Any) -> list[Piece]:
 
 
 def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    """Draw by the seed and the key's ``part``, and count.
+
+    Of ``leaves`` {"beyond": limit → drawn trees beyond it, "drawn": how many}; of ``trees``
+    {"rows": a row per drawn table}.
+    """
     draw = np.random.default_rng([seed, key["part"]])
     return _leaves(house, draw, key["part"]) if key["what"] == "leaves" else _trees(house, draw)
 

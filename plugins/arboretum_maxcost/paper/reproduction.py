@@ -62,6 +62,9 @@ class MaxCostStudy(Chaptered):
         return not self.datasets or dataset in self.datasets
 
     def parts(self) -> Mapping[str, Any]:
+        """Chapter → what has its ``pieces``, ``work`` and ``judge``, of the chapters chosen, in the
+        order of CHAPTERS.
+        """
         from arboretum_maxcost.paper import datasets, figure1, figure4, judging, lemmas, synthetic
 
         curves = SimpleNamespace(pieces=figure4.pieces, work=figure4.work, judge=judging.judge)

@@ -46,6 +46,7 @@ SAME = ("Powers(3)", "Powers(5)")
 
 
 def pieces(paper: Any) -> list[Piece]:
+    """A piece for every k of BITS: 2^k objects with four outliers."""
     return [
         Piece({"chapter": "synthetic", "bits": bits}, 0.05 + 3.0 ** (bits - 12)) for bits in BITS
     ]
