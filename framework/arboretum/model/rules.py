@@ -224,7 +224,8 @@ class Threshold(TestRule):
 
     def with_missing(self):
         """This cut as :class:`Bins` of three outcomes, the last for a missing value."""
-        return Bins(self.column, (self.threshold,), missing_outcome=True, unit=self.unit)
+        edges, shown = (self.threshold,), {"unit": self.unit, "digits": self.digits}
+        return Bins(self.column, edges, missing_outcome=True, **shown)
 
 
 @attrs.frozen

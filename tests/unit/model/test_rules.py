@@ -94,3 +94,8 @@ def test_a_test_against_no_number_is_refused(value):
 def test_an_unknown_type_of_test_names_the_closest():
     with pytest.raises(DataError, match="did you mean 'threshold'"):
         TestRule.from_json({"type": "thresold", "column": "age", "threshold": 3})
+
+
+def test_a_threshold_with_an_outcome_for_missing_values_shows_the_same_number():
+    third = Threshold("x", 1 / 3, digits=9)
+    assert third.outcome_label(0) == third.with_missing().outcome_label(0)
