@@ -64,9 +64,7 @@ class Tree:
 # -- interfaces and plugins: a component is a class with a kind and a name -------------------------
 
 REGISTRY: dict[tuple[str, str], type] = {}
-"""In the real house an object that is passed down; two plugins that claim one name are both
-named.
-"""
+"""In the real house an object that is passed down."""
 
 
 def component(cls: type) -> type:
@@ -141,9 +139,8 @@ def grow(rows: list[Row], target: str, criterion: Any, max_depth: int = 9) -> Tr
 
 def verify(tree: Tree, rows: list[Row], target: str) -> None:
     """Replay every row and recount every node."""
-    assert tree.weights == Counter(row[target] for row in rows), (
-        "the tree reports other weights than its rows have"
-    )
+    counted = Counter(row[target] for row in rows)
+    assert tree.weights == counted, "the tree reports other weights than its rows have"
     for outcome, child in enumerate(tree.children):
         verify(child, [row for row in rows if tree.test.outcome(row) == outcome], target)
 
@@ -153,19 +150,13 @@ def verify(tree: Tree, rows: list[Row], target: str) -> None:
 PLAY = """sunny hot no|sunny hot no|overcast hot yes|rain mild yes|rain cool yes|rain cool no
 overcast cool yes|sunny mild no|sunny cool yes|rain mild yes|sunny mild yes|overcast mild yes
 overcast hot yes|rain mild no""".replace("\n", "|")
-ROWS = [
-    dict(zip(("outlook", "temperature", "play"), line.split(), strict=True))
-    for line in PLAY.split("|")
-]
+COLUMNS = ("outlook", "temperature", "play")
+ROWS = [dict(zip(COLUMNS, line.split(), strict=True)) for line in PLAY.split("|")]
 
 if __name__ == "__main__":
     for name in ("gain", "clean_cut"):
         tree = grow(ROWS, "play", build("criterion", name), max_depth=3)
         verify(tree, ROWS, "play")
         errors = sum(tree.predict(row) != row["play"] for row in ROWS)
-        print(
-            f"criterion {name}: {errors} errors of {len(ROWS)}, verified",
-            *tree.lines(),
-            "",
-            sep="\n",
-        )
+        head = f"criterion {name}: {errors} errors of {len(ROWS)}, verified"
+        print(head, *tree.lines(), "", sep="\n")

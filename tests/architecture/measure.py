@@ -103,7 +103,7 @@ def main() -> None:
             # a suite's tests are sentences
             places = [] if name.startswith("public") and "suites" in path.parts else places
             found[name] += len(places)
-            if asked.places == name:
+            if asked.places == name and places:
                 print(*(f"{path.relative_to(ROOT)}:{line}" for line in places), sep="\n")
     if asked.places:
         return

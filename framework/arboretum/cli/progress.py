@@ -81,6 +81,7 @@ class RunProgress:
         self._line, self._clock, self._start, self._text = line, clock, clock(), ""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
+        """Note a report, and show it as ``look`` does."""
         self._text = f"{message} {100 * done / total:.0f} %" if total else message
         self.look()
 

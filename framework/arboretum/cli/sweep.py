@@ -113,6 +113,7 @@ class Job:
         return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
 
     def __call__(self, config: DictConfig) -> Any:
+        """Do one job of the sweep; what Hydra calls."""
         hydra, registry = HydraConfig.get(), self._session.registry
         resolved = functools.partial(
             resolve, config, registry, OmegaConf.to_container(hydra.runtime.choices)

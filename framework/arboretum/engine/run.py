@@ -176,6 +176,7 @@ class Later:
     left: list[tuple[Solution, Callable[[], Solution]]] = attrs.field(factory=list)
 
     def __call__(self, found: Solution, work: Callable[[], Solution]) -> Solution:
+        """Return the solution as it is, and keep the work for later."""
         self.left.append((found, work))
         return found
 

@@ -26,7 +26,7 @@ from arboretum_baselines.binary import (
 
 
 class Rule(enum.IntEnum):
-    """Which set's turn it is, the least value first; numbers as in ``kernels_graph``."""
+    """Which set's turn it is, the least value first; numbers as in ``graph_kernels``."""
 
     curiosity = 0
     """Lower bound over the share of the weight."""
@@ -174,7 +174,7 @@ class PrintedSearch:
         kernels.begin(self._data, self.arrays(), self._sums, self._state, self._asked)
 
     def arrays(self) -> Any:
-        """The graph, a ``kernels_graph.Graph``."""
+        """The graph, a ``graph_kernels.Graph``."""
         return self.kernels.Graph(*self._memo.values())
 
     lower = property(lambda self: int(self._memo["lower"][0]), doc="What no tree undercuts.")

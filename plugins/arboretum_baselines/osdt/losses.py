@@ -92,7 +92,7 @@ class Loss:
 
     def labels(self, leaves: np.ndarray) -> np.ndarray:
         """bool[leaves]: the best answers of leaves of so many (negatives, positives), as
-        ``kernels_curves.labelled_loss`` finds them.
+        ``curve_kernels.labelled_loss`` finds them.
         """
         fronts = [np.where(np.arange(len(self.table)), np.iinfo(np.int64).max // 2, 0)]
         for n, p in leaves.tolist():
@@ -159,7 +159,7 @@ class Loss:
         return cost.max(axis=1) - b * (self.table.shape[1] - 1)
 
     def ladder(self, pieces: np.ndarray, value: float, leaves: int) -> np.ndarray:
-        """``kernels_leaves.Data.ladder``: rungs up to a value."""
+        """``leaf_kernels.Data.ladder``: rungs up to a value."""
         values = np.linspace(self.least, value, RUNGS)
         return np.stack(
             [values, self.most(pieces, values, leaves, 1 + len(self.table) // RUNGS) + STEP]

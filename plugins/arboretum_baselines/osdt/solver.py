@@ -188,14 +188,14 @@ class Search:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter, random_words
         from arboretum_baselines.osdt import (
-            curve_kernels as kernels_curves,
-            first_kernels as kernels_first,
-            leaf_kernels as kernels_leaves,
-            set_kernels as kernels_sets,
+            curve_kernels,
+            first_kernels,
+            leaf_kernels,
+            set_kernels,
         )
 
         self.found, self.loss, self._pace = found, loss, Pace()
-        self.kernels, self.first, self.floor = kernels_sets, kernels_first, kernels_leaves
+        self.kernels, self.first, self.floor = set_kernels, first_kernels, leaf_kernels
         (tests, groups), (least, depth, most) = found.outcome.shape, limits
         # no tree has more leaves than groups, nor is deeper; depths have 16 bits
         depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
@@ -203,21 +203,21 @@ class Search:
         self._asked = np.array(
             [least, depth, min(groups, most or groups), rule, seed, ahead, used], np.int64
         )
-        self._state = np.zeros(kernels_leaves.N_STATE, np.int64)
+        self._state = np.zeros(leaf_kernels.N_STATE, np.int64)
         bits = words_of(found.outcome)
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
-        self._data = kernels_leaves.Data(
+        self._data = leaf_kernels.Data(
             mask, bits[:-1], p, n, found.rows, words, loss.table, np.ones((1, 2)), np.empty((2, 0))
         )
         whole = [np.zeros(tests, np.int64) for _ in range(3)]
         walk = [np.zeros(66, np.int64) for _ in range(2)]
-        self._sums = kernels_leaves.Sums(
+        self._sums = leaf_kernels.Sums(
             *whole, np.zeros(tests), np.zeros(tests, np.uint64), np.zeros(tests, np.uint64), *walk
         )
         lengths = groups + 4, groups + 4, max(1, len(loss.table))
         segments = [np.zeros(length, np.int64) for length in lengths]
-        self._room = kernels_curves.Room(
+        self._room = curve_kernels.Room(
             *segments,
             np.zeros(bits.shape[1], np.uint64),
             *(np.zeros(groups + 4, np.int64) for _ in range(2)),
@@ -233,7 +233,7 @@ class Search:
                     for name in fields
                 }
             )
-            for fields in (kernels_leaves.Leaves._fields, kernels_sets.Sets._fields)
+            for fields in (leaf_kernels.Leaves._fields, set_kernels.Sets._fields)
         )
         first = {
             "rows": bits[-1],
@@ -247,20 +247,20 @@ class Search:
             self._leaves[name][0] = value
         with np.errstate(over="ignore"):
             enter(self._leaves["slots"], *words.sum(axis=0), 0)
-        self._state[kernels_leaves.LEAVES] = self._state[kernels_leaves.STATES] = self._state[
-            kernels_leaves.ITEMS
+        self._state[leaf_kernels.LEAVES] = self._state[leaf_kernels.STATES] = self._state[
+            leaf_kernels.ITEMS
         ] = 1
         for name, value in {"parent": -1, "via": -1, "test": -1, "size": 1}.items():
             self._sets[name][0] = value
-        self._state[kernels_leaves.BEST_STATE] = 0
-        self._numbers = np.zeros(kernels_leaves.N_NUMBERS)
-        self._numbers[kernels_leaves.LAM] = loss.lam
-        self._numbers[kernels_leaves.GREATEST_FP : kernels_leaves.UNIT + 1] = (
+        self._state[leaf_kernels.BEST_STATE] = 0
+        self._numbers = np.zeros(leaf_kernels.N_NUMBERS)
+        self._numbers[leaf_kernels.LAM] = loss.lam
+        self._numbers[leaf_kernels.GREATEST_FP : leaf_kernels.UNIT + 1] = (
             *loss.steps,
             loss.theta,
             loss.unit,
         )
-        self._numbers[kernels_leaves.BEST] = self._leaf_value()
+        self._numbers[leaf_kernels.BEST] = self._leaf_value()
         self._lower = min(self.value, loss.least + loss.lam)
         self._phase, self._round, self._told = self._greedy, 0, np.inf
 

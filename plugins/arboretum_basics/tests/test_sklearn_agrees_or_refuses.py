@@ -31,7 +31,7 @@ def chain(cuts: list[float]) -> Tree:
     for k in range(n):
         test += [k, -1]
         child += [2 * k + 1, 2 * k + 2]
-        rows += [[*np.sum(weights[k:], axis=0), 0.5 * (k % 2), 0.5 * (1 - k % 2)], weights[k]]
+        rows += [np.sum(weights[k:], axis=0) + np.array([k % 2, 1 - k % 2]) / 2, weights[k]]
     nodes, offset = 2 * n + 1, np.repeat(np.arange(0, 2 * n + 1, 2), 2)[1:]
     weights = np.array([*rows, weights[n]])
     return Tree(

@@ -179,7 +179,8 @@ def best_cut(run, reach, close, logs, whole, rule, scratch):
         left[k], total[k], slope[k] = 0.0, 0.0, 0.0
     if len(run) % 2:
         total[run[-1] >> TO_CLASS & CLASS] += weight_of(run[-1], own, unit)
-    for one, other in zip(run[: len(run) // 2], run[len(run) // 2 :], strict=False):
+    # numba knows no strict
+    for one, other in zip(run[: len(run) // 2], run[len(run) // 2 :]):  # noqa: B905
         total[one >> TO_CLASS & CLASS] += weight_of(one, own, unit)
         slope[other >> TO_CLASS & CLASS] += weight_of(other, own, unit)
     for k in range(len(total)):

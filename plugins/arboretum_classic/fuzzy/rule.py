@@ -13,7 +13,7 @@ import numpy as np
 from arboretum.api import DataError, TestRule, digits_shown, numbers, spell, unknown
 
 STEEP, CUT = 4.0, 2.0
-"""As in ``kernels_fuzzy.py``, which is not imported for them: it loads numba."""
+"""As in ``kernels.py``, which is not imported for them: it loads numba."""
 
 
 class Shape(enum.Enum):

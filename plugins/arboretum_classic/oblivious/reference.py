@@ -1,4 +1,4 @@
-"""The slow, obvious twins of ``kernels_levels.py``: NumPy tables of every test at every node,
+"""The slow, obvious twins of ``level_kernels.py``: NumPy tables of every test at every node,
 scored by the criterion's own ``score``.
 
 They also serve criteria that have no kernel.

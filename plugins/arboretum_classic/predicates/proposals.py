@@ -3,7 +3,7 @@ apart by.
 
 They search by a proxy, and the run's criterion chooses among what they propose.  The proxy is the
 decrease of gini impurity for classes and of variance for numbers: up to constants, the sum over the
-outcomes of Σ_c w_c² / w, with w_c the weight of class c, or Σ w·(y − mean)² / w.
+outcomes of Σ_c w_c² / w, with w_c the weight of class c, or (Σ w·(y − mean))² / w.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The slow, obvious twins of ``kernels_pruning.py``: any test, asked of the table itself; and
+"""The slow, obvious twins of ``pruning/kernels.py``: any test, asked of the table itself; and
 the same estimates for whole arrays.
 """
 

@@ -14,7 +14,7 @@ from arboretum.kernels import KernelNode
 from arboretum_classic.criteria import kernels, reference
 from arboretum_classic.criteria.criteria import GainRatio, Reduction
 from arboretum_classic.criteria.impurities import Entropy, Gini, Misclassification
-from arboretum_classic.oblivious import level_kernels as kernels_levels
+from arboretum_classic.oblivious import level_kernels
 
 PAIRS = [
     (Reduction(), Gini()),
@@ -95,10 +95,10 @@ def test_no_division_of_a_bin_reduces_the_variance_by_more_than_its_octagon(lost
         before, inside, after, gone = ([(w * y**p).sum() for p in range(3)] for w, y in parts)
         before, inside, after, gone = (np.array(part) for part in (before, inside, after, gone))
         whole = before + inside + after + gone
-        level = kernels_levels.Level(
+        level = level_kernels.Level(
             None, None, None, whole[None], None, whole[:1], None, np.ones(1), None, 0, whole[0]
         )
-        bound = kernels_levels.most_inside(
+        bound = level_kernels.most_inside(
             0, before[None], inside, gone if lost else gone[:0], level
         )
         w, y = parts[1]

@@ -84,7 +84,7 @@ def build(
 
 
 class Builder:
-    """Owns the arrays of kernels_rows and enlarges them.  It may run again, with more of a
+    """Owns the arrays of row_kernels and enlarges them.  It may run again, with more of a
     budget, and goes on where it stopped.
     """
 

@@ -53,7 +53,7 @@ def load(space: Space, form: Form) -> None:
 
 
 class Search:
-    """Owns the arrays of kernels_search and enlarges them.  It may run again, with more of a
+    """Owns the arrays of search_kernels and enlarges them.  It may run again, with more of a
     budget, and goes on where it stopped.
 
     What is known when a run ends, values of ψ not divided by the total weight:

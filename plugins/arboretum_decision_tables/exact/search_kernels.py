@@ -114,8 +114,8 @@ class Stacks(NamedTuple):
 class Task(NamedTuple):
     """What is minimised, by whom, and memory for the subtable that is looked at.
 
-    form : float64[5], see kernels_parts.
-    setting : float64[9], see kernels_bounds.
+    form : float64[5], see parts.
+    setting : float64[9], see bound_kernels.
     heuristic : what ranks tests, −1 for none.
     heap : float64[classes].
     parts : of the tests of a feature.

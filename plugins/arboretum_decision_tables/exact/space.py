@@ -81,7 +81,7 @@ class Space:
 
     @property
     def counted(self) -> np.ndarray:
-        """int64[n]: what the leaf rule counts, as ``kernels_parts.few`` reads it: rows, and
+        """int64[n]: what the leaf rule counts, as ``parts.few`` reads it: rows, and
         objects where it asks for them.
         """
         return (self.count << 32) | self.members if self.rule_array[3] else self.count
@@ -129,7 +129,7 @@ class Space:
         )
 
     def table(self) -> Any:
-        """What kernels read: a ``kernels_parts.Table``."""
+        """What kernels read: a ``parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, address_of
         from arboretum_decision_tables.exact.parts import Table
 

@@ -55,7 +55,7 @@ class Cost:
         return self.form is None and not self.compiled
 
     def array(self) -> np.ndarray:
-        """float64[5]: as kernels_values reads a form; ψ⁰ alone for a compiled F."""
+        """float64[5]: as value_kernels reads a form; ψ⁰ alone for a compiled F."""
         form = self.form or Form(leaf=self.complexity.leaf())
         return np.array(
             [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],

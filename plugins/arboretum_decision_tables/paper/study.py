@@ -30,10 +30,10 @@ class Minima:
     """
 
     def __init__(self, nodes: int = 4096) -> None:
-        from arboretum_decision_tables.paper import bulk_kernels as kernels_bulk
+        from arboretum_decision_tables.paper import bulk_kernels
 
-        self._kernels = kernels_bulk
-        self.small = kernels_bulk.Rows(
+        self._kernels = bulk_kernels
+        self.small = bulk_kernels.Rows(
             *(np.zeros(shape, np.uint64) for shape in (64, (64, 64), 64, 64))
         )
         self._allocate(nodes, 1 << 16)

@@ -29,7 +29,7 @@ class LimitedSearch:
 
     Switches, which change the time and nothing else: similarity (bounds between literals of a set),
     cells (losses of depth 2 are remembered), greedy (a first tree, by the best first feature of
-    depth 2), ring (windows of pairs half way round, see limited_lanes; None: whichever is shorter),
+    depth 2), ring (windows of pairs half way round, see pair_counts; None: whichever is shorter),
     word (bits of a lane: 16, 32 or 64; None: the least that holds all weights).
 
     lower, upper : proven bound, loss of ``tree()``.
@@ -201,7 +201,6 @@ class LimitedSearch:
         memory = arrays.Memory(*self._arrays.values(), self._cells)
         state = np.zeros(5, np.int64)
         self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
-        len(table.group)
         levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
         enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF

@@ -488,7 +488,8 @@ def _ratios(
     """Seconds of DL8.5 over those of a method, at every size that both finished."""
     own, other = (finished(curves.get((way, name, m), ())) for m in (method, "dl85"))
     return [
-        max(theirs[1], LEAST) / max(ours[1], LEAST) for ours, theirs in zip(own, other, strict=True)
+        max(theirs[1], LEAST) / max(ours[1], LEAST)
+        for ours, theirs in zip(own, other, strict=False)
     ]
 
 

@@ -130,7 +130,7 @@ def _solver(recipe: Recipe, house: House) -> Any:
 
 
 def _small(house: House) -> Table:
-    """A table of numbers that needs no file: every tenth row of two classes of wine, three
+    """A table of numbers that needs no file: every second row of two classes of wine, three
     columns.
     """
     wine = loaded(house, "wine")

@@ -24,7 +24,7 @@ classes] losses.
 def walk(coded, nodes, objects, held):
     """Add every object to the nodes on its path.
 
-    coded : kernels_prepare.Coded.
+    coded : :class:`arboretum_gosdt.problem.kernels.Coded`.
     nodes : int64[nodes, 3], (test or −1, node of outcome 1, node of outcome 0), root first.
     """
     for r in range(objects.label.shape[0]):

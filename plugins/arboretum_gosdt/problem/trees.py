@@ -21,18 +21,18 @@ def tree_of(
     idle : tests that send all objects one way stay; where a leaf costs nothing a search may ask
         some.
     """
-    from arboretum_gosdt.problem import kernels as kernels_prepare, tree_kernels as kernels_trees
+    from arboretum_gosdt.problem import kernels, tree_kernels
 
     objects, nodes = problem.objects, two_way_order(nodes)
     n, classes = len(nodes), objects.n_classes
-    held = kernels_trees.Held(
+    held = tree_kernels.Held(
         np.zeros((n, classes)), np.zeros(n, np.int64), np.zeros((n, classes), np.int64)
     )
-    coded = kernels_prepare.Coded(tests.codes, tests.family, tests.column, tests.index)
-    kernels_trees.walk(
+    coded = kernels.Coded(tests.codes, tests.family, tests.column, tests.index)
+    tree_kernels.walk(
         coded,
         nodes,
-        kernels_trees.Objects(objects.label, objects.weight, objects.count, units.loss),
+        tree_kernels.Objects(objects.label, objects.weight, objects.count, units.loss),
         held,
     )
     if not idle and not held.rows.all():

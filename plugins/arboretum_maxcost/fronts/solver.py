@@ -84,7 +84,7 @@ def exact_space(problem: Problem, *, priced: bool, context: Context = Context())
 
 
 class Search:
-    """Owns the arrays of kernels_front and enlarges them.
+    """Owns the arrays of search_kernels and enlarges them.
 
     Rounds: in round D every test is tried at the first D levels, and below them the greedy one;
     what is not tried is bounded.  Each round leaves points (trees) and corners (no tree beats them)

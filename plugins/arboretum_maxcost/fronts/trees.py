@@ -12,7 +12,7 @@ from arboretum.api import Level, Tree, laid_out
 
 GOLDEN = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9], np.uint64)
 """What one more test below a subtable adds to its fingerprint where trees are held to a depth;
-as in kernels_front.
+as in search_kernels.
 """
 
 

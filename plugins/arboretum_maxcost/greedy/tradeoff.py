@@ -15,7 +15,7 @@ import numpy as np
 
 from arboretum import api
 from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param
-from arboretum_maxcost.greedy import hinge_kernels as kernels_hinge
+from arboretum_maxcost.greedy import hinge_kernels
 from arboretum_maxcost.greedy.exact import paid_to, rounded_once
 
 HINGED = "worst_case", "hinged_pairs"
@@ -169,7 +169,7 @@ class Hinged:
     """
 
     name: ClassVar[str] = "worst_case"
-    score: ClassVar[Any] = staticmethod(kernels_hinge.worst_case_hinged)
+    score: ClassVar[Any] = staticmethod(hinge_kernels.worst_case_hinged)
     own_unit: ClassVar[bool] = True
 
     alpha: float = param(0.0, "α, the hinge, as an amount", ge=0.0)

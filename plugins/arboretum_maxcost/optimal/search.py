@@ -39,9 +39,9 @@ class Search:
     def __init__(self, space: Space, context: Context, without: tuple[str, ...] = ()) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter
-        from arboretum_maxcost.optimal import search_kernels as kernels_search
+        from arboretum_maxcost.optimal import search_kernels
 
-        self.space, self.context, self.kernels, self.stopped = space, context, kernels_search, ""
+        self.space, self.context, self.kernels, self.stopped = space, context, search_kernels, ""
         self.interrupt: dict[str, Any] = {}
         """How it was stopped, in the words of ``Solution.details``."""
         self.tell: Callable[[int, int], None] = lambda low, value: None
@@ -66,7 +66,7 @@ class Search:
             }
         )
         enter(self.arrays["slots"], *self.task.table.words.sum(axis=0, dtype=np.uint64), 0)
-        self.arrays["head"][0], self.state[kernels_search.NODES] = -1, 1
+        self.arrays["head"][0], self.state[search_kernels.NODES] = -1, 1
         self.sure = 0 if space.without_error else int(space.sure.sum())
         self.leaf = int(self._losses(Level.root(space))[0])
         """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""

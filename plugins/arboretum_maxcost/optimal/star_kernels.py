@@ -56,7 +56,7 @@ def count_ways(table, x, apart, number):
 
 @jit
 def list_stars(table, apart, used, number, order, begin, low, high, star, star_row, star_price):
-    """Fill ``star``, ``star_row``, ``star_price`` (see ``kernels_parts.Table``) of the objects low
+    """Fill ``star``, ``star_row``, ``star_price`` (see ``parts.Table``) of the objects low
     … high − 1, nearest rivals first.
 
     apart : bool[n], objects that belong to no star.

@@ -118,7 +118,7 @@ def _more(house: House, objects: Any) -> dict[str, Any]:
     """1/R of each test at the root by Pairs, the trees of two more functions, and that of hinged
     Pairs.
     """
-    value, _n, k = house.component("impurity", "pairs").value, objects.n_objects, objects.n_classes
+    value, k = house.component("impurity", "pairs").value, objects.n_classes
     whole = float(value(np.bincount(objects.label, minlength=k).astype(float)))
     tables = np.array(
         [

@@ -294,7 +294,7 @@ def test_a_study_without_any_difference_and_one_with_a_perfect_order_have_answer
 
 
 def test_wilcoxon_leaves_out_per_pair_what_is_missing_and_says_so():
-    values = (*np.random.default_rng(0).normal(size=(9, 2)), 0.0, 1.0)
+    values = np.random.default_rng(0).normal(size=(9, 2)) + np.array([0.0, 1.0])
     gap = values.copy()
     gap[0, 1] = math.nan
     found = wilcoxon_holm(study(gap))

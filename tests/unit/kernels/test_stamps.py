@@ -43,7 +43,7 @@ def test_the_sources_of_a_kernel_are_what_it_imports_from_its_folder_and_so_on(t
 
 def test_helpers_of_kernels_in_a_plugin_are_among_them():
     folder = Path(arboretum_decision_tables.__file__).parent
-    assert "kernels_parts.py" in names(folder / "kernels_search.py")
+    assert "parts.py" in names(folder / "exact" / "search_kernels.py")
 
 
 def test_a_changed_helper_changes_the_stamp(tmp_path):

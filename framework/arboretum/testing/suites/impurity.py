@@ -13,6 +13,7 @@ from arboretum.testing.suites.base import ComponentSuite, assert_kept, claims, s
 
 
 def close(a, b, scale: float = 1.0) -> bool:
+    """Whether all values agree within TOLERANCE of the larger of ``scale`` and the second one."""
     return bool(
         np.all(np.abs(np.asarray(a) - np.asarray(b)) <= TOLERANCE * np.maximum(scale, np.abs(b)))
     )
