@@ -151,6 +151,17 @@ def test_rooms_of_a_plugin_import_only_what_lies_on_floors_below(house):
     assert not wrong, "\n".join(wrong)
 
 
+def test_no_method_imports_the_study_of_its_paper(house):
+    wrong = [
+        f"{module.where}:{found.line} imports {found.target}"
+        for module in house.plugins
+        if module.room not in ("paper", "plugin", "")
+        for found in module.imports
+        if found.target.startswith(f"{module.package}.paper")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_framework_knows_no_plugin(house):
     packages = {module.package for module in house.plugins}
     wrong = [
