@@ -50,7 +50,7 @@ test-next: $(STAMP)
 	  $(BIN)/python -m pip install -q --pre --target "$$within" "hydra-core>=1.3.8,<1.5" && \
 	  $(BIN)/python -m pip install -q --no-deps --target "$$within" "mlflow>=3.10,<4"
 	@$(NEXT)/bin/python -c 'import hydra, mlflow.version; print("with Hydra", hydra.__version__, "and MLflow", mlflow.version.VERSION)'
-	$(NEXT)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/cli/test_sweep.py plugins/arboretum_mlflow/tests/test_sweeps.py $(PYTEST_ARGS)
+	$(NEXT)/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/cli/test_sweep.py tests/cli/test_sweep_tracker.py tests/cli/test_sweep_jobs.py plugins/arboretum_mlflow/tests/test_sweeps.py $(PYTEST_ARGS)
 
 explore: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=explore $(PYTEST_ARGS)

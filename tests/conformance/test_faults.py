@@ -4,12 +4,12 @@ believes the promise.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import attrs
+import faults
+import faulty_criteria
 import numpy as np
 import pytest
+from suite_failures import failures
 
 from arboretum.api import (
     ColumnKind,
@@ -39,10 +39,6 @@ from arboretum.testing.tables import (
 )
 from arboretum_basics.methods import Exact, Greedy
 
-sys.path.insert(0, str(Path(__file__).parent))
-import faults
-from test_suites import failures
-
 CORNERS = "test_bins_find_the_tests_that_sorted_columns_find_where_it_promises_bounded_by_corners"
 COPIES = "test_weight_two_is_two_copies_and_a_part_of_a_weight_counts"
 SLOW = "test_its_compiled_kernel_answers_what_the_slow_form_answers"
@@ -57,15 +53,15 @@ LIMITS = "test_within_the_limits_that_it_says_it_knows_it_finds_what_brute_force
 VERIFIED = "test_the_pruned_tree_asks_tests_of_the_given_one_and_is_what_verification_recomputes"
 
 BY_SUITE = [
-    (faults.EvenInBins, CORNERS),
-    (faults.EvenOfThreeInBins, CORNERS),
-    (faults.SumsAndRows, SUMS),
-    (faults.RisesWithItsSum, SUMS),
-    (faults.RoundsWeights, COPIES),
-    (faults.CountsRows, COPIES),
-    (faults.ReadsPrices, "test_it_reads_prices_where_it_says_so"),
-    (faults.KernelRoundsWeights, SLOW),
-    (faults.KernelForgetsDearPrices, SLOW),
+    (faulty_criteria.EvenInBins, CORNERS),
+    (faulty_criteria.EvenOfThreeInBins, CORNERS),
+    (faulty_criteria.SumsAndRows, SUMS),
+    (faulty_criteria.RisesWithItsSum, SUMS),
+    (faulty_criteria.RoundsWeights, COPIES),
+    (faulty_criteria.CountsRows, COPIES),
+    (faulty_criteria.ReadsPrices, "test_it_reads_prices_where_it_says_so"),
+    (faulty_criteria.KernelRoundsWeights, SLOW),
+    (faulty_criteria.KernelForgetsDearPrices, SLOW),
     (faults.PairsButOfThree, TRIED),
     (faults.ConcaveButOfThree, TRIED),
     (faults.GrowingMean, TRIED),
@@ -189,28 +185,28 @@ def solved(objective) -> Problem:
 
 BEFORE_GROWTH = [
     (
-        lambda: growth(raw=True, criterion=faults.EvenInBins()),
+        lambda: growth(raw=True, criterion=faulty_criteria.EvenInBins()),
         "criterion kernel_reduction promises bounded_by_corners with impurity toy_gini, but "
         "of a bin",
     ),
     (
-        lambda: growth(raw=True, criterion=faults.EvenOfThreeInBins()),
+        lambda: growth(raw=True, criterion=faulty_criteria.EvenOfThreeInBins()),
         "promises bounded_by_corners with impurity toy_gini, but of a bin",
     ),
     (
-        lambda: of_nine_classes(faults.SumsAndRows()),
+        lambda: of_nine_classes(faulty_criteria.SumsAndRows()),
         r"kernel_reduction: its kernel promises by_sums, but a table of the class weights \(",
     ),
     (
-        lambda: of_nine_classes(faults.RisesWithItsSum()),
+        lambda: of_nine_classes(faulty_criteria.RisesWithItsSum()),
         "promises by_sums, but with gini_after from .* its score rises from",
     ),
     (
-        lambda: growth(criterion=faults.KernelRoundsWeights()),
+        lambda: growth(criterion=faulty_criteria.KernelRoundsWeights()),
         r"criterion 'toy_reduction': its kernel .* by score, in NumPy form",
     ),
     (
-        lambda: growth(criterion=faults.KernelForgetsDearPrices()),
+        lambda: growth(criterion=faulty_criteria.KernelForgetsDearPrices()),
         r"criterion 'toy_reduction': its kernel .* by score, in NumPy form",
     ),
     (

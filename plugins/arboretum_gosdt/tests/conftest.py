@@ -1,8 +1,18 @@
-"""Lets the tests of this folder share their small tables."""
+"""Lets the tests of this folder share their small tables, and what is installed."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import pytest
+
+from arboretum.plugin.assemble import RegistryFactory
+from arboretum.plugin.discovery import load_registry
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture(scope="module")
+def house():
+    return RegistryFactory(load_registry())

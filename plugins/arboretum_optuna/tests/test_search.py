@@ -9,10 +9,11 @@ import sys
 
 import optuna
 import pytest
+from cli.fresh_launcher import LAUNCHER
+from cli.tracker_lines import lines_of
 
 from arboretum.config.execute import Session
 from arboretum.runs.folder import read_run, run_folders
-from tests.cli.test_sweep import LAUNCHER, lines_of
 
 pytestmark = pytest.mark.slow  # starts searches with workers
 

@@ -1,0 +1,226 @@
+"""Jobs of a sweep, here and in other processes: what they report, and what is said of those that
+report nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from cli.fresh_launcher import fresh_launcher
+from cli.tracker_lines import lines_of
+
+from arboretum.runs.folder import read_run
+from arboretum.runs.sweeps import Notes
+
+
+@pytest.mark.slow
+def test_jobs_in_other_processes_load_one_file_plugins_and_report_to_the_parent(command, here):
+    result = command.run(
+        "run",
+        "--plugin",
+        "toy.py",
+        "--plugin",
+        "lines.py",
+        "dataset=toy",
+        "tracker=lines",
+        "-m",
+        "seed=1,2",
+        "dataset.fails_at=2",
+        "hydra/launcher=fresh",
+        "hydra.sweep.dir=s",
+        env=fresh_launcher(here),
+    )
+    assert result.status == 1, result.err
+    assert "2 of 2, 1 failed; " in result.out
+    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
+    assert [line["call"] for line in lines_of(here) if line["call"] != "prepare"] == [
+        "open_sweep",
+        "store",
+        "store_failure",
+        "annotate",
+        "close_sweep",
+    ]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_leaves_table_and_parent_of_what_is_finished(command, here):
+    result = command.run(
+        "run",
+        "--plugin",
+        "toy.py",
+        "--plugin",
+        "lines.py",
+        "dataset=toy",
+        "tracker=lines",
+        "-m",
+        "seed=1,2",
+        "tracker.fails=store",
+        "tracker.kills=true",
+        "tracker.heals=true",
+        "hydra/launcher=fresh",
+        "hydra.sweep.dir=s",
+        env=fresh_launcher(here),
+    )
+    assert result.status == 1
+    assert result.out.splitlines()[2].split()[-2] == "1", (
+        "the run that was kept before its worker died"
+    )
+    stored, told, closed = lines_of(here)[-3:]
+    assert (stored["call"], stored["name"], stored["sweep"]) == (
+        "store",
+        "seed=1 cart toy",
+        "parent",
+    )
+    assert told["call"] == "annotate" and (closed["status"], "test_error" in closed["best"]) == (
+        "FAILED",
+        True,
+    )
+
+
+def elsewhere(monkeypatch, number: int, what: str) -> None:
+    """Let a job's worker write to a disk of its own: its record, its note, or both are not where
+    the sweep looks.
+    """
+    kept = Notes.write
+
+    def write(notes: Notes, note) -> None:
+        if note.job == number and what != "note":
+            shutil.rmtree(note.folder)
+        if note.job != number or what == "record":
+            kept(notes, note)
+
+    monkeypatch.setattr(Notes, "write", write)
+    monkeypatch.setattr("arboretum.cli.sweep.LATE_SECONDS", 0.0)
+
+
+@pytest.mark.parametrize("what", ["both", "note", "record"])
+def test_a_run_of_which_nothing_is_here_is_a_failure(what, toy, here, monkeypatch):
+    elsewhere(monkeypatch, 2, what)
+    result = toy("-m", "seed=1,2,3,4", "hydra.sweep.dir=s")
+    assert result.status == 1 and "4 of 4, 1 failed; " in result.out
+    (said,) = (line for line in result.err.splitlines() if "failed: " in line)
+    where = (
+        f"its record is not in {here / 's' / '2'}"
+        if what == "record"
+        else f"it left no word in {here / 's'}"
+    )
+    assert (
+        said.startswith(f"arboretum: failed: seed=3: {where}: ") and "hydra.sweep.dir names" in said
+    )
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    assert toy("-m", "seed=1,2,3,4", "hydra.sweep.dir=s", "skip_finished=true").status == 0, (
+        "it can be gone on with"
+    )
+
+
+def test_a_run_of_a_search_of_which_nothing_is_here_is_a_failure(toy, here, monkeypatch):
+    elsewhere(monkeypatch, 1, "both")
+    words = (
+        "stopping.standard.max_depth=range(1,5)",
+        "hydra/sweeper=arboretum_optuna",
+        "hydra.sweeper.n_trials=3",
+    )
+    result = toy("-m", *words, "hydra.sweep.dir=s")
+    assert (
+        result.status == 1
+        and "3 of 3, 1 failed; " in result.out
+        and "it left no word in " in result.err
+    )
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_share_the_sweep_s_folder_is_told_of(command, here):
+    environment = fresh_launcher(here)
+    source = here / "path" / "hydra_plugins" / "hydra_joblib_launcher" / "joblib_launcher.py"
+    away = (
+        "    if number == 1:\n        function.notes, sweep_config.hydra.sweep.dir = "
+        "Path(folder), folder\n"
+    )
+    source.write_text(
+        source.read_text().replace("    done = run_job(", f"{away}    done = run_job(")
+    )
+    result = command.run(
+        "run",
+        "--plugin",
+        "toy.py",
+        "dataset=toy",
+        "tracker=none",
+        "-m",
+        "seed=1,2,3",
+        "hydra/launcher=fresh",
+        "hydra.sweep.dir=s",
+        env=environment,
+    )
+    assert result.status == 1, result.err
+    assert "3 of 3, 1 failed; " in result.out
+    assert (
+        f"arboretum: failed: seed=2: it left no word in {here / 's'}: its worker ended, or "
+        "does not see that folder" in result.err
+    )
+
+
+def test_joblib_runs_the_jobs_in_parallel_with_progress_tracking_and_skip_finished(command, here):
+    pytest.importorskip(
+        "hydra_plugins.hydra_joblib_launcher", reason="the extra 'parallel' is not installed"
+    )
+    arguments = (
+        "run",
+        "--plugin",
+        "toy.py",
+        "--plugin",
+        "lines.py",
+        "dataset=toy",
+        "tracker=lines",
+        "-m",
+        "hydra/launcher=joblib",
+        "hydra.launcher.n_jobs=2",
+        "hydra.sweep.dir=s",
+    )
+    result = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2")
+    assert result.status == 1, result.err
+    assert "4 of 4, 1 failed; " in result.out
+    assert "arboretum: failed: seed=2: seed 2 was told to fail" in result.err
+    calls = [line["call"] for line in lines_of(here)]
+    assert (
+        calls.count("store") == 3
+        and calls.count("store_failure") == 1
+        and calls[-1] == "close_sweep"
+    )
+    again = command.run(*arguments, "seed=range(0,4)", "dataset.fails_at=2", "skip_finished=true")
+    assert "3 finished before" in again.out
+
+
+def test_a_job_here_copies_no_configuration_and_finds_what_a_job_of_hydras_launcher_finds(
+    toy, here, monkeypatch
+):
+    from omegaconf import DictConfig
+
+    copied, deepcopy = [], DictConfig.__deepcopy__
+    monkeypatch.setattr(
+        DictConfig, "__deepcopy__", lambda self, memo: copied.append(self) or deepcopy(self, memo)
+    )
+    counts = []
+    for folder, seeds in (("few", "1,2"), ("many", "1,2,3,4,5,6")):
+        copied.clear()
+        assert (
+            toy("-m", f"seed={seeds}", "dataset.fails_at=2", f"hydra.sweep.dir={folder}").status
+            == 1
+        )
+        counts.append(len(copied))
+    assert counts[1] <= counts[0], "what is copied is copied per sweep, not per job"
+    theirs = toy(
+        "-m",
+        "seed=1,2",
+        "dataset.fails_at=2",
+        "hydra.sweep.dir=theirs",
+        "hydra.sweep.subdir=job-${hydra.job.num}",
+    )
+    assert theirs.status == 1 and "arboretum: failed: seed=2: seed 2 was told to fail" in theirs.err
+    one, other = read_run(here / "few" / "0"), read_run(here / "theirs" / "job-0")
+    assert (one.fingerprint, one.metrics, one.config) == (
+        other.fingerprint,
+        other.metrics,
+        other.config,
+    )
