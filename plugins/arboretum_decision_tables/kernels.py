@@ -1,9 +1,17 @@
 """Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
-twins.
+twins::
+
+    I(T, f) = Σ_j U(T_j),  max_j U(T_j),  Σ_j U(T_j) N(T_j) / N(T),  max_j U(T_j) N(T_j) / N(T)
+    me(T) = N(T) − max_k N_k(T),   rt(T) = Σ_{i<j} N_i(T) N_j(T)
+    the score of f is −I(T, f): the greatest is best
 
 ``node.params[0]`` is the aggregation of a criterion: 0 sum, 1 max, 2 w_sum, 3 w_max.  The four
 criteria below :func:`aggregated` write a measure out, which spares a call through a pointer per
 outcome; each accumulates both the sum and the maximum of U, or of U · N(T_j).
+
+Invariants: ``weights`` has a row per outcome T_j, with a column per class; where ``counts`` has
+fewer columns, a row is moments, and its first number is N(T_j).  Only :func:`aggregated` reads
+moments; it answers NaN where U is NaN.  No kernel writes into its arguments or allocates.
 """
 
 from __future__ import annotations

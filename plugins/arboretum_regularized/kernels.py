@@ -1,10 +1,24 @@
 """Scalar kernels; compiled at first use.  ``reference.py`` has their slow, obvious twins.
-Importing this module loads no numba.
+Importing this module loads no numba::
+
+    Z(d) = (B + E + λ D) / c                                                       (equation 2)
+    B = p(S) − p(S_v), v the outcome with the most objects
+    E = Σ_v Σ_ℓ [p_ℓ(S_v) − C_vℓ φ(S_v)/φ(S) g_ℓ(S_v)/g_ℓ(S)]           (criteria.py derives it)
+        C_vℓ = p_ℓ(S_v) − (p(S) − p(S_v)) W_vℓ where p(S_v) > θ, else 0
+    D = p(S) h(S) − Σ_v p(S_v) h(S_v); the authors' form is p(S) (h(S) − Σ_v p(S_v) h(S_v));
+        (h(S) − Σ_v h(S_v)) / M for an h that is a total
+    impure_pairs = φ(S) − Σ_v φ(S_v);  balance = −(heaviest − lightest outcome) / M
 
 Those of Z, of Z without impurity (λ = 0) and of D / c have one source.  The names in capitals are
 constants of a kernel: which terms, which impurity, which coverages.  Weights are those of the run,
 not shares: with M the weight at the root, p(S) is m(S) / M.  ``node.params`` holds λ, θ and the
 form of D (0 paper, 1 authors).
+
+Invariants: ``weights`` and ``counts`` have a row per outcome and a column per class; φ and g count
+objects, and so use ``counts``.  ``extra`` is read only where f^p is in the disjunction: column ℓ
+sums ``heavy_objects`` of class ℓ over an outcome, or there is one column, of all objects, where
+others are not counted.  A factor whose coverage is not in the disjunction is 1 (without f^p, C_vℓ
+is p_ℓ(S_v)).  No kernel writes into its arguments or allocates.
 """
 
 from __future__ import annotations

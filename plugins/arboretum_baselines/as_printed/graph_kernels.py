@@ -1,5 +1,28 @@
 """GOSDT as its authors print it: algorithms 1 to 5 over a dependency graph of sets of rows, with
-a queue of sets whose turn comes.
+a queue of sets whose turn comes::
+
+    Q ← {root}
+    while lb(root) ≠ ub(root) and Q is not empty:                          (Algorithm 1)
+        p ← Q.pop(); if lb(p) = ub(p): next turn
+        if p has no children: for every test that divides it (Algorithm 5):
+            FIND_OR_CREATE both sides; bounds of a new one (Algorithms 2, 3, 4)
+        lb', ub' ← min over tests of the sum of both sides' lb, of their ub
+        if lb(p) < lb' or ub(p) > ub':
+            ub(p) ← min(ub(p), ub');  lb(p) ← min(ub(p), max(lb(p), lb'))
+            push the parents of p, with high priority if that is asked for
+        if lb(p) < ub(p): for every test whose sum of lb is below its sum of ub
+            and at most ub(p): push both sides
+
+Invariants:
+
+- Sets are 0 … KNOWN − 1, the root is 0; a set is known by its fingerprint and never removed.
+- lower ≤ upper ≤ leaf; ``lower`` never falls and ``upper`` never rises.
+- start[n] is −1 before n is expanded; then child[start[n] + 2 f + outcome] are its children, both
+  −1 where the test does not divide.  ``owner`` of an entry's block is the set that it belongs to.
+- above[n] is the last entry that names n, ``higher`` leads from there to the ones before; −1 ends.
+- ``queue[:state[QUEUED]]`` is a binary heap by key, then turn; place[n] is where n is, −1 if it
+  does not wait.  A set waits once.
+- Before a set is popped there is room for its expansion; the queue is as long as the sets are many.
 """
 
 from __future__ import annotations

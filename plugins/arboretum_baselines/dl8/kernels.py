@@ -1,5 +1,31 @@
 """DL8 and DL8.5: least error + λ · leaves within a depth, by itemsets (sets of outcomes of
-tests) that are known in whatever order they were asked.
+tests) that are known in whatever order they were asked::
+
+    DL8.5(I, limit), the recursion that ``search`` makes level by level:
+        deepest level, or a leaf of I costs at most 2 λ: the answer is a leaf, if below limit
+        error(I) is proven (bound(I) ≥ error(I)), or bound(I) ≥ limit: answer from the cache
+        one level is left: count both sides of every test at once (``stump``)
+        best ← min(limit, error(I))
+        for every test with enough rows on both sides, while best > 2 λ:
+            e_0 ← DL8.5(I ∪ {outcome 0}, best);  none: next test
+            e_1 ← DL8.5(I ∪ {outcome 1}, best − e_0);  none: next test
+            best ← e_0 + e_1;  error(I), feature(I) ← best, the test
+        best < limit: bound(I) ← error(I), the answer;  else bound(I) ← limit, and no answer
+    DL8: enter all frequent itemsets, tests ascending;  then, those of most outcomes first:
+        error(I) ← min(error(I), error(I ∪ {outcome 0}) + error(I ∪ {outcome 1})) over tests
+
+Invariants:
+
+- The key of an itemset is the sum of two random words per outcome, mod 2⁶⁴, so that order does not
+  matter; the empty one has key 0 and number 0.
+- error(I) is the cost of a tree that is known, λ per leaf included, and only falls; feature(I) is
+  its first test, −1 for a leaf.  bound(I) is what no tree of the depth left undercuts.
+- Level l has asked l tests: rows[l], sums[l] and key[l] are those of its itemset, one[l] those of
+  its rows with outcome 1 of the test in turn.  phase is how many of its sides were begun,
+  the one that is asked among them.  Level l + 1 is scratch until ``descend`` fills it.
+- Levels 0 … state[LEVEL] are in use; −1 before the root was entered, and after the end.
+- Every turn of ``search`` sees to room for two more itemsets, as many as it may enter;
+  ``enumerate_itemsets`` enters one a turn, ``join`` none.  The caller enlarges the cache.
 """
 
 from __future__ import annotations

@@ -2,7 +2,13 @@
 
 Every lane (a class, say) and binary digit has words of its own: a row of weight 5 in a lane has a
 bit in its words of digit 0 and in those of digit 2.  A set is uint64[words] over all of them; Σ
-over digits 2^digit · ones is its weight in the lane.
+over digits 2^digit · ones is its weight in the lane::
+
+    both:   for every block b of words: sums[lane(b)] += 2^shift(b) · ones in (rows ∩ bits[test])
+
+Invariants: block b has the words start[b] … start[b + 1] − 1.  Bits that stand for no row are 0 in
+``full`` and ``bits``, and so in every set that is ``full`` cut down by tests.  Words of different
+blocks do not correspond, but a set of rows is the same set in all of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,22 @@
 """What sets of leaves lose, at least and exactly; and the most that dividing a leaf gains,
-whatever the other leaves are.
+whatever the other leaves are::
+
+    bound_loss:     segments ← leaves that stay, and the groups of equal rows of those that must
+                    be divided (without EQUIVALENT: one pure part of either class),
+                    merged by falling share of positives
+                    an area: 1 − area under their curve; else the least loss at a point of the
+                    curve, FN rounded up (``hull_loss``)
+    labelled_loss:  front[0] ← 0; for every leaf (p, n), for every x from above:
+                        front[x] ← min(front[x] + p, front[x − n])    (labelled −, labelled +)
+                    the least loss[x, front[x]]
+    value_of:       λ · leaves + the area's loss of the leaves alone, or ``labelled_loss``
+    gain_of, worth_of:  what a division gains at most (B.6, B.7, C.2), a leaf is worth at most
+
+Invariants: ``rise`` and ``run`` hold the positives and negatives of the segments, in the order of
+falling share, which that of the leaves and groups is already.  front[x] is the least FN of labels
+with x FP, 2⁶⁰ or more where there are none.  ``loss`` without entries says that areas count.
+``bound_loss`` uses up ``union``, the groups in leaves to be divided.  Nothing here looks for room:
+there are no more segments than groups and two, and Room is made for groups + 4.
 """
 
 from __future__ import annotations

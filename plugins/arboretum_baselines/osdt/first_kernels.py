@@ -1,4 +1,17 @@
-"""First trees of a search over sets of leaves, grown a leaf at a time; each is the last set."""
+"""First trees of a search over sets of leaves, grown a leaf at a time; each is the last set::
+
+    greedy:   s ← the last set; while it may grow:
+                  (leaf, test) ← those that lower Gini's index most, of leaves that may be divided
+                  s ← s with the leaf divided; R(s) < R^c: it is the best set
+    follow:   s ← the last set; while some leaf is better divided, by what looking ahead found:
+                  its test ← the least sum of the parts' bounds; s ← s with the leaf divided
+    prepare:  levels = 0: Σ g of all leaves anew, and what is known of them by their own
+              else look that many levels of tests ahead from the root
+
+Invariants: the sets grown here have no leaf that must be divided (SPLIT), and are not in the queue.
+``greedy`` and ``prepare`` can be left and entered again: they go on from the last set, and from the
+leaves known; ``follow`` ends where there is no room.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,24 @@ most, by a sum over their leaves.
 
 Of a tree R(d) ≥ const + Σ_leaves (λ − g), where a leaf of p positives and n negatives saves g(p, n)
 = Σ_j ω_j max(p − w_j n, 0): tangents of a ROC curve, or a line below a loss of (FP, FN), where
-min(a n, b p) = b p − b max(p − a/b n, 0).
+min(a n, b p) = b p − b max(p − a/b n, 0)::
+
+    divide(x):      one pass over the groups of x: for every test the sums of those with outcome 1
+                    outcome 0 is x less these; find or enter both parts, if they hold enough rows
+    look_ahead(x):  depth first, to so many levels of tests; when the parts of x are known:
+                    split(x) ← max(split(x), min over tests of least(x_0) + least(x_1))
+                    least(x) ← min(λ − g(x), split(x))
+
+Invariants:
+
+- Leaf 0 is all rows.  A leaf is entered once, by the fingerprint of its rows, and is never removed.
+- least[x] is at most Σ (λ − g) of any subtree of x, split[x] of any that divides x.  level[x] says
+  how many levels of tests they have looked ahead; SURE: looking further changes nothing.
+- start[x] is −1 before x is divided; then its parts are child[start[x] + 2 f + outcome].  Both
+  entries of a test are −1 where a part would hold too few rows.
+- ``mask`` is −1 for outcome 1 and 0 else, so that ``mask & value`` adds a value or 0.
+- ``divided`` looks for room before ``divide`` writes; on PAUSED and NEED_ROOM all that was found
+  stays, and looking ahead begins at its top again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,41 @@
 """Branch and bound over sets of leaves, some of them to be divided: PyGOSDT's search, a leaf at a
-time.
+time::
+
+    queue ← {the root, to be divided}
+    while the queue is not empty:
+        s ← its first set; if bound(s) ≥ R^c: pop it; next turn
+        leaf ← the heaviest of s that must be divided
+        enter its children by every test, and look ahead from each; pop s
+        for every test that divides the leaf into a and b:
+            d ← the leaves of s with a and b in the place of the leaf
+            if R(d) < R^c: R^c ← R(d), and d is the best set
+            for each choice which of a and b must be divided again (4 of them):
+                skip it if no leaf of d is left to be divided, or there are too many leaves,
+                    or a part that is to be divided cannot gain λ (B.6, C.2),
+                    or neither part is, and this division gains no more than λ (B.7),
+                    or a part that stays is not worth λ (support)
+                bound ← max(bound(s), bound of the subtrees, loss at least (2.1, 2.2, B.1, B.9, C.3)
+                            + λ · (leaves of d + by B.2 those that must be divided))
+                if bound < R^c and the set is new (B.8): it enters the queue
 
 A leaf of a set is one number: that of the leaf, its depth (where depth is limited) and whether it
 must be divided.  Leaves of a set stand by falling share of positives.  Every tree that refines a
 set divides each leaf that must be, and none of the others.
+
+Invariants:
+
+- An entry is leaf + depth · LEVEL + SPLIT, so that LEAF masks the number of the leaf.
+- Sets are only appended, and never change: set s has the entries item[start[s] : start[s] +
+  size[s]].  Going ``parent`` by ``parent``, ``via`` and ``test`` say how its tree was made; −1 ends
+  it.  A set that is recorded as the best one alone has no key and is not in the queue.
+- The bound of a set in the queue is at least that of its parent.  No tree is below the lesser of
+  R^c and the least bound in the queue.
+- ``queue[:state[QUEUED]]`` is a binary heap by key, then turn, the least first.
+- ``room.item[:size]`` is the set that is being made, ``room.sorted`` the entries that stay; one
+  place behind them is used for the other part.
+- A set is popped to be divided only when the children of its leaf, their bounds that look ahead
+  and room for all new sets are there: PAUSED and NEED_ROOM leave it first in the queue.  What is
+  called after that looks for no room.
 """
 
 from __future__ import annotations

@@ -1,5 +1,16 @@
 """What ψ of a set of rows is at least: by its class weights, by looking one test further, and by
-the sets that can be leaves at all.
+the sets that can be leaves at all::
+
+    part_bound(C):   max(one test and two leaves,
+                         c leaves, ⌈(c − 1) / (a − 1)⌉ tests, Huffman's length of the classes;
+                         for maxima a path of ⌈log_a c⌉ tests)
+    bound_ahead(C):  min over tests that divide C of F(mass, price, least costs of the parts)
+    list_cubes:      extend sets of literals depth first, literals ascending, at most D of them:
+                         C ← what they have in common
+                         C is empty, or the last literal took nothing away: skip it
+                         C may be a leaf: G_r(d) ← max(G_r(d), mass(C) · Π arity) for r in C
+                         else go on with a further literal of another test
+    cube_bound:      max over λ of Σ_r w_r min_d (d + λ / G_r(d)) − λ; it is concave in λ
 
 Looking ahead goes by words of bits.  The rows of an opened subtable are numbered; every outcome of
 every test is the set of rows that have it (a *literal*).  What a part C of a test costs is at least
@@ -19,6 +30,18 @@ Now
 
 So the total path length is at least min Σ w_r d_r over depths with Σ w_r / G_r(d_r) ≤ 1; by
 Lagrange, for every λ ≥ 0, at least Σ_r w_r min_d (d + λ / G_r(d)) − λ.
+
+Invariants:
+
+- ``heap`` is scratch: its first entries are the weights of the classes that occur, ascending, and
+  ``huffman`` overwrites them.
+- The literal of a multiway feature f is base[f] + code, that of a two-way test base[f] + 2 · test +
+  outcome.  Only the first ``words`` words of ``bits`` and ``same``, and ``kind`` and ``heavy`` of
+  the rows that were filled in, may be read; bits beyond the last row are 0.  ``words`` is 0 where
+  nothing is to be looked at, and then the arrays are not read.
+- In ``list_cubes`` stack[d] holds the rows that the d literals at[0] … at[d − 1] have in common,
+  product[d] is their Π arity, and at[d] is the literal to try next.
+- ``most[r, d]`` is G_r(d) for d ≥ 1, 0 for none; column 0 is not used.
 """
 
 from __future__ import annotations

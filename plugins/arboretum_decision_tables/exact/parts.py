@@ -1,5 +1,24 @@
 """The decision table as the solver's kernels see it, its leaf rule, and the parts of a subtable
-under the tests of a feature.
+under the tests of a feature::
+
+    fill_parts:  for every row r: c ← its bin (or its outcome under one test)
+                     the first of c overwrites slot c, any other is added to it
+    list_tests:  sort the bins b_0 < b_1 < … that occur
+                     before[k] = b_0 ∪ … ∪ b_{k−1},  after[k] = b_k ∪ b_{k+1} ∪ …
+                 test k: before[k + 1] and after[k + 1] for thresholds,
+                         b_k and before[k] ∪ after[k + 1] for equals (of two bins: one test)
+
+Invariants, w being the most bins of a feature, at least 2:
+
+- Slots 0 … w − 1 are bins, the next w + 1 are ``after``, the next w + 1 ``before``, the last w what
+  an equals test leaves outside.
+- A bin whose ``tally`` is 0 is empty, and its other fields are stale.  ``fill_parts`` takes it that
+  all bins are empty; whoever called it calls ``clear_parts``.
+- ``touched[:seen]`` lists the bins that occur, in ascending order after ``list_tests``.
+- Sums are only added, never subtracted, so that a class that is absent weighs exactly 0.
+  Fingerprints are sums mod 2⁶⁴.
+- ``heavy`` has no columns where class weights are not asked for; ``alone`` and ``spread`` are then
+  not summed.
 """
 
 from __future__ import annotations

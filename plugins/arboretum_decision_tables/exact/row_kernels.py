@@ -2,7 +2,20 @@
 
 A subtable is known by its fingerprint (:mod:`arboretum.kernels.solving.fingerprints`).  One of at
 most 64 rows is a *base*: all that is below it is handled as sets of bits among its rows, where a
-branch is one conjunction, and a lossy cache remembers the nodes that its subsets have.
+branch is one conjunction, and a lossy cache remembers the nodes that its subsets have::
+
+    while True:
+        drop the frames on top that have no pending child; if none is left: FINISHED
+        Θ ← the pending child on top
+        if an array may be too short for Θ: NEED_ROOM; if the slice has worked enough: PAUSED
+        if Θ has at most 64 rows and lies in no base: push a frame of its rows, a base; next turn
+        take Θ off the stack of pending children
+        if it lies in a base: expand_bits(Θ)
+        else for every f_i in E(Θ), and every way in which tests of f_i divide Θ:
+            for every part: count it if it is a leaf, else find its node;
+                a new one is entered, and pending
+            append the bundle (test, leaves, edges, nodes) to the stream
+        start[Θ] ← where its bundles lie; outside a base push a frame if children are pending
 
 The walk keeps a stack of *frames*, each the rows of one subtable on a stack of rows, and a stack of
 *pending* children, each still to be taken from the rows of the frame below it.  A child's rows are
@@ -12,6 +25,18 @@ the kernel can be left and entered again at any subtable.
 A bundle in ``stream`` is: global index of its test, number of branches that are leaves, number of
 the other branches, their node numbers.  Tests of one feature that divide the rows alike make one
 bundle, that of the cheapest, ties to the first.
+
+Invariants:
+
+- Nodes are 0 … NODES − 1, T is 0, leaves are none.  A node is entered once, is pending once and
+  expanded once; until then its ``start`` is (−1, −1).
+- A frame is (first row, end of its rows, pending children below it, whether it is a base).  The
+  pending children above that number are the frame's.  The rows of the topmost frame end at
+  ``state[ROWS]``; those of a dropped frame are free.
+- What ``base`` holds is of the topmost frame, and only while ``is_open``; a kernel that is entered
+  again fills it in anew.
+- ``room_for`` bounds what one subtable may add to the stream, and so nodes and pending children.
+  It is asked for before anything is written; hash tables stay at most half full.
 """
 
 from __future__ import annotations

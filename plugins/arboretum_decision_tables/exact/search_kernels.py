@@ -10,18 +10,44 @@ tests with a lower bound ("floor") each,
 
 from what is known of the parts, or else from their class weights (``part_bound``).  The least floor
 is a lower bound of the subtable, and F of the parts' upper bounds is an upper bound.  A subtable is
-visited with a *budget* and left when its bounds meet or the lower one is above the budget.  It is
-searched in one of two ways:
+visited with a *budget* and left when its bounds meet or the lower one is above the budget::
+
+    while a frame (rows of Θ, tests of Θ, budget) is on top:
+        if Θ is not opened: list its tests and their floors (with width > 0 keep the best of them);
+            up(Θ) ← min(up(Θ), least F of upper bounds)
+        else if a test is being searched: bound its parts anew; raise its floor, lower up(Θ);
+            part ← of the parts whose bounds are apart, that of greatest lower bound
+        low(Θ) ← max(low(Θ), least floor)
+        if low(Θ) meets up(Θ), or low(Θ) > budget: leave Θ; next turn
+        t ← the test of least floor, or with width > 0 the first kept one that may still be better
+        if t is being searched and a part is open: push the part, its budget being
+            min(budget, up(Θ), and with width = 0 about the second least floor)
+            less the cost of the node (and, for sums, the lower bounds of the other parts)
+        else: t is the one that is being searched
+
+There are two ways to search:
 
 - width = 0: the test of least floor first, with the second least floor (a little more, so that the
   same parts are not opened over and over) as the budget.  Only what must be refuted is searched:
   the lower bound of the root grows fastest.
 - width > 0: only that many tests of each subtable, those of best rank, each to the end within what
   the best tree known so far leaves.  The lower bounds are then no bounds of the problem, and lie in
-  an array of their own; trees are trees.
+  an array of their own (the caller passes it as ``low``, and the other as ``other``); trees are
+  trees.
 
-The kernel can be left and entered again at any step; the caller enlarges the arrays when the kernel
-says so.
+Invariants:
+
+- Node numbers are 0 … NODES − 1, the root is 0.  ``up`` only falls; it is ∞ and ``best`` is −1
+  until some tree of the subtable is known.
+- The rows of a frame are ``rows[LOW:HIGH]``, a subset of those of the frame below it, and end at
+  ``state[ROWS]`` for the topmost one.  Its tests are the places FIRST … FIRST + COUNT − 1 of
+  ``test``, ``floor`` and ``rank``.  COUNT is −1 before it is opened, CURRENT −1 before a test is
+  searched.  ``rank`` is written only where a heuristic ranks; kept tests lie in its order.
+- ``parts.tally`` is 0 in every bin between two features; the other fields of a slot are stale then.
+- Nothing is written in a turn before there is room for one more frame, subtable, copy of the rows
+  and list of all tests, and ``slots`` is at most half full.  So the kernel can be left and entered
+  again at any step; the caller owns the arrays and enlarges them when the kernel says so.  With
+  ``unwind`` nothing is pushed, and no room is needed.
 """
 
 from __future__ import annotations

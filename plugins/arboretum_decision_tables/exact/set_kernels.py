@@ -1,6 +1,28 @@
 """Sets of rows as words of bits, below a base of at most 64 rows.
 
-Part of :mod:`arboretum_decision_tables.exact.row_kernels`, which says what the arrays are.
+Part of :mod:`arboretum_decision_tables.exact.row_kernels`, which says what the stream and the
+stacks are::
+
+    expand_bits(s):
+        for every feature that divides s, and every way in which its tests divide s:
+            for every part c = s ∩ (rows of an outcome): node ← subset(c)
+                a leaf is counted; any other number is appended to the bundle
+        look_up: enter the fingerprints noted, write their nodes into the stream; new ones are
+            pending
+    subset(c):
+        one class: a leaf; in the cache: the node, or a leaf
+        fingerprint ← Σ words of the rows of c; a leaf by the rule: a leaf
+        else note (fingerprint, c, place in the stream); −2 stands there until ``look_up``
+
+Invariants:
+
+- Bit k stands for ``rows[low + k]``, low being the first row of the base.  Of ``same``, ``other``
+  and ``words`` the entries of the rows of the base are filled in, of ``part`` and ``part_code`` the
+  first ``parts[f]``; the rest is stale.
+- An entry of ``near`` counts only where its upper 32 bits are the base's ``epoch``; the lower 32
+  are node + 1, and 0 for a leaf.  A later set overwrites an earlier one in the same place.
+- ``by_code`` is all 0 between features.
+- ``late`` holds state[LATE] notes; its last entry is no note: it takes what only loads the slots.
 """
 
 from __future__ import annotations

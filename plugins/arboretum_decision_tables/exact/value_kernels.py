@@ -1,5 +1,19 @@
 """Values of the nodes of Δ(T), from the smallest subtable up; and the part of Δ(T) that optimal
-trees use.
+trees use::
+
+    values_of_nodes:  for every expanded Θ of Δ(T), the smallest first:
+                          ψ(Θ) ← min over its bundles of F(N(Θ), price, ψ of the parts)
+                                 (ψ⁰ where it has no bundle)
+    keep_optimal:     reached ← {T};  for every reached Θ, the largest first:
+                          keep the bundles with F ≤ ψ(Θ) + slack · |ψ(Θ)|; their nodes are reached
+
+Invariants:
+
+- ``order`` has every node after the nodes that its bundles lead to, so T comes last.
+- A bundle is (test, leaves, edges, edges node numbers); those of node i are the entries
+  start[i, 0] … start[i, 1] − 1 of ``stream``, and (−1, −1) says that it was never expanded.
+- ``buffer`` holds the values of one bundle's branches, leaves first, at most ``widest``.
+- ``kept_stream`` is written from the front, node by node; it never needs more than ``stream`` has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,18 @@
 """The five minima of one small table: depth, path length, nodes, inner nodes, leaves, for studies
 of very many tables; and one optimal tree of each, read off the solved table: what shows that a
-minimum is reached, and not only bounded.
+minimum is reached, and not only bounded::
+
+    node 0 ← T
+    for i = 0, 1, … until no node is left:
+        for every f_i that divides node i:
+            base ← an inner node of that size; for every part:
+                one class, two rows, three rows: add its closed form
+                else find its node, or enter it as the next one
+            no part is a node: best[i] ← least(best[i], base)
+            else append the bundle (base, depth, nodes) to the stream
+    settle: for every node, the smallest first, and every bundle:
+        best ← least(best, base + Σ best of its nodes);  deep ← min(deep, 1 + the deepest part)
+    optimal_trees: from T down, per cost, the first test whose parts give the minimum
 
 Rows are distinct, at most 64, every object weighs 1 and every test costs 1, leaves have one class.
 A subtable is a word of bits.  Its path length, nodes, inner nodes and leaves lie in four 16-bit
@@ -8,6 +20,17 @@ lanes of another word, so that one addition adds all four and a handful of opera
 minimum of all four (they stay below 2¹⁵: a tree for n ≤ 64 rows has depth at most n − 1).
 Subtables of two and three rows have closed forms and are no nodes; a bundle whose branches are all
 such is settled on the spot.
+
+Invariants:
+
+- A node has at least four rows (T may have fewer), and more than its parts; ``node[:known]`` are
+  different sets.
+- ``ids`` is −1 for a free place, else a node; places are probed in turn from the hash of the set,
+  and at least half of them are free.
+- start[i] … start[i + 1] − 1 are the bundles of node i: base value, depth · 128 + edges, nodes.
+- Before a node is expanded there is room for 64 more nodes and 66 more entries per attribute; else
+  NEED_ROOM, and the caller begins anew with longer arrays.
+- ``optimal_trees`` reads ``best`` and ``deep`` as ``five_minima`` left them, of the same table.
 """
 
 from __future__ import annotations

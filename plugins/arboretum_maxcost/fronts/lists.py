@@ -3,7 +3,28 @@
 A point is a row (error, cost, leaves, test) of int64 numbers; a list of points ascends in leaves,
 and among equal leaves (a level) it ascends in errors and descends in costs.  None of its points is
 at or below another in errors, costs and leaves.  Without the third axis all leaves count 0, and a
-list has one level.
+list has one level::
+
+    merge(A, B):  of two levels, the point of least error, then cost, comes next;
+                  keep it where it is cheaper than the last one kept
+    add(A, B):    for every number of leaves l, ascending:
+                      level ← ∅
+                      for a in the shorter list: level ← merge(level, a + B[leaves = l − leaves(a)])
+                      keep_level(level)
+    unite(A, B):  for every number of leaves that occurs, ascending:
+                      keep_level(merge of both levels)
+    keep_level:   append the points that are cheaper than all of fewer leaves and no more errors
+
+Invariants:
+
+- ``below[:n_below]`` is the staircase of the levels kept so far, whatever their leaves: errors
+  ascend, costs descend.  Where leaves are no axis there is one level, and none is kept.
+- ``add`` and ``unite`` overwrite ``level``, ``level_too``, ``below`` and ``below_too``.  Neither a
+  list nor ``out`` may be one of these, and ``out`` is none of the lists.
+- A function that finds its buffer too short returns FULL (−1) before it writes beyond it; what
+  ``out`` holds is then worth nothing.  The lists are never changed.
+- ``cap`` and NEVER are above every error that is kept; TEST is carried along, and of a sum it is
+  that of either point.
 """
 
 from typing import NamedTuple

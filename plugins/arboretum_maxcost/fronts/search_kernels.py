@@ -1,5 +1,42 @@
 """Dynamic programming over subtables with a whole Pareto front for each: the search that
-combines the lists of branches, test by test.
+combines the lists of branches, test by test::
+
+    while a frame (rows of G, tests left D, points, corners) is on top:
+        no candidate is left: keep points and corners with G; pop; next turn
+        t ← the candidate at hand
+        if every tree that begins with t is at or above a point: skip t
+        if D ≤ 0 and t is not the first candidate:
+            corners ← corners ∪ what is known of t without its branches; skip t
+        for every branch of t that holds rows:
+            no tree errs less than a leaf there: it is a leaf
+            else find its node; if that is not known for so many tests left: enter it; next turn
+        points ← points ∪ (own cost of t + sums of one point per branch)
+        corners ← corners ∪ (own cost of t + sums of one corner per branch)
+
+In round D every test is tried on the first D levels; below them only the candidate that separates
+most pairs of objects per price.  *Points* are trees.  *Corners* are bounds: no tree of the subtable
+is below all of them.  They meet when nothing was left out.
+
+Invariants:
+
+- Points and corners are lists as :mod:`arboretum_maxcost.fronts.lists` says.  A frame begins
+  with a leaf as its corner, and with the points that are known of its node, or else a leaf.  Sums
+  with a leaf's error or more are left out.  TEST is −1 for a leaf and in a corner that was not
+  summed up.
+- The topmost frame's lists are ``ups[F_UP : state[UPS]]`` and ``lows[F_LOWER : state[LOWS]]``; its
+  candidates are ``tests[F_TESTS:F_END]`` with ``score`` beside them, the best first, ties in the
+  order of the table; its rows end at ``state[ROWS]``.
+- ``kids`` from F_KIDS on are the branches of the candidate at hand that are found: a node, or
+  −1 − error for a leaf.
+- N_LEFT of a node is −EXACT before its lists are finished, EXACT where points and corners are the
+  same or nothing was left out, else the number of tests left that they were found for.  Corners may
+  share the place of the points in the pool.
+- A finished list in ``pool`` is overwritten only by its own node's next one, if that is no longer;
+  else the next one goes to the end, and the old place is lost.
+- Row −3 of ``table`` is the weight of the rows that ``node_of`` and ``enter`` are about: whoever
+  calls them has weighed them.  Row −1 is 0, all other rows are scratch of one feature.
+- Room is asked for before a branch is taken.  Where a list grows too long, NEED_ROOM comes after
+  part of the work; uniting twice changes nothing, so that the step is simply done again.
 """
 
 from typing import NamedTuple

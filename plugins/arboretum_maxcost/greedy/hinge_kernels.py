@@ -1,5 +1,12 @@
 """The worst-case reduction of hinged Pairs with α as a parameter: a sweep over α compiles one
-kernel, not one per value.
+kernel, not one per value::
+
+    F(G) = Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − α²]₊  (equation 10; or without − α²)
+    score(t) = −max_i c(t) / (F(G) − F(G_i)) = −c(t) / min_i (F(G) − F(G_i))
+
+Invariants: ``weights`` has a row of class weights per outcome; F(G) is taken from their sums, not
+from ``node``.  An outcome that nobody has lowers F to 0, so it is not the minimum.  −∞ says that
+F(G) is 0, −1e300 that some outcome does not lower F.
 """
 
 from __future__ import annotations

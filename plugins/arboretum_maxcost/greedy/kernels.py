@@ -1,9 +1,20 @@
 """Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
-twins.
+twins::
+
+    powers (equation 9):          (Σ n_i)^l − Σ n_i^l
+    hinged_pairs (equation 10):   Σ_{i<j} [[n_i − α]₊ [n_j − α]₊ − level]₊
+    polynomial (equation 8):      Σ_t γ_t Π_k n_k^p_tk
+    worst_case (Algorithm 1):     −R(t),  R(t) = max_i c(t) / (g(G) − g(G_i)),  g = [F − δ]₊
+    eg2, idx, cs_id3:             (2^ΔI − 1) / (C + 1)^w,  ΔI / C,  ΔI² / C
 
 Kernels of impurities with fields have one source each; the names in capitals are constants of a
 kernel, made from the fields (``baked``).  All three are sums of products of whole numbers where
 counts and fields are whole, none of which exceeds the result: a value below 2⁵³ is exact.
+
+Invariants: ``weights`` is a vector of class weights for an impurity, a row of them per outcome for
+a criterion; no kernel writes into it or allocates.  Of scores the greatest is best.  ``worst_case``
+takes one division for all outcomes, as c / x is greatest where x is least; where some outcome does
+not lower g it answers NO_PROGRESS.
 """
 
 from __future__ import annotations

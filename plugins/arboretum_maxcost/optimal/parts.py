@@ -1,4 +1,29 @@
-"""The parts of a subtable under its tests, and what is known of subtables."""
+"""The parts of a subtable under its tests, and what is known of subtables::
+
+    known_of(G, b):  least ← the largest loss of a LOWER fact of G whose budget is ≥ b
+                     most  ← the smallest loss of a tree of G whose budget is ≤ b
+                     (or else what errs in every tree, and the loss of a leaf)
+    keep_fact:       a known fact says as much: nothing to do
+                     the first fact that now says no more: overwrite it;  none: append, and link
+    weigh_parts(t):  with b left below t: least ← Σ_i least(G_i, b),  most ← Σ_i most(G_i, b)
+                     (b below the smallest price: every part is a leaf)
+    reach_of:        up to which b the sum of least losses holds: while some loss is to spare,
+                     give up the bound that holds least far
+
+Invariants:
+
+- Losses, budgets and masses are whole numbers.  EVER stands for a bound that always holds.
+- Slots 0 … w − 1 are the bins of a feature (w the most bins, at least 2), then come the run w, what
+  is outside w + 1, and the whole subtable w + 2.  A bin whose ``tally`` is 0 is empty, its other
+  fields are stale; ``fill_parts`` takes it that all bins are empty, and ``clear_parts`` empties
+  them.  ``loss`` and ``error`` count only after ``settle``, which also sets ``sure`` to 0 where
+  trees must not err.
+- ``low`` and ``reach`` follow ``chosen`` by place, not by slot; ``low`` is what exceeds ``sure``,
+  and ``reach_of`` sets what it gives up to 0.
+- ``head[node]`` is the first fact or −1, NEXT the one after it or −1.  Facts are overwritten in
+  place and never removed.
+- ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,20 @@ bounds from admissible impurities.
 The question put to a subtable G is: what is the least loss E(G, b) over trees whose every path
 costs at most b, if it is at most ``limit``?  The answer is an upper bound with its test, a lower
 bound, or both; each holds for more budgets than the one asked, and is kept with them.  A test is
-given up where the parts' lower bounds add up to more than is wanted.
+given up where the parts' lower bounds add up to more than is wanted::
+
+    while a question (G, b, limit) is on top:
+        if G is not opened: best ← loss of a leaf
+            give up all tests if the stars say so; list the tests of price ≤ b that divide G;
+            give up what the lemma or the memory refutes; sort the others by rank
+        needed ← min(limit + 1, best)
+        no test is left: keep "E(G, reach) ≥ min(least loss given up, best)"; pop; next turn
+        needed = 0: pop; next turn
+        t ← the test at hand; if its floor ≥ needed: give it up; next turn
+        weigh its parts at the budget b − c(t)
+        upper < best: best ← upper, and keep it as a fact with t
+        lower ≥ needed, or no part is open: give t up
+        else push (the open part of most error, b − c(t), needed − 1 − lower bounds of the others)
 
 The lemma (Nan, Wang & Saligrama, Lemma 2.1 and 4.1, made stronger).  F is monotone and supermodular
 as a function of sets of objects, and at most ``most`` in a leaf.  Let Δ_t = F(G) − max_i F(G_i).
@@ -26,6 +39,21 @@ is monotone and supermodular, with any weights, and so is it when x is left out.
 which no two are divided from x by the same test, weighted by the cheapest test that divides each,
 no test lowers F by more than its price: the path of x costs at least F.  Where errors are counted,
 stars that are too dear for the budget hold an error each, and disjoint stars add up.
+
+Invariants:
+
+- Budgets, prices and losses are whole numbers of int64; EVER is above all of them.
+- LEAST_LOSS and REACH of a frame are minima over the tests given up so far: each of them loses at
+  least LEAST_LOSS at any budget up to REACH.  BEST is the loss of a leaf or of a tree that is kept
+  as a fact.
+- The rows of a frame are ``rows[LOW:HIGH]``; they end at ``state[ROWS]`` for the topmost one.  Its
+  tests are the places FIRST … FIRST + COUNT − 1, in the order in which they are tried; COUNT is −1
+  before it is opened.  ``top`` does not move with them and is stale once a subtable is open.
+- ``mark`` and ``used`` count only where they equal the last stamp.  ``order`` and ``drop`` are
+  scratch of the lemma: places of the frame's tests, the first ``placed`` by price/Δ.
+- ``parts.tally`` is 0 in every bin between two features.
+- Each turn first sees that there is room for one more frame, subtable, copy of the rows, list of
+  all tests and as many facts and two; ``slots`` is at most half full.  The caller enlarges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""Stars: of every object some rivals, no two of which are divided from it by the same test."""
+"""Stars: of every object some rivals, no two of which are divided from it by the same test::
+
+    for x in low … high − 1:
+        number[y] ← how many tests divide y from x, 0 for one that is no rival
+        for y by rising number (sorted by counting, ties in the order of the objects):
+            number[y] > tests that divide no rival yet, LONGEST rivals, or no room: stop
+            if no test that divides y from x is used:
+                y is a rival, with the price of the cheapest such test; use all of them
+        star[x + 1] ← end
+
+Invariants: the rivals of x are star_row[star[x] : star[x + 1]], and ``star`` never falls; star[low]
+is set by the call before (0 at first).  A test t is used in the star of x where used[t] = x, so
+that nothing is cleared between objects.  ``begin`` has a place for every number from 0 to all
+tests, and one more.
+"""
 
 from __future__ import annotations
 
