@@ -96,6 +96,11 @@ NO_BETTER = 1e-12
 better by less are not told apart.
 """
 
+PER_TEST = 5
+"""Sets that a test adds at most when a set is divided by it: one that is better, and four ways of
+dividing both sides further or not.
+"""
+
 Sets = namedtuple("Sets", "slots item bound key turn queue parent via test start size")
 """Of each set of leaves: the first of its entries in ``item`` and how many; no tree below it is
 better than ``bound``; its place in the order of the queue, by key, then turn; the set it was made
@@ -408,10 +413,10 @@ def chosen(leaves, sets, s):
 
 @jit(inner=True, borrow=True)
 def room_for_sets(data, sets, state, size):
-    """Whether the arrays can take four more sets for every test, each a leaf longer than one of
+    """Whether the arrays can take PER_TEST more sets for every test, each a leaf longer than one of
     ``size``.
     """
-    new = 5 * data.mask.shape[1]  # each test improves the set once and divides it in four ways
+    new = PER_TEST * data.mask.shape[1]
     return (
         state[STATES] + new <= sets.key.shape[0]
         and state[ITEMS] + new * (size + 1) <= sets.item.shape[0]

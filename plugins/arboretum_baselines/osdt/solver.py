@@ -419,12 +419,13 @@ class Search:
             "slots": 2 * leaves,
             "child": divided,
         }
-        sets = int(state[floor.STATES]) + 4 * tests + 1
+        new = self.kernels.PER_TEST * tests
+        sets = int(state[floor.STATES]) + new + 1
         more = dict.fromkeys(self.kernels.Sets._fields, sets)
         more |= {
             "slots": 2 * sets,
             "item": int(state[floor.ITEMS])
-            + 4 * tests * (int(self._asked[self.kernels.MOST_LEAVES]) + 2),
+            + new * (int(self._asked[self.kernels.MOST_LEAVES]) + 2),
         }
         if memory_bytes is None:
             return self._sets.make_room(more, None)
