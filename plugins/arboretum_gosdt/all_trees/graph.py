@@ -5,11 +5,46 @@ Many trees meet the same set of objects.  ``search`` takes the sets from the lar
 is taken, all larger ones have said what its trees may cost at most.  It asks for every test that
 some tree within that budget asks first, for which it needs the least cost of both sides; these are
 found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges
-(set, test, both sides): its unfoldings are the trees, and no tree is written down here.
+(set, test, both sides): its unfoldings are the trees, and no tree is written down here.  With s a
+set, B(s) = ``graph.set[s, MOST]`` its budget, lb and ub bounds of least costs::
+
+    the set of all objects waits, with the budget of the whole
+    for n = number of objects … 1, while a set s of n objects waits:
+        take s: push it at level 0, its limit B(s)                                        (take)
+        while the stack is not empty, with t the set on top:
+            if t is new: bound the sides of its tests by pairs and by the memo          (expand)
+            limit = B(s) if t is s, else min(budget of t, ub(t) − 1)
+            i = the most balanced test of bound[i] ≤ limit with a side that is not solved
+            if there is one:
+                push its lighter open side, with the budget limit − lb(other side) − paid
+            elif t is s:
+                for every test, both sides solved, with cost(one) + cost(rest) + paid ≤ B(s):
+                    keep an edge; both sides wait, if they do not yet, and
+                    B(one) = max(B(one), B(s) − cost(rest) − paid), the same for rest
+                pop                                                                 (keep_edges)
+            else:
+                memo(t) = min(ub(t), least bound[i]) and ub(t); pop
+                tell the set below, and the sides of its other tests             (spread, B.10)
 
 Bounds: one leaf, two leaves and at least three below every side of a test, from all pairs of tests
 (B.2, B.6); equal rows are one object (B.9); the bound of one side, solved, less what their
 difference can cost, for the sides of all other tests (B.10).
+
+Invariants:
+
+- A side has fewer objects than its set, so B(s) is final when s is taken.  ``graph.waiting[n]``
+  begins the list (``NEXT``, −1 at its end) of the waiting sets of n objects.  The first TAKEN of
+  ``graph.order`` are those taken, larger ones first; set 0 has all objects.  Edges of a set that
+  was taken are FROM … TO − 1.
+- Level d has ``objects[first[d] : first[d + 1]]``, ascending, and the same as ``bits[d]``.  What is
+  behind the top is room for the next level.  Places of a level go by the WIDTH tests that divide
+  its set; ``test`` says which they are.
+- low ≤ least cost of a side ≤ high; low = high: it is solved.  ``near`` holds rows of the OPEN
+  tests only, those of ``levels.open``.
+- ``memo``: a new set has lower 0, upper NEVER and place −1, that is, it is not in the graph.
+- numba checks no index: NEED_ROOM comes before a set is taken (2 · tests sets and as many edges as
+  tests have to fit) and before one is expanded (a number for every level, and two for every
+  test; half of ``slots`` stays free).
 """
 
 from __future__ import annotations

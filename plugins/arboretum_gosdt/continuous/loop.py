@@ -1,4 +1,49 @@
-"""The loop of the search over intervals of cuts; it is left and entered again at any step."""
+"""The loop of the search over intervals of cuts; it is left and entered again at any step.
+
+A frame is a set of rows with a budget: on return its value is its least loss, if that is less than
+the budget, else a lower bound that is not.  A node is a cut with lower bounds of its two sides, an
+interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the rows of frame
+``top``, d = depth − top its remaining levels, lb = ``frame[LOWER]``, ub = ``frame[UPPER]``::
+
+    push the frame of all rows                                                        (descend)
+    while there is a frame, by the phase of the uppermost one:
+        ENTER:       d > 2: push a frame of the same rows with d − 1 levels; go on to WHOLE_DONE
+                     d = 2: own(one pass with a cut above all ranks)                   (losses)
+        WHOLE_DONE:  own(the value of that frame)
+                     own(x): OWN = lb = x, ub = min(budget, x); leave if x = 0
+        NEXT:        nodes and intervals of the next column                      (start_column)
+                     top > 0: go on to PICK;  top = 0: only after the last column
+                     no column is left: leave, or, at top = 0, PICK
+        PICK:        while an interval is open, take the last (top = 0: that of least bound):
+                         its bound ≥ ub: lb = min(lb, its bound)
+                         else t = the middle of its cuts that are not closed      (choose_cut)
+                         d = 2: losses of both sides of t by one pass; divide at t
+                         d > 2: go on to JUDGE
+                     then NEXT; at top = 0 leave
+        JUDGE:       while left + right < ub and a side is not solved, the heavier one first:
+                         push its frame, with the budget ub − bound of the other side + SLACK
+                     divide at t; go back to PICK
+    divide at t:     t becomes a node;  lb = min(lb, left + right)
+                     left + right < ub: ub = left + right, and the best tree is joined  (join)
+                     two intervals, those whose bound is below ub, are open
+    leave:           VALUE = ub if ub < budget, else lb;  pop
+
+Invariants:
+
+- ``numbers[TOP]`` is the uppermost frame; UNBORN before the start, −1 at the end, when VALUE is the
+  least loss.  Frames below it wait in JUDGE or WHOLE_DONE.
+- ub never rises and is at most the budget; what is closed had a bound of at least ub.  So lb ≥ ub
+  whenever a frame is left.  FLOOR bounds the whole while the first frame picks.
+- A frame's nodes begin at FIRST_NODE of ``nodes``, and its open intervals at the same place of
+  ``open``, a stack of OPEN entries.  AFTER leads from a column's first node to its last one (−1) in
+  the order of ranks.  Frames but the first have one column at a time.
+- The list of a frame lies in its parent's part of ``lists`` (−1: none).  All but the first frame
+  drop those of a column's cuts when they go on to the next one, and keep that of WHOLE (KEPT).
+- ``best[top]`` is the heap of the frame's best tree where ub < budget; column −1 there says that no
+  split is named, and what follows is the best leaf or split.  ``sides`` has those of both sides.
+- There is no NEED_ROOM: a column has at most as many nodes as cuts, and two; a set for whose list
+  there is no room leaves none.
+"""
 
 from __future__ import annotations
 

@@ -10,9 +10,43 @@ come from:
   literals in another order reach;
 - **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set.
 
-The next feature is the one whose two bounds have the least sum; a set is left when no sum is below
-its upper bound or below the *budget* that its parent gives it: what it must undercut to matter.
-The kernel may be left and entered again at any step.
+The kernel may be left and entered again at any step.  With v the level on top of the stack, d =
+DEPTH − v its remaining depth, ub = ``frame[BEST]``, and *budget* what a set must undercut to matter
+to its parent::
+
+    push the set of all rows, its budget HUGE
+    while the stack is not empty, by the phase of the set S on top:
+        OPEN:    pack its rows into words, count its features                        (open_set)
+        PAIRS:   count a stretch of all pairs; after the last one                (pairs_of_set)
+                     ub = best of a leaf, a tree of depth 2, and the memory's; S is solved if
+                     d ≤ 2 or ub = 0, else the memory bounds its literals             (opened)
+        CHOOSE:  f = the feature with the least low[ℓ] + low[¬ℓ] below min(ub, budget)  (choose)
+                 none: lb = ub if S is solved, else min(ub, least low[ℓ] + low[¬ℓ] of all f);
+                     enter lb, ub and the first test into the memory; pop S, tell its
+                     parent                                                             (leave)
+                 d = 3: go on to SPLIT;  d > 3: go on to CHILD
+        SPLIT:   count a stretch of the pairs on both sides of f; after the last one both losses
+                     of depth 2 are known: finish f                               (end_split)
+        CHILD:   push the heavier side of f whose bounds differ, with the budget
+                     min(ub, budget) − low(other side); if none is left, or the sides cost too
+                     much, finish f                                         (search_children)
+    finish f: ub = min(ub, up[ℓ] + up[¬ℓ]); its bounds go to all literals by similarity
+
+In mode GREEDY a set of d > 3 asks only one feature, the one that is best as the first of a tree of
+depth 2, and children have the budget HUGE: so a good tree is found first.
+
+Invariants:
+
+- low[ℓ] ≤ R(S ∧ ℓ, d − 1) ≤ up[ℓ]; ``todo[f]`` says that f divides S and is not finished
+  (of a set that is not solved).
+- A level has d ≥ 3, but that of a whole search of depth 2; so there are max(1, DEPTH − 2) levels,
+  and sets of d = 3 push nothing.
+- ``scratch`` belongs to the pass that is going on, which is one of the set on top.  In SPLIT the
+  frame's SPENT and TRIED are words and the weight of class 0; in CHILD TRIED has a bit per side.
+- ``memory``: numbers 0 … ``state[NODES]`` − 1, 0 for all rows; lower rises, upper falls; depth is
+  part of the fingerprint (TURN).  HUGE: no tree is known.  NEED_ROOM comes before CHILD, which
+  enters at most one new set; half of ``slots`` stays free.  ``cells`` overwrite an entry
+  where a line is full.
 """
 
 from __future__ import annotations

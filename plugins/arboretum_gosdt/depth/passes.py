@@ -1,5 +1,39 @@
 """One set of rows of the depth-limited search: packed into words, its pairs counted, and those
 of both sides of a split.
+
+With v the level of the set S, D(x) = weight of class 1 less weight of class 0 in x (or, of more
+classes, the weight of each class)::
+
+    open_set(v):
+        lay the rows of S group by group, each group from a new word on            (list_entries)
+        words[w · stride + f] = outcomes of feature f in the rows of word w          (pack_rows)
+        whole = D(S);  margin[h] = D(S ∧ h);  total[h] = weight(S ∧ h)
+        sums[h] = fingerprint of S ∧ h;  scratch.lanes = 0
+    pairs_of_set(v):      for a stretch of g, all h of g's window:
+        count[g, h] = D(S ∧ g ∧ h);  weight[g, h] = weight(S ∧ g ∧ h)           (count_pairs)
+        keep the best split below g, ¬g, h and ¬h
+    start_split(v, f):    T = the smaller of S ∧ f and S ∧ ¬f
+        pack T;  margin and whole of T and S ∖ T from row f of ``count`` and those of S
+    pairs_of_split(v):    for a stretch of g, all h of g's window:
+        count D(T ∧ g ∧ h);  D((S ∖ T) ∧ g ∧ h) = count[g, h] − D(T ∧ g ∧ h)    (split_pairs)
+        keep the best split below g, ¬g, h and ¬h on both sides
+
+Invariants:
+
+- ``rows[v]`` is ascending, so that rows of a group (one class, one weight 2ᵇ) lie together.  Group
+  q has the words start[q] … start[q + 1] − 1.  Its last word is filled up with an empty row
+  ("nobody"), which lacks all features; ``collect_side`` leaves it out where it takes the rows that
+  lack one.
+- ``frame[AT]`` features of a pass are done; a stretch is at least TOGETHER features, and at most
+  some LARGE steps long, so that the clock can be looked at.  ``lanes`` and ``single`` of the
+  scratch hold the best splits of the pass so far; ``open_set`` and ``start_split`` clear ``lanes``.
+- ``count[v]`` and ``weight[v]`` are whole once AT has reached all features, and stay until the
+  level is opened again; splits and similarity read them.  A pair {g, h} may stand in the window
+  of one of the two only: read it by ``row_of_pairs``.
+- Of two classes, whose groups take turns (class 0, class 1 of the same weight), a word of T may
+  hold both: the groups of a weight come together, class 0 first, and ``flip`` has its rows of
+  class 0.
+- ``collect_rows`` may write up to a word behind the end; ``scratch.entries`` is a word longer.
 """
 
 from __future__ import annotations

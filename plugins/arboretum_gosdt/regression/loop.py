@@ -6,7 +6,42 @@ w |y − median|; a leaf's price p comes on top. Objects are sorted by their tar
 of a test: its best one and two leaves, exactly, from all pairs of tests; the least cost of any
 division of its targets into intervals (k-means in one dimension, Zhang et al. 2023), when the side
 is about to be entered; a tree for fewer rows costs no more, and a tree for a similar set serves
-with what the rows between them can cost at most.
+with what the rows between them can cost at most.  With s the set on top of the stack, k its leaves
+at most (0: any number), ub(s) = ``node[BEST]``, low and high the bounds of a side::
+
+    push the set of all objects
+    repeat:
+        if s is new: if there is no room, no work left or too little time, return; else
+            two levels left, squared errors, no limit on rows or leaves that matters: solve
+                it by pairs                                                         (two_levels)
+            else: bound the sides of its tests by pairs and by the memo                    (expand)
+        limit = min(budget of s, ub(s) − 1)
+        (i, a) = the most balanced test and a share of leaves for its side of outcome 1 with
+            low₁[a] + low₀[k − a] ≤ limit, one of the two not solved                   (next_open)
+        if there is one:
+            side = the lighter one that is not solved
+            if its intervals were not looked at: raise its low by them                      (look)
+            else push it, with its share of leaves and the budget limit − low of the other (enter)
+        else:
+            lb(s) = min(ub(s), least low₁[a] + low₀[k − a] of all i and a)            (least_open)
+            memo(s) = lb(s), ub(s), and the first test of ub(s) with its share a        (remember)
+            if s was the set of all objects, return lb(s); else pop s
+            low and high of that side, for more and for fewer leaves, follow               (learn)
+            so do low of the sides of all other tests: similar support (B.10)             (spread)
+
+Invariants:
+
+- ``objects[first[d] : first[d + 1]]`` are those of level d in the order of their targets, which
+  ``intervals`` needs.  What is behind the top is room: ``look`` and ``enter`` lay a side there.
+- low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
+  Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
+- ``spread`` and ``look`` take SLACK off their bounds: what rounding may have added.
+- ``memo``: numbers 0 … ``state[KNOWN]`` − 1; a fingerprint stands for the objects with what depth
+  and leaves are left (``keyed``); lower rises, upper falls, and ``test`` and ``share`` are those of
+  ``upper`` (test −1: a leaf).
+- numba checks no index: NEED_ROOM comes before a set is expanded where the memo could not take a
+  set of every level; half of ``slots`` stays free.
+- With PAUSED and TOO_LONG, ``out[0]`` is what level 0 proves of the whole so far.
 """
 
 from __future__ import annotations

@@ -1,4 +1,42 @@
-"""What counting the pairs of a node's features says of a sparse search's node (numba kernels)."""
+"""What counting the pairs of a node's features says of a sparse search's node (numba kernels).
+
+This is the look-ahead (B.2): one and two leaves below every literal ℓ = (side, f) are known exactly
+before a child is entered, and trees of three leaves and more are bounded.  With s the set of rows,
+w(s) its weight, ub(s) = ``node[BEST]``, and floor(ℓ) = the lowest price times the mass of ℓ (0
+where tests cost nothing)::
+
+    begin_node(s):
+        ub(s) = q · (w(s) − greatest class weight) + p;  done if s has no feature, or depth is 0
+        for every literal ℓ:
+            upper[ℓ] = q · loss(ℓ as a leaf) + p
+            low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
+        raise low, set many by the bounds of the parent's children                    (inherit)
+        WITHIN = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
+        for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + paid(f))
+    count_pairs(s), in stretches:
+        for every feature i that is alive, and may be asked first within WITHIN or if HALF is set:
+            count i with all f; two[ℓ], three[ℓ] = least loss of two leaves, and of a leaf beside
+            a cell that can be divided; others that divide s as i does are not alive  (pairs_of)
+    end_node(s):
+        for every literal ℓ of a feature whose pairs are counted:
+            upper[ℓ] = min(upper[ℓ], q · two[ℓ] + 2 p)       (with prices it stays, and
+                two leaves with floor(ℓ) bound many[ℓ] until ``two_leaves`` finds them)
+            many[ℓ] = max(many[ℓ], min(q · three[ℓ] + 3 p, 4 p) + floor(ℓ))
+            low[ℓ] = min(upper[ℓ], many[ℓ]), but no less than it was
+        pair[f] = min(low[1, f] + many[0, f], many[1, f] + low[0, f]) + paid(f);  ub(s) as above
+
+Invariants:
+
+- ``node[STATE]`` is COUNTING between ``begin_node`` and ``end_node``; ``node[COUNTED]`` features
+  are done.  ``scratch.two``, ``three`` and (with prices) ``alive`` belong to that node until then,
+  so no other node is begun in between.  ``scratch.cells`` is anyone's.
+- OPEN in ``seen[f]``: row f of ``both`` is counted.  If HALF is set, it is there from f's vector
+  on, and ``cells`` completes it (WHOLE) when it is first read.
+- A feature whose pairs are not counted has pair[f] = low[1, f] + low[0, f] + paid(f).  That is
+  above WITHIN, so it is not asked.
+- ``alive[f]`` is 0 behind the last feature, and where f was found to divide the rows as one before
+  it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,49 @@
-"""The loop of the sparse search (numba kernel): a stack of nodes, a memo of bounds, and the order
-in which children are solved.
+"""The loop of the sparse search (numba kernel): branch and bound over sets of rows, with a stack of
+nodes, a memo of bounds, and the order in which children are solved.
 
 Contract of a node with a budget: on return its cost is known exactly, or its bound is above the
-budget.
+budget.  Costs are q · loss + p · leaves (+ prices), so that λ = p / q.  With s the set of rows on
+top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, ub(child) =
+``upper``, ub(s) = ``node[BEST]``)::
+
+    push the set of all rows                                                            (begin)
+    repeat:
+        if s is new: if there is no room, or no work is left, return; else begin_node(s)
+        if pairs of s are not counted: count them, or return in between; then end_node(s)     (B.2)
+        limit = min(budget of s, ub(s) − 1 (of all rows: + BEYOND))
+        i = the most balanced feature with pair[i] ≤ limit, if node[LEAST] ≤ limit
+        if there is such a feature, do the first of these that is still to be done for it:
+            where tests have prices: the best two leaves of its children, exactly    (two_leaves)
+            limit ≥ 5 p, or prices, or no bound ``three``: for all features with pair ≤ limit,
+                ask the memo for both children                                  (look_up, B.8)
+            if both children are solved: pair[i] = NEVER
+            the best tree of three leaves of a child that is not solved            (few_leaves)
+            push a child that is not solved, of two that with the lower ub, with the budget
+                min(limit − paid(i) − lb(other child), ub(child) − 1)                   (descend)
+        else:
+            lb(s) = min(ub(s), max(node[LEAST], min over f of pair[f]))
+            memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
+            if s was the set of all rows, return
+            lb and ub of s become those of a child of the set that is now on top          (learn)
+            bounds of that set's other children follow           (hand_up: G.1, spread_bound: B.10)
+
+Invariants:
+
+- Rows 0 … ``state[LEVEL]`` of ``Levels`` are the stack.  ``node[CHILD]`` and ``node[SIDE]`` of a
+  row say which child the next row is.  Rows behind the top are stale; only ``hand_up`` reads one,
+  that of the node which was just closed.
+- Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
+  Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
+- ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
+  more on one side make it min(low₁ + many₀, many₁ + low₀) + paid.  NEVER: none is left.
+- ``keys[f]`` is valid where ``seen[f]`` has LOOKED; before, it is what another node left there.
+- ``memo`` has numbers 0 … ``state[KNOWN]`` − 1; lower rises, upper falls.  A fingerprint stands for
+  the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
+  those of the levels do not (``lost``).
+- numba checks no index.  So NEED_ROOM comes before a node is begun: the levels need a row for its
+  child, the memo one number for every level, and at least half of ``slots`` stays free.  A log that
+  could not take one entry for every level ends the slice (PAUSED).  The kernel returns only where
+  the next call can go on.
 """
 
 from __future__ import annotations
