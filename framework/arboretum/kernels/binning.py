@@ -1,8 +1,17 @@
 """Sort raw values into up to 254 bins with edges taken from the data: the first half of the bounded
 exact search.
 
-Bin b of a column holds the values in (edge[b − 1], edge[b]].  Bins only say where to look; no value
-is rounded.
+Bin b of a column holds the values in (edge[b − 1], edge[b]]; the bin is found by a binary search
+without branches, for eight rows at a time::
+
+    p ← 0
+    for step in (128, 64, …, 1): if edges[p + step − 1] < v: p ← p + step
+    codes[row, column] ← p, or MISSING_BIN without a value
+    if v < edges[p]: single[p] ← False
+
+Invariants: after each step all edges before p are below v.  Edges are padded with ∞ to 256, at
+least the last two, so that p is at most LAST_BIN.  Bins only say where to look; no value is
+rounded.
 """
 
 import numpy as np

@@ -1,5 +1,11 @@
 """Sets of up to 64 things as one machine word: the two instructions that Python has no operator
 for.
+
+The members of a set are visited in ascending order, and the word is 0 in the end::
+
+    while word != 0:
+        u = lowest(word)
+        word &= word - 1        # without its lowest one
 """
 
 from numba import types

@@ -2,7 +2,25 @@
 
 A block fills up over the features of a node and is scored in one call; a test of another number of
 outcomes empties it first.  Without a kernel to score them tables are listed: as many as there is
-room for, after those that are skipped.
+room for, after those that are skipped::
+
+    make_room: if the block is full, or its tables have another arity: flush;  t ← USED
+    (the caller writes table t)
+    named: price and place of table t;  USED ← USED + 1, if the price can be paid
+    flush: scores ← one call for the first USED tables;  USED ← 0
+        for each of them, in order: s ← score · factor
+            if s > best + what ties differ by, or it is the first above −∞: it is the best test
+
+Invariants:
+
+- The first USED tables are waiting, and all have ARITY outcomes: table t of outcomes o is at
+  (t · ARITY + o) · width of the flat arrays.  What lies behind them is stale.
+- There is room for min(BLOCK, 2 · BLOCK / ARITY) tables, one at least; whoever writes a table makes
+  room before.
+- ``best`` is the score of the test in FEATURE, INDEX, SIDE; −∞ and FEATURE −1 before any.
+- The test of the first score that is NaN is the best, with a score of ∞ and BROKEN: no other test
+  replaces it.
+- Where tables are listed, USED counts all, and one that is not kept is written to the last place.
 """
 
 from collections import namedtuple

@@ -1,8 +1,19 @@
-"""Contingency tables of all coded features of a node, in one pass over its rows.
+"""Contingency tables of all coded features of a node, in one pass over its rows::
+
+    for each row i of the node, for each feature f (the other way round where columns lie together):
+        b ← offset[f] + codes[i * row_stride + column[f] * column_stride]
+        count_classes: out[class of i, b] += 1
+        count_weights: weights[b, class of i] += weight of i;  counts[b, class of i] += count of i
+            (without classes: moments of y in weights[b], counts[b, 0])
+    send: goes[row] ← its outcome
+    partition: rows ← the rows of outcome 0, of outcome 1, …, in their order
 
 The bins of all features lie one after the other: feature f has the bins ``offset[f] … offset[f + 1]
-− 1``. ``codes`` is the flat memory of the code matrix; object i has code ``codes[i * row_stride +
-column[f] * column_stride]``.
+− 1``.  ``codes`` is the flat memory of the code matrix.
+
+Invariants: tables are added to, and never set to 0 here.  Codes are below the number of bins of
+their feature (that of missing values included), and labels below the number of classes: no position
+is checked.  ``goes`` goes by object, and holds for the node at hand.
 """
 
 import numpy as np

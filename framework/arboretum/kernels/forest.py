@@ -1,9 +1,27 @@
 """Many trees over one set of coded objects: grown, measured and checked without a turn through
-Python per tree.
+Python per tree::
 
-The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered
-from 0 within the tree, the root first.  Arrays of nodes are those of
-:class:`arboretum.kernels.subtree.Nodes`.
+    grow_forest, for each judge k:
+        rows ← all objects;  grow the tree behind the one before (:mod:`.subtree`);  measure it
+        start[k + 1] ← start[k] + its number of nodes
+    check_forest, for each tree:
+        chain the children of each node: first[v], after[first[v]], …
+        if a node's parent is a leaf, or not before it, or the root has one: BROKEN_TREE
+        for each object i:
+            v ← the root
+            while v asks: pay for its test;  v ← the child on the branch of i's outcome
+            if there is no such child: BROKEN_TREE
+            add what was asked and paid, times the weight of i;  held[v, class of i] += its weight
+        if a node was reached by no object: UNREACHED
+
+Invariants:
+
+- The trees lie one after the other; tree k has the nodes ``start[k] … start[k + 1] − 1``, numbered
+  from 0 within the tree, the root first, parents before their children.  Arrays of nodes are those
+  of :class:`arboretum.kernels.subtree.Nodes`.
+- ``rows`` is divided in place by a tree, and set anew for the next; scratch memory serves all.
+- ``check_forest`` takes its measures from tests, edges and prices alone; no weight or count that
+  growing wrote is used.
 """
 
 from collections import namedtuple

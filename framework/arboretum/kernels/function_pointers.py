@@ -1,10 +1,24 @@
-"""Function pointers: one compiled core serves every plugin.
+"""Function pointers: one compiled core serves every plugin::
+
+    def loop(weights, counts, price, extra, node, out):     # compiled with a fixed signature
+        for each table t: out[t] = kernel(weights[t], counts[t], price[t], extra[t], node)
+
+    address ← that of the loop, as an integer
+    in the core: call_batch(address, a block of tables, node, scores)
 
 A marked scalar kernel is wrapped into a loop over a block of tables and compiled with a fixed
 signature; the search receives the address of that loop.  So the core is compiled once for all
 plugins, the plugin's kernel is inlined into its loop (an indirect call per *block* of tables, not
 per table), and both are found in numba's disk cache by every process. Closures and dispatcher
 arguments would miss that cache.
+
+Invariants:
+
+- An address is valid as long as :func:`compiled` remembers the loop, which it does to the end of
+  the process; it means nothing in another one.  0 stands for no kernel, and must not be called.
+- Arrays are the caller's, C-contiguous and of the types of the signature; loops write ``out``, or
+  ``picked`` and ``values``, and keep nothing.
+- No exception passes through a kernel: a call back to Python that fails answers NaN.
 """
 
 import hashlib

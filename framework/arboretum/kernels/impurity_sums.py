@@ -1,8 +1,12 @@
 """Sums that kernels of several plugins are made of: plain Python, compiled with the kernel that
-calls them.
+calls them::
 
-``weights`` is the table of one test, float64[outcomes, classes].  Loops are written out: a part of
-a part, a view or a node as an argument each cost some percent of such a kernel's time.
+    entropy_after(weights) = Σ_v Σ_k −w_vk log2(w_vk / m_v)
+    gini_after(weights) = Σ_v (m_v − Σ_k w_vk² / m_v)        m_v = Σ_k w_vk
+
+``weights`` is the table of one test, float64[outcomes, classes].  It is read only; outcomes of no
+weight, and classes of none, add nothing.  Loops are written out: a part of a part, a view or a node
+as an argument each cost some percent of such a kernel's time.
 """
 
 import math

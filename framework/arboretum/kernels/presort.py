@@ -3,7 +3,26 @@
 An *entry* says all that the common case of a scan needs, so that nothing is gathered from
 elsewhere: ``row | separated << shift | class << (shift + 1)``, where ``separated`` is set if every
 greater value of the column is far enough away for a threshold.  Where it is not set, the values
-themselves have to be compared.
+themselves have to be compared::
+
+    sort_columns, for each column: sort the rows by value; write an entry per row
+    sorted_rows, by radix:
+        key ← the value's bits as an unsigned integer in the order of the values; NaN last
+        for each digit of 11 bits, the lowest first, unless all keys have the same:
+            place of a digit ← number of keys with a lower one
+            for each key in its order: move it and its row to the place of its digit, and that on
+    partition_order, for each column: divide the node's run stably by outcome
+
+Invariants:
+
+- A node's part of each column is order[f, low : high]: the node's rows by value, equal values in
+  the order of the rows that were sorted, missing values last.  Division keeps that.
+- Rows are below 2^shift, and an entry's type has the bits for row, flag and class: the caller sees
+  to both.
+- ``separated`` is set at the last of equal values alone, and stays true when rows leave the run; it
+  is not set anew where rows in between have left.
+- Each pass of the radix sort is stable, so that an earlier one orders what a later one finds equal;
+  keys and rows are in the buffers that the last pass wrote.
 """
 
 import numpy as np

@@ -1,4 +1,10 @@
-"""Score finished tables, and fill a criterion's own column, through function pointers."""
+"""Score finished tables, and fill a criterion's own column, through function pointers::
+
+    out[t] = kernel(weights[t], counts[t], price[t], extra[t], node)
+
+Arrays are the caller's, C-contiguous and of the types in :mod:`.function_pointers`, which makes the
+addresses.
+"""
 
 from arboretum.kernels.function_pointers import call_batch, call_column, call_impurity, make_node
 from arboretum.kernels.jit import jit

@@ -1,5 +1,15 @@
 """Sort a run of values together with the objects they belong to; divide objects, or entries of
-sorted columns, by outcome.
+sorted columns, by outcome::
+
+    split_two, for each item: write it to items[left] and to spare[right]
+        left ← left + 1 for outcome 0;  right ← right + 1 for outcome 1
+    split_many, for each item, o its outcome: spare[start[o]] ← item;  start[o] ← start[o] + 1
+    split_shared, for each outcome o that has items of its own:
+        append the items of outcome o, and those of none, in their order
+
+Invariants: division is stable.  ``goes`` has an outcome for each object among the items.  ``left``
+never passes the item at hand, so that none is overwritten before it is read.  ``start`` holds first
+places before and after a division; spare has room for all items that are written.
 """
 
 import numpy as np

@@ -2,7 +2,12 @@
 
 An array made here lies on the stack.  Where its shape is known at compile time and its entries are
 reached through loops of known length, LLVM keeps the entries in registers, so that a contingency
-table of two or three classes is never written.
+table of two or three classes is never written::
+
+    float_table(rows, columns): ROOM entries on the stack, seen as [rows, columns] in C order
+
+Invariants: rows · columns ≤ ROOM, which nobody checks; entries are not initialised; the array owns
+no memory and must not outlive the call of the function that made it.
 """
 
 from typing import Any

@@ -1,7 +1,15 @@
 """What every search does with contingency tables, said once: rows added up, branches that may be,
 scores that count as equal.
 
-A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²).
+A row of a table is the class weights of an outcome, or its moments (Σw, Σwy, Σwy²)::
+
+    slack(s) = max(relative · |s|, floor)
+    a later test replaces the best one if its score > bar_of(best) = best + slack(best)
+    a score equals the best one if it ≥ equal_from(best) = best − slack(best)
+    a branch may be if it has at least ``least.rows`` rows, and ``least.weight`` weight
+
+Invariants: the best score is −∞ as long as there is none.  The weight of a row is the sum over its
+classes, or the first of its moments.  Only the first n tables of a block are scored.
 """
 
 from collections import namedtuple

@@ -1,5 +1,16 @@
 """Whole rows down a tree whose tests read one column each, all rows of a chunk one level at a
-time.
+time::
+
+    for each chunk of rows: all of them stand at the root
+        while rows walk:
+            for each of them, at a node v:
+                slot ← number of v's cuts below the value, the last slot for NaN; or its code + 2
+                to ← the answer in that slot of v
+                rest[row] ← ~to;  if to ≥ 0, the row walks on from there
+
+Invariants: rows that walk are the first of ``at``, in their order; a row that goes on is never
+written behind the one at hand, so that none is lost.  ``rest`` is final once the row walks no more.
+Addresses are those of columns that the caller keeps, and codes are −2 or more: nothing is checked.
 """
 
 from collections.abc import Sequence

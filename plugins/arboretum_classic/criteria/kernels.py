@@ -1,7 +1,18 @@
 """Scalar kernels; compiled at first use.  The same names in ``reference.py`` are the slow, obvious
-twins.
+twins::
 
-Sums are written out here or in ``arboretum.kernels.impurity_sums``: a kernel must not allocate.
+    impurities h: Gini's index 1 − Σ p_k², entropy −Σ p_k log2 p_k, 1 − max p_k, variance
+    reduction(test) = (m h(S) − Σ_v m_v h(S_v)) / total mass;  of a total impurity h(S) − Σ_v h(S_v)
+    gain ratio(test) = (H(S) − Σ_v m_v/m H(S_v)) / H(m_1/m, …), −∞ where that is divided by 0
+    prefix kernels: out[i] = Σ w y log(y / mean), or Σ w |y − median|, of the objects 0 … i
+
+Sums are written out here or in ``arboretum.kernels.impurity_sums``: a kernel must not allocate,
+prefix kernels apart.
+
+Invariants: ``weights[o]`` are the class weights of outcome o, or its moments (Σw, Σwy, Σwy²); an
+outcome without weight adds nothing.  Variances and deviations that rounding could make negative are
+cut at 0.
+In ``absolute_deviations`` the trees hold the objects so far by rank, from 1 on.
 """
 
 from __future__ import annotations

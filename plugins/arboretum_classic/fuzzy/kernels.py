@@ -1,5 +1,16 @@
 """Fuzzy thresholds: the tables of a soft split, and how well its two sides together tell the
-target.
+target::
+
+    v_i ← share of row i above the threshold, for the width at hand
+    left ← Σ w_i (1 − v_i) · row i;  right ← Σ w_i v_i · row i;  p, q ← their means
+    error ← Σ w_i (y_i − (1 − v_i) p − v_i q)²
+          = Σ w y² + p² Σ w (1 − v)² + 2 p q Σ w v (1 − v) + q² Σ w v² − 2 (p a + q b)
+            with a = Σ w (1 − v) y and b = Σ w v y
+
+For classes y is the vector of 0 and 1 of the row's class, and the error is summed over classes.
+
+Invariants: v is in 0 … 1, and 0 or 1 where the width is 0.  Rows without a value are in no sum.
+Tables are added to, and are 0 at first; errors are written.  Numbers of rows are shares, not whole.
 """
 
 import math

@@ -1,4 +1,17 @@
-"""The threshold of each column that agrees best with where a test sends rows."""
+"""The threshold of each column that agrees best with where a test sends rows::
+
+    for each column: sort its rows by value
+        whole ← weight of the rows with a value, by outcome of the test;  left ← 0
+        for each row with a value, in order:
+            left[its outcome] += its weight
+            if the next value is greater, and both sides have enough rows with an outcome:
+                a, b ← the heaviest outcomes of left, and of whole − left
+                agree ← left[a] + (whole − left)[b], if that is more than before
+
+Invariants: rows without an outcome (−1) are in no sum.  Rows without a value are sorted last, and
+left out.  The lowest of equal thresholds, and of equally heavy outcomes, is kept; agree is −1, and
+cut and sides are not written, where there is none.
+"""
 
 import numpy as np
 

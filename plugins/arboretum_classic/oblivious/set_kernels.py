@@ -1,5 +1,24 @@
 """Branch and bound over sets of tests: the leaves of an oblivious tree do not depend on the
-order of its levels.
+order of its levels::
+
+    while some set is at hand, T its tests, d of them, t the last:
+        if t is past the last test: drop it; the one before it moves on; next
+        cells ← the cells of T without t, divided by t
+        value ← loss(cells) + λ · cells + prices of T;  keep it if it is the best
+        least ← loss(cells divided by all tests after t) + λ · cells + prices of T
+        if T may have more tests and least < best: add test t + 1
+        else: t moves on
+
+No set that has T and tests after t costs less than ``least``: more tests divide cells further,
+which lowers the loss at most to that, and adds leaves and prices.
+
+Invariants:
+
+- ``chosen`` ascends; cells[d] are those of its first d tests, numbered from 0 in the order of the
+  groups: cells behind the set at hand are stale.
+- ``numbers`` is −1 everywhere between calls of :func:`refined`.
+- What is left to do, and the best set, are in ``state``, ``chosen``, cells and ``best``: a search
+  that was stopped goes on from there.
 """
 
 from arboretum.kernels.jit import jit

@@ -1,5 +1,16 @@
 """Significance of one table, compiled; ``least_p`` in ``tests/test_chi2.py`` is the NumPy and
-SciPy twin.
+SciPy twin::
+
+    e_vk ← (rows of outcome v) · (rows of class k) / rows
+    χ² ← Σ (n_vk − e_vk)² / e_vk, over the cells with e_vk > 0
+        (Yates: |n − e| less ½, with one degree of freedom)
+    p ← Q(degrees / 2, χ² / 2), degrees = (outcomes with rows − 1) · (classes with rows − 1)
+        (exact, if some e_vk < FEW: Fisher's test, unless there are too many tables)
+    worth = α / p
+
+Invariants: weights times ``rows`` are numbers of rows; Fisher's test rounds them to whole ones.
+While :func:`fisher` lists tables, ``left`` is what the rows of the table still need, and ``cell``
+holds the choices so far: the cells before ``at`` fit the margins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,14 @@
-"""Arrays by name that grow within a budget of bytes."""
+"""Arrays by name that grow within a budget of bytes::
+
+    for each array that is too short:
+        length ← the next power of two
+        if all arrays together, old and new, exceed the budget: False, with all that is there kept
+        if it would still be moving at the end of the time: OutOfTime, with all kept
+        copy the old one to the front of the new one; a hash table is entered anew
+
+Invariants: what lies behind the part that was copied is not initialised; hash tables are filled
+with 0.  An array that was handed out before it moved is stale: take it again after ``make_room``.
+"""
 
 import math
 import time

@@ -1,11 +1,21 @@
 """Sets of objects known by the sum of two random 64-bit words per object (mod 2⁶⁴), in a table of
-open addressing.
+open addressing::
+
+    one, two ← Σ of the words of the set's objects, modulo 2⁶⁴
+    at ← one mod the table's length
+    while slot ``at`` is not free:
+        if it keeps ``one`` and the upper half of ``two``: the set is known, by its number
+        at ← at + 1, from the end to the start
+    the set is new: its slot is ``at``
 
 A slot keeps all of the first sum and the upper half of the second; its lower half is the set's
-number + 1, 0 for a free slot. Two different sets agree in these 96 bits with probability 2⁻⁹⁶, as
+number + 1, 0 for a free slot.  Two different sets agree in these 96 bits with probability 2⁻⁹⁶, as
 one object that only one of them has makes both differences uniform; so among N sets some two are
 confused with probability at most N² · 2⁻⁹⁷ (6 · 10⁻¹⁴ for a hundred million).  What is known of a
 set (bounds, a test) lies in arrays by its number.
+
+Invariants: a table has 2^k slots, one at least of them free, so that each search ends; the caller
+makes it longer in time (``rehash``).  These kernels take nothing out.  Numbers are below 2³² − 1.
 """
 
 import numpy as np

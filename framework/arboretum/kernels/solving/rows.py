@@ -1,7 +1,14 @@
 """Outcomes of tests on coded columns, and stacks of the rows that have them.
 
 A feature is multiway (the code is the outcome), or two-way: thresholds (code ≤ index, or not) or
-equals (code = index, or not).
+equals (code = index, or not)::
+
+    take_rows, for each row of rows[low : high] with the outcome:
+        rows[top] ← row;  top ← top + 1
+
+Invariants: the rows of a set lie in a stack, those of its parts from ``top`` on, in the same order;
+the caller has made room for them there.  The class of a set is that of all its rows, NOBODY without
+rows, MIXED with several classes.
 """
 
 import numpy as np

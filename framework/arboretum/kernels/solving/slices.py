@@ -1,5 +1,12 @@
 """Kernels that can be left and entered again: they work for some tens of milliseconds, then the
-clock is looked at.
+clock is looked at::
+
+    until the time is over:
+        found ← work()
+        if FINISHED: done;  if NEED_ROOM: make arrays longer, or give up
+
+Invariant: whatever a kernel returns, its arrays hold all that it needs to go on; the next call
+resumes there.  NEED_ROOM is returned before anything is written for which there is no room.
 """
 
 import math
