@@ -4,8 +4,32 @@ win.
 At a node each column is counted into bins (see :mod:`arboretum.kernels.binning`).  Cuts between
 bins are scored from the counts, cuts inside them are bounded (see
 :mod:`arboretum.kernels.vertex_bounds`); where the bound cannot beat the best cut found, the bin is
-never sorted.  Usually a handful of bins per node remain; where most do, sorting whole columns is as
-fast, and left to the caller.
+never sorted::
+
+    for each column f that can be paid, and each side s of its missing rows:
+        scores[f, s, b] ← score of the cut after bin b
+        bounds[f, s, b] ← the highest score that a cut inside bin b may have
+    top ← the highest of the scores
+    if bins with a bound that reaches top hold too many rows: return CROWDED
+    while a column not yet searched has a bound that reaches top, the highest one first:
+        sort the objects in its bins whose bound reaches top; score each cut inside (search_column)
+        top ← max(top, the best of these)
+    return the lowest column, and there the lowest cut, that equals top within ties
+
+Usually a handful of bins per node remain; where most do, sorting whole columns is as fast, and left
+to the caller.
+
+Invariants:
+
+- Bin b of column f is row 256 f + b of w and c; the row of MISSING_BIN counts missing values.  Each
+  column has all objects of the node.
+- Bins say where to look alone: thresholds come from the values of the node's objects.
+- scores is −∞ where a cut is not allowed, bounds where there is nothing to cut, and both of side 1
+  where no row lacks a value.
+- top never falls, so that a bin that was ruled out stays so.
+- In search_column, left is the sum of the objects with a value up to the one at hand: whole bins
+  that are not wanted, objects one by one in the others.
+- The block has room for two tables when an object is looked at: it is scored before that.
 """
 
 from collections import namedtuple

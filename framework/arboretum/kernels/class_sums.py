@@ -3,7 +3,17 @@
 A kernel that says ``by_sums`` scores a table by mass × impurity of its outcomes alone: Gini's index
 and entropy make that of Σw and Σφ(w) over the classes, φ(w) = w² or w log₂ w, of which a row
 changes one term.  So a walk along the run, and one back, tell it of every prefix and suffix; the
-cuts that may be best are listed, and these alone become tables, which the kernel itself scores.
+cuts that may be best are listed, and these alone become tables, which the kernel itself scores::
+
+    costs ← mass × impurity of each prefix and each suffix (fill_costs)
+    for each position j where there is room for a threshold, for each side of missing rows:
+        cost ← that of its prefix + that of its suffix
+        if a branch is too small, or cost ≥ lowest + 2 error: next
+        list the cut; lowest ← min(lowest, cost), if the cut is surely allowed
+    upper, lower ← score of (cost − error), score of (cost + error), for each listed cut
+    start ← the last cut surely allowed whose lower beats the upper of all before it
+    for each listed cut from start on, if its upper is above bar: score its table, keep the best
+
 The chosen cut and its score are those that scoring every table gives, ties and the last digit
 included.
 
@@ -13,7 +23,12 @@ k u, and the weights of a table, which are differences from the node's, by 2 n u
 Σw²/m changes by at most twice what weights change; m log₂ m − Σ w log₂ w by |log₂| of a share times
 that, and of shares below 2⁻⁴⁸ by no more than they are.  All in all these are less than 32 (n + k +
 8) u m, for entropy times log₂ k + |log₂ m| + 48: :func:`error_of`.  An outcome that weighs less
-itself may have any cost.  Squares of whole numbers are exact below 2⁵³.
+itself may have any cost: −∞ is written.  Squares of whole numbers are exact below 2⁵³.
+
+Invariants: ``at`` is 0 between calls.  ``cut`` is the caller's, for the positions of the run at
+hand.  Listed cuts are in the order of position and side, at most two per position, for which there
+is room; ``upper`` holds their costs until it holds scores.  The table's left side grows along the
+list, and is never taken back.
 """
 
 import math

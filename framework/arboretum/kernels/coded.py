@@ -1,4 +1,31 @@
-"""Coded features of a node: counted by bin, and their tests scored or listed."""
+"""Coded features of a node: counted by bin, and their tests scored or listed::
+
+    count_bins, for each feature that is not sorted:
+        for each row of the node: bin[offset + code of the row, class] += its weight and count
+    scan_multiway: put one table with a row per bin; the heaviest one has the missing rows, too
+    scan_binary:
+        all ← Σ of the bins of known values;  left ← 0
+        for each bin b of known values (for thresholds, but the last):
+            left ← left + bin b;  for EQUALS, left ← bin b
+            if left is nothing or all, or as it was at the test before, at the same price: next
+            for side in (0, 1) if rows lack a value, else NO_SIDE:
+                if both outcomes are large enough: put (left, all − left), missing rows on that side
+
+With ``Allowed.constant`` tests that divide nothing compete, too, unless they were asked on the
+path.  A COUNTED raw column has one test more: known against missing values.
+
+Invariants:
+
+- Feature f has the bins offset[f] … offset[f + 1] − 1, by code; with ``has_missing`` the last one
+  counts missing values.  A sorted column has none that are read.
+- ``Bins.weights`` is empty where all objects weigh 1 and count once: then weights are counts.  Bins
+  of features that were not chosen are stale.
+- Tests of f have the prices from price_offset[f] on, by bin; ∞ is what cannot be paid, and such a
+  table is written, but not counted (``block.named``).
+- Room in the block is made before a table is written (``block.make_room``).
+- A scan says whether its feature may divide a node further down: whether two of its bins have rows
+  (of COUNTED columns the missing one, too), or tests that divide nothing compete.
+"""
 
 from collections import namedtuple
 from typing import NamedTuple

@@ -5,7 +5,32 @@ An *entry* of a run is one word, ``rank << 42 | class << 22 | object``, so that 
 nothing from elsewhere and serves values of any type: the rank of a value among the distinct ones of
 its column, the class of the object (0 for numbers), and the object.  An object without a value has
 the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a run has its first j +
-1 entries on the left.
+1 entries on the left::
+
+    rank_columns, for each column: sort it; write its entries and its distinct values
+    probe, for each piece of a run of unit objects:
+        before ← class counts left of it; bound ← the highest score of its corners
+    scan_run:
+        for each piece (the whole run, where it was not probed):
+            if its bound is below ``floor``, or not above the best score: next
+            left ← before
+            for each entry j of the piece:
+                left ← left + entry j
+                if entries j and j + 1 are separated, and the branches large enough, and no
+                neighbouring cut is known to score no less (``inner``):
+                    put the table (left, all − left) into the block, once per side of missing rows
+    divide_run: move the entries stably by outcome, those of outcome 0 first
+
+Invariants:
+
+- A node's part of a run holds one entry per object of it, ranks ascending, equal ranks in the order
+  of objects; division keeps all three.  Ranks and ``distinct`` are those of the subtree's root.
+- ``reach`` is filled for columns that are ``close`` alone: rank r is separated from ranks from
+  reach[r] on; elsewhere, from every other rank.
+- Numbers of objects are below 2²², which the callers see to.
+- ``before`` and ``bound`` hold for the node at hand.  bound[r, 0] is NaN where run r is not to be
+  scored in pieces, else ∞: the first piece is always scanned.
+- The block is emptied before a table is put into a full one.
 """
 
 import numpy as np

@@ -1,10 +1,36 @@
 """Score every cut of presorted columns, in one pass, without writing tables down.
 
-The loop is compiled once per criterion kernel, with the kernel merged into it as source: after
-that, LLVM unrolls the kernel's own loops over outcomes and classes and keeps small tables in
-registers.  Where a criterion adds up columns of its own, or an impurity is computed along the
-sorted objects, one loop serves all, which calls the kernel through its address. Sorted runs are
-those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows and the rest.
+Sorted runs are those of ``presort``; a *cut* at position j divides a run into its first j + 1 rows
+and the rest::
+
+    for each column f whose price can be paid:
+        lost ← Σ of the rows without a value, which end the run;  left ← 0
+        for each position j of a row with a value:
+            left ← left + row j
+            if the values at j and j + 1 are not separated: next j
+            for side in (0, 1) if there are rows without a value, else NO_SIDE:
+                table ← (left, all − left), with lost on that side
+                if a branch is too small: next side
+                if its score is above bar (the best + what ties differ by): it is the best
+    return the best (column, position, side, score)
+
+Last comes the cut behind all values, with the missing rows alone right.  :func:`search_by_sums`
+finds the same by :mod:`.class_sums`.  The loop is compiled once per criterion kernel, with the
+kernel merged into it as source: after that, LLVM unrolls the kernel's own loops over outcomes and
+classes and keeps small tables in registers.  Where a criterion adds up columns of its own, or an
+impurity is computed along the sorted objects, one loop serves all, which calls the kernel through
+its address.
+
+Invariants:
+
+- A run is ascending.  Its entries name rows, by which weights, counts and values are read.
+- ``separated`` in an entry holds wherever the run was divided.  Where it is not set the values of
+  the two neighbours are compared: they may have become neighbours since.
+- Tables are written anew for each cut, but those of many classes without missing rows are kept up
+  to date class by class, before a cut is asked for.
+- A class that has no row on a side weighs 0 there, and not what rounding leaves.
+- Of a block the first ``used`` tables are filled; it is scored when it is full, and at the end.
+- The first of equals is kept.  A score that is NaN ends the search, and is returned.
 """
 
 from collections import namedtuple

@@ -2,7 +2,33 @@
 value, with a share of it in each.
 
 An *entry* of a node is a part of an object.  Of the node whose tests are scored the parts are known
-by object, so that runs (see :mod:`arboretum.kernels.runs`) are divided as where objects are whole.
+by object, so that runs (see :mod:`arboretum.kernels.runs`) are divided as where objects are whole::
+
+    load: weight[i], rows[i] ← what object i weighs and counts, times its share; WHOLE ← Σ of them
+    for each feature listed for the node:
+        LOST ← Σ of the entries without a value;  KNOWN ← WHOLE − LOST
+        if LOST is not empty and the rule has no such test (LEFT_OUT; OWN without a form): next
+        else, under SPLITS and STOPS: the node is KNOWN; scores count mass(KNOWN) / mass(WHOLE)
+        for each cut of a run, in order, or each test of the bins:
+            skip the next PIECE entries if no cut among them can be the best (hopeless)
+            LEFT ← LEFT + the entry, or bin;  RIGHT ← KNOWN − LEFT
+            put the table (LEFT, RIGHT): LOST joins the heavier one under HEAVIEST, is one more
+            outcome under OWN, and is in none under the other rules
+    hand_on: a child's share of an object is the node's; without an outcome, times the child's
+        weight of objects with one / that of all children
+
+A multiway test has one table, with a row per bin.  For EQUALS, LEFT is one bin.  Under OWN a number
+has one test more: known against missing values.
+
+Invariants:
+
+- An object has at most one entry in a node.  ``share`` goes by place in ``rows``; ``whole``,
+  ``weight`` and ``rows`` go by object and hold for the node that was loaded last.
+- The row NONE of the sums is 0.  Bin b of the feature at hand is the row FIRST + b, missing values
+  behind its other bins; there are rows for as many bins as any feature has.
+- ``tally`` counts entries exactly: where it is 0 the weights and rows are 0, whatever was rounded.
+  Else sums of shares are inexact: numbers of rows are compared up to ROUNDED.
+- ``put`` empties the block before it is full.  Entries without a value end a run.
 """
 
 from collections import namedtuple

@@ -1,15 +1,24 @@
 """The whole subtree of a node in one call: for coded features, raw columns and both, and a
 criterion in kernel form.
 
-It finds what the loop finds: the same tests compete in the same order, by the same rules of ties,
-prices and missing values.  Coded features, and raw columns of few values, are counted anew at every
-node (:mod:`arboretum.kernels.coded`); other raw columns are sorted once, and their runs divided
-from node to node (:mod:`arboretum.kernels.runs`).  A feature that is constant at a node is not
-looked at again further down.  Nothing is allocated per node.
+It finds what the loop finds, by the same rules of ties, prices and missing values::
 
-Where rows without a value go by another rule than that of the kernels an object may be in several
-nodes, with a share of it in each (:mod:`arboretum.kernels.shares`); without ``shares`` nothing of
-that is compiled.  What lies behind the next node belongs to none that is open.
+    describe the given node; put it on the stack if it may be divided
+    while the stack is not empty, v its last node:
+        count the bins of v's features; with shares, load its entries
+        score the tests of lists[first : stop]; list behind them what may divide further down
+        if no test competes, or the best is not above ``least``: pop v, a leaf; next
+        goes ← outcomes of the best test; divide rows by it; describe the children
+        if the stopping rule finds no test worth it: drop the children, pop v, a leaf; next
+        put those that may be divided in place of v; divide the runs that they need
+
+Coded features, and raw columns of few values, are counted at each node (:mod:`.coded`); other raw
+columns are sorted once (:mod:`.runs`).  Without ``shares`` (:mod:`.shares`) none of it is compiled.
+
+Invariants: the objects of an open node, and its part of each run listed for it, lie in its segment.
+Open nodes lie in the order of the stack: what lies behind the last belongs to none.  Runs are stale
+at leaves, and of features not listed.  Nothing is allocated per node: room is checked before rows
+or nodes are written, and after LATE or NO_ROOM v still waits, so that the call can be repeated.
 """
 
 from collections import namedtuple

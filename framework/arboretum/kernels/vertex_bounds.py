@@ -3,7 +3,26 @@
 A cut inside bin b leaves some of the bin's objects left: its class weights lie in the box between
 those before the bin and those after it.  For a criterion that is quasi-convex in the class weights
 of an outcome (impurity reduction with a concave impurity, gain ratio) the highest score over the
-box is at one of its corners.
+box is at one of its corners::
+
+    left ← the missing rows if they go left (side 0), else 0
+    for each bin b that has objects, up to the last such one:
+        if it may be cut inside:
+            bounds[b] ← the highest score of (left + the bin's objects of some classes, the rest),
+                over all choices of classes; ∞ for a bin of too many classes
+        scores[b] ← score of (left + bin b, the rest)
+        left ← left + bin b
+    scores[b] ← −∞ where the cut after bin b is not allowed
+
+Choosing no class, or all, is the cut before the bin, or after it: these are scored once.
+
+Invariants:
+
+- The missing values are in the last bin; the classes of a bin are numbered from 0 in ``bit``.
+- ``place`` says what a table of the block is about: b, the cut after bin b; bins + b, a corner.
+- The block is scored when it is full: scores and bounds are complete only after the last one.
+- Cuts that are not allowed keep their scores until all bounds are found, as they are corners.
+- A class that has no row on a side weighs 0 there.
 """
 
 from collections import namedtuple

@@ -3,9 +3,35 @@ solver uses them).
 
 The rules that are meant by number stand in :mod:`arboretum.proof.additive`.  A set is a mask of
 objects.  Its objects are counted as rows of one label and one power of two each, 64 of them a word,
-by columns: the tests that are not idle.  Columns are counted against all others one at a time, and
-only as long as the bound is open.  A fingerprint only says where a record may be found; what counts
-is that the record's path leads to the very same mask.
+by columns: the tests that are not idle::
+
+    for each record (path, limits, bound), in their order:
+        S ← the objects of the path
+        if a record before it says as much of S, under limits as loose: next
+        enter: count S; its columns ← the tests that are not idle (rule 1)
+            low[side of a column] ← cost as a leaf, or of two leaves and the cheapest test if that
+                is less; at least what a record says of the side
+        refuse the record if S costs less than the bound as a leaf
+        settle, while a column is open, low[side 0] + low[side 1] + paid < bound (rule 2):
+            refuse the record if no column is left to be counted
+            count the column of the highest rank against all: cells, and low of its sides (rule 3)
+            spread: low of other columns' sides, by what is shown of these (rules 4 and 5)
+        the record is known from now on, in place of those that say less of S; refuse it if
+            MOST_KEPT others stay
+
+Invariants:
+
+- Costs and bounds are integers.  ``low`` and ``own`` never exceed what a side really costs, and
+  only rise once a set is entered.  What is spread to a side is in ``low`` alone, and not spread on.
+- Sides lie at (2 · level + side) · columns + column; with a limit on leaves, level counts from one
+  leaf on, and the two sides of a column share the leaves: levels that add up to the last one.
+- Plane k of ``ones`` has a number per column, that of objects with it; ``totals`` has all.
+- In ``Scratch``, ``both`` and the four arrays of cells are of the column that was counted last.
+- A record is words[start[i] : start[i + 1]]: length of the path, limits, bound (low and high half),
+  literals.  Records of one fingerprint are a chain from ``slots`` on by ``before``, −1 at its end;
+  some slot is always free.
+- A fingerprint only says where a record may be found; what counts is that the record's path leads
+  to the very same mask.  Words of a log are not trusted: limits and literals are checked first.
 """
 
 from collections import namedtuple

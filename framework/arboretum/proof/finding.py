@@ -1,5 +1,34 @@
-"""The walk through the reasons of a bound (numba kernels): sets are counted as the checker
-counts them, and records written.
+"""The walk through the reasons of a bound (numba kernels): sets are counted as the checker counts
+them, and records written.
+
+Frame 0 is the set of all objects with the bound that is wanted, its *goal*; frame d + 1 is a side
+of a column of frame d::
+
+    repeat, d the frame at work, S its set:
+        if S is new:
+            NEED_ROOM or PAUSED, if there is no room or no work left
+            if records say as much as the goal: close the frame with what they say
+            else: count S (enter); goal ← min(goal, cost as a leaf)
+        count columns until the goal follows, or none that is open is left to count (settle)
+        if columns are open, and S was not to be counted alone:
+            choose a side of one, and a bound of it: what memory tells, or what is needed
+            frame d + 1 ← that side; work at it; next
+        if columns are open: goal ← min(goal, the least that a column costs)
+        write S's record, if its goal is above what records say
+        end at the frame BASE; else d ← d − 1: its side costs at least that goal (take)
+
+A goal that cannot be shown is lowered to what can, so that each record follows from those before
+it.
+
+Invariants:
+
+- The masks of frames 0 … d are a path: each is a side of a column of the one before, and
+  ``LITERAL`` names it.  Frames behind d are stale.
+- Records of sides are written before the record of the set that needs them, and are known at once.
+- Before a set is begun there is room for a record of each frame on the way, and for one frame more;
+  it is still NEW then, so that the walk can be left and entered again.
+- ``tried`` says which ways were gone for a side of a set; none is gone twice.
+- ``told`` is what memory says, which is shown before it counts; 0: nothing.
 """
 
 from collections import namedtuple

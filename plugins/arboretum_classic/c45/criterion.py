@@ -1,5 +1,5 @@
 """The criterion of C4.5 (Quinlan 1993, chapter 2; Quinlan 1996 for the correction of cuts), in
-NumPy: the slow truth of ``kernels_c45``.
+NumPy: the slow truth of ``c45/kernels.py``.
 
 At a node of weight W (rows without a value included), for a test whose outcomes weigh W_v and hold
 the known weight K = Σ W_v:

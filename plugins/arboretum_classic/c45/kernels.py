@@ -1,18 +1,39 @@
-"""C4.5's growth in one kernel; its twin is the criterion in ``c45.py``, asked node by node by the
-framework's loop.
+"""C4.5's growth in one kernel; its twin is the criterion in ``criterion.py``, asked node by node by
+the framework's loop (Quinlan 1993; the charge for a choice among cuts: Quinlan 1996).
 
-Nodes are taken depth first, first branch first, so that they come out in preorder.  What a node
-holds lies on top of the pool: its rows with their shares, and of each number a run of those that
-have a value, in ascending order (see :mod:`arboretum.kernels.runs`; an entry of a run names a row
-by its place at the node).  The branches are written over their node, the first one last; a row
-without the value of the chosen test is in every branch, so that they can be longer than the node
-was.
+Nodes are taken depth first, first branch first, so that they come out in preorder::
+
+    while nodes are open, the last of them next:
+        write it; if it is a leaf: next
+        for each column: its best test
+            number: of all cuts of its run the one of highest gain, less log2(cuts) / W with ``mdl``
+            nominal: the test with a branch per value, or the "value k or not" of the highest ratio
+        average ← mean gain of the usable tests of the columns that count in it
+        choose, among tests of at least that gain (``average_gain``), the highest W · gain / split
+        if there is none: it stays a leaf; next
+        goes ← the branch of each row, LOST without a value of the chosen test
+        W_v ← weight of the rows in branch v, and K_v / K of the weight of the LOST rows
+        write the rows and runs of the open branches over those of the node, and open the branches
 
 | name | meaning |
 |---|---|
 | W, K | weight of the node, of its rows with a value |
 | xlog(x) | x log2 x |
 | least | weight that either side of a cut has to have |
+| gain | (K/W) · [H(known) − Σ_v K_v/K · H(v)], in bits |
+| split | W times the split information; the rows without a value are a branch of their own |
+
+Invariants:
+
+- An open node's rows and shares lie in [LOW, HIGH) of the pool, each row at most once; the run of a
+  number begins at LOW, too, and holds its rows with a value, by ascending rank (see
+  :mod:`arboretum.kernels.runs`).  An entry of a run names a row by its place at the node.
+- Open nodes lie in the pool in the order of the stack: what lies behind the last belongs to none.
+  Branches begin at their node's LOW, the first one last.  A LOST row is in every open branch,
+  behind its other rows, so that the branches can be longer than the node was.  Before they are
+  written the pool has a place more than they need, as ``pick`` writes ahead.
+- ``own``, ``goes`` and ``place`` go by a row's place at the node and hold for the node at hand.
+- Leaves have neither rows nor runs: what they weigh is carried beside the stack.
 """
 
 from collections import namedtuple

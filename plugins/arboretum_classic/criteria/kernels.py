@@ -11,8 +11,7 @@ prefix kernels apart.
 
 Invariants: ``weights[o]`` are the class weights of outcome o, or its moments (Σw, Σwy, Σwy²); an
 outcome without weight adds nothing.  Variances and deviations that rounding could make negative are
-cut at 0.
-In ``absolute_deviations`` the trees hold the objects so far by rank, from 1 on.
+cut at 0.  In ``absolute_deviations`` the trees hold the objects so far by rank, from 1 on.
 """
 
 from __future__ import annotations

@@ -4,10 +4,37 @@ nodes that it divides, each times the node's factor.
 An oblivious tree asks one test at all nodes of a level; a fuzzy tree has levels of one node, whose
 rows are there in shares.  A raw column is counted by bins, at all nodes at once: cuts between bins
 are scored from these sums, and what cuts inside a bin score at most is bounded, so that only bins
-that may hold the best cut are scanned row by row.
+that may hold the best cut are scanned row by row::
+
+    for each column f that can be paid, and each side s of its rows without a value:
+        score[b] ← Σ_v factor_v · (score at node v of the cut after bin b), −∞ if it may not compete
+        bound[b] ← Σ_v the most that factor_v · (score of a cut inside bin b) is
+    low ← the highest score, less what rounding and ties may hide
+    for each column and side with a score or bound of at least low:
+        left ← 0 at each node; the rows without a value, for side 0
+        for each bin b:
+            if bound[b] ≥ low, scan: for each row of the bin, by value:
+                if its value is separated from the one before: ask again the nodes that were given
+                    rows since the last time; the cut before the row scores Σ_v of all nodes
+                left[its node] ← left + the row
+            else: left ← left + bin b, at each node
+            the cut after bin b scores score[b]
+
+A test may compete if it divides some node, and none into outcomes that are too small or that the
+criterion refuses.  The first of the cuts that are equal within ties is kept.
 
 Sums of a set of rows, a *cell*, are class weights, or moments (Σw, Σwy, Σwy²), and behind them
 numbers of rows, which may be shares, where these differ.
+
+Invariants:
+
+- ``sums`` is [node, bin, cell]; its last bin has the rows without a value.  The sums of all columns
+  are kept, or, where they are too many, those of the column that was counted last.
+- ``bin`` b of a column has the positions start[b] … start[b + 1] − 1 of ``order``, and does not end
+  between values that are not separated.  A search counts it in bin (b + 1) >> shift of ``sums``.
+- ``place`` is −1 for rows outside the level; they stay in ``order``, and are passed over.
+- In ``scan``, ``states`` and ``scores`` are of the last time that a node was asked, ``number``
+  counts the states, and the first ``n_dirty`` entries of ``dirty`` are the nodes to be asked again.
 """
 
 import math

@@ -1,9 +1,37 @@
 """Error-based pruning with subtree raising, compiled; compiled at first use.
 ``tests/slow_raising.py`` is the slow, obvious twin.
 
-The rows of a node are *entries* (row, share).  A node's entries are one segment of a buffer; its
-test orders them by outcome in place, unless a missing value splits an entry: then those of the
-branches are written behind all segments that are still in use.
+The rows of a node are *entries* (row, share)::
+
+    push the root with all rows
+    while a node is on the stack, the last one next:
+        if it is entered for the first time:
+            a leaf: errors ← e(its class weights), and pop it
+            divide its entries by its test; errors ← e(those that rest here, as the node's class)
+            push its branches, each with its entries
+        else, as its branches are pruned, pop it:
+            errors ← errors + those of the branches
+            as_leaf ← e(its class weights)
+            as_branch ← errors of its largest branch, were all entries of the node sent down there
+                (if that is a leaf: as_leaf)
+            if as_leaf is no more than both others, up to the margin: it becomes a leaf
+            else if as_branch is no more than errors, up to the margin:
+                it takes over the branch's test, and is pushed and entered anew
+
+e(weights) = E + extra_errors(N, E), where E of the weight N is not of the class that is predicted,
+the heaviest if none is said; the upper limit of a binomial's rate, of confidence CF, adds the rest.
+
+Invariants:
+
+- A node's entries are one segment of the buffers.  Its test orders them by outcome in place, unless
+  a missing value splits an entry: then those of the branches are written from ``top`` on, behind
+  all segments that are still in use.  The buffers are made longer before entries are written.
+- ``nodes.low``, ``high`` and ``known`` go by branch of the tree as grown, and are written whenever
+  its test is asked.  ``goes`` holds for the entries that were asked last.
+- ``origin`` is the node whose test is asked, −1 at a leaf.  ``child`` is −1 where an outcome has no
+  branch; of a raised subtree such an outcome becomes a leaf when entries have it.
+- Of a node whose rows are those of the tree ``weights`` are the tree's; where ``moved`` they are
+  added up anew.  When its branches are pruned, ``errors`` is of its subtree as it is then.
 """
 
 from __future__ import annotations

@@ -1,5 +1,19 @@
 """The trees of a graph of :mod:`.graph`: how many of each cost, and each of them in its
 order (numba kernels).
+
+With N(s, c) the number of trees of set s that cost c ≤ MOST of s::
+
+    N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + paid(e) = c:
+                  N(side 1 of e, a) · N(side 0 of e, b)            (count_trees, smallest set first)
+    above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + paid = c:
+        above(side 1, a) += above(s, c) · N(side 0, b), and the other way round          (meetings)
+    list_trees: by cost; of one cost in the order of (edge, a), node by node: the last node that
+        can be something else is changed, and all behind it begin with their first choice
+
+Invariants: costs of a set are ascending, at first[s] … last[s] − 1 of ``cost`` and ``count``; sides
+of a set come before it in the order of counting.  Between two sets all slots of the bag are FREE.
+A set is counted whole or not at all: NEED_ROOM comes before its costs are written, and it is begun
+anew.  At most about half of the bag is in use.  Counts are exact below 2⁵³, or mod ``modulus``.
 """
 
 from __future__ import annotations

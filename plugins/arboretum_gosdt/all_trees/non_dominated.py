@@ -6,7 +6,20 @@ negatives, rows of a group that are told yes, leaves), or a ROC curve, which is 
 (positives, negatives) sorted by their share of positives.  Below a node only marks are kept that no
 other mark there beats: with any other tree beside it, the better one is better for the whole.  For
 curves: the curve of two sets of leaves is the Minkowski sum of their curves, so that a curve above
-another stays above it.
+another stays above it::
+
+    for the sets s of the graph but the first, from the smallest up:                     (fronts)
+        own = marks of s as a leaf, one for each answer (a curve: one), of cost ≤ MOST of s
+        for every edge of s, mark a of its side 1, mark b of its side 0:
+            cost = cost(a) + cost(b) + paid ≤ MOST of s: keep a + b in own, unless one there
+            beats it; drop those that it beats                                             (keep)
+        marks of s = own
+    of the first set the leaves and all such a + b are handed out, none dropped     (whole_trees)
+
+Invariants: marks of s are first[s] … last[s] − 1, and sides are done before their set.  A mark
+beats another only if it has no more leaves and costs no more.  Segments of a curve are the steepest
+first, those of one slope joined.  ``origin`` leads from a mark to its sides' marks, so that a tree
+can be laid.  NEED_ROOM comes before a mark is written, and the set is begun anew.
 """
 
 from __future__ import annotations

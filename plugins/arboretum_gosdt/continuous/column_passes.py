@@ -9,7 +9,18 @@ over steps, and the sums of blocks are put together only once for each vector.  
 steps + i) · lanes + lane``.
 
 Two classes: a row is its weight, negative for class 1.  More: a row is its weight, its class stands
-in an array of its own.
+in an array of its own.  Of two classes, for the cut of one column::
+
+    for every vector, for its steps i, lane by lane:
+        the row is at or below the cut: s = s + its weight;  else t = t + its weight
+        the row is the last of its value: most = max(most, s), least = min(least, s); so for t
+    for every block: add s of the blocks before it to most and least (saturating); so for t
+    out = greatest most, least least and s of all rows; the same of t                (measure_two)
+
+Invariants: a row that a set lacks has weight 0, so a pass needs no list of rows.  Bits of ``ends``
+stand only after the last row of a value, as no cut can divide equal values.  Sums within a block
+fit into a lane, sums of blocks into those of ``room``, whose first vector stays 0 (``_running``
+reads it in place of the blocks before the first).
 """
 
 from __future__ import annotations

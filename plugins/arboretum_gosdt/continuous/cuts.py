@@ -4,7 +4,19 @@ of rows leave to others.
 A *node* is a cut of a column at which lower bounds of both sides are known, so that nothing is open
 there; an *interval* lies between two neighbouring nodes.  For a cut t between nodes a < b, with r
 the weight up to a cut, L and R lower bounds of the loss of the left and the right side: left(t) >=
-max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).
+max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).  With ub the frame's::
+
+    bound of (a, b):  max(L(a) + R(b), L(b) + R(a) − (r(b) − r(a)))             (bound_between)
+    closed by a:      t with r(t) ≤ r(a) + L(a) + R(a) − ub
+    closed by b:      t with r(t) ≥ r(b) − (L(b) + R(b) − ub)
+    choose_cut:       of the others the hint, if there is one, or the middle by number if a quarter
+                      of their weight lies on either side, else by weight
+    start_column:     nodes at −1 (L = 0, R = OWN) and at the last cut (L = OWN, R = 0), between
+                      them those cuts that lists close
+
+Invariants: bounds of what is closed are taken into ``frame[LOWER]``, so that this bounds all of it.
+Nodes of a column are linked by AFTER in the order of their ranks.  ``choose_cut`` leaves in SLACK
+the weight between the outer two of the cuts that are not closed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,16 @@
 
 A list, int32: weight of the rows; for every column where its entries begin, and the end of the
 last; entries of four numbers: rank, weight up to it, lower bounds of both sides with one level
-less.
+less.  For a frame s with the list of a subset A and of a superset B, at a cut t, with r the weight
+up to it, L and R bounds of the left and the right side::
+
+    L_s(t) ≥ max(L_A(u) of all u ≤ t, L_B(u) − (r_B(u) − r_s(u)) of all u ≤ t)
+    R_s(t) ≥ max(R_A(u) of all u ≥ t, R_B(u) − (right weight of B − that of s, at u) of all u ≥ t)
+
+Invariants: entries of a column are in the order of their ranks.  A list is written column by column
+while its frame works, at the end of its parent's room (FILL); a list that is given has all columns.
+Room is asked for before each entry: where there is none, the list is dropped and its room is free
+again.  ``seeds`` has at most one entry for each weight up to a cut, none at weight 0 or the whole.
 """
 
 from __future__ import annotations

@@ -1,4 +1,25 @@
-"""What a search over intervals of cuts knows, and the steps from one set of rows to another."""
+"""What a search over intervals of cuts knows, and the steps from one set of rows to another.
+
+With d the remaining levels of the child, D(x) the signed weight of rows (class 0 counts up), and
+most and least its greatest and least value over the first rows of any column::
+
+    losses of a cut, on each side x, with one more split:
+        two classes:  (weight(x) − max(2 · most − D(x), D(x) − 2 · least)) / 2       (measure_two)
+        more:         weight(x) − what the best split labels rightly                (measure_many)
+    descend to one side of a cut:
+        d > 2:        its rows become the table of the next level                        (compact)
+        d = 2:        they stay in the table, signs of others are 0                    (keep_side)
+
+Invariants:
+
+- A frame of d = 2 has no table of its own: its rows are those of its parent's table
+  (``table_of``) whose sign is not 0 in the last row of ``signs`` (``data_of``).
+- ``counts`` of a frame has the weight up to every place of its table; ``weight_to`` reads it at the
+  last place of a rank.  Cut −1 has no row at its left.
+- Lists and nodes are named by places, −1 where there is none.  UPPER never exceeds BUDGET.
+- ``numbers[TOP]`` is the frame at work; frames above it are stale, but for ``best`` of the one
+  above, which its parent copies first.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,18 @@ are made of them.
 A table that a search may compact stands at a *level*; the ranks stay those of the whole table, so
 that a cut means the same everywhere.  ``ranks[level, slot]`` holds the ranks of one column at the
 places of the layout: as many columns at once as memory allows, made when a cut of that column is
-first measured.
+first measured.  With per = lanes / blocks the columns of a vector::
+
+    lay_out:   for every column g: sort the rows by rank (counting sort); for the p-th of them
+                   place = (g // per · steps + p % steps) · lanes + p // steps · per + g % per
+                   row[place] = the row, signs[place] = its weight, negative for class 1 of two
+               last[g, u] = place of the last row of rank ≤ u, −1: none; a bit of ``ends`` there
+    compact:   list the rows on one side of a cut; their ranks, weights and labels; lay_out
+    ranks_at:  ranks[place] = rank in one column of row[place], in the slot of the oldest column
+
+Invariants: a place without a row has the row n, which is rank 0 and weight 0, so that a pass may
+read all places.  ``lay_out`` forgets the level's ranks (``slot`` −1).  ``shape`` says how much of a
+level's arrays is in use; a child has no more rows, so that its table fits.
 """
 
 from __future__ import annotations

@@ -1,5 +1,18 @@
 """The arrays that the kernels of the depth-limited search share, and its rows: of one class and
 one weight 2ᵇ each.
+
+An object of weight 5 of a class is two rows, of weight 4 and of 1; so weights are counted by their
+binary digits::
+
+    for every object u, class k and bit b of its weight of k: a row of the group (k, b)  (list_rows)
+    weight of k in a set = Σ over b of 2ᵇ · rows of (k, b) in it
+    fingerprint of a set and of the depth d of its trees = sum of its rows' words + d · TURN
+
+Invariants: rows are in the order of their groups; of two classes groups take turns (class 0, 1 of
+one weight), of more they are by class; in both the weight falls to 1.  The place after the last row
+is that of zeros, which fill up words.  Level v of ``Levels`` has the set v literals below the root.
+All arrays of ``arena`` begin at multiples of 64 bytes in one piece of memory that they share.  HUGE
+is the loss of what is not known, and two of them add up.
 """
 
 from __future__ import annotations

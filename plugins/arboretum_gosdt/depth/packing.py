@@ -1,5 +1,16 @@
 """Rows to words, and what is summed over the rows of a set, for the depth-limited search (see
-:mod:`.pair_counts`).
+:mod:`.pair_counts`)::
+
+    pack_rows:    bit t of words[w, f] = outcome of feature f in row t of word w
+    sum_margins:  margin[f] = 0;  for the groups from the greatest weight to 1:
+                      margin[f] = 2 · margin[f] + Σ over words w of the group: ones(words[w, f])
+    sum_hashes:   out[f] = Σ of the random words of the rows with outcome 1 of f (mod 2⁶⁴)
+    collect_rows: append those of a word's rows whose bit is set
+
+Invariants: a word has as many rows as a lane has bits: 16, 32 or 64.  A row's outcomes are
+``chunks`` int32 words; lanes of features that are not there have its zeros.  The first ``ring``
+lanes are repeated behind the last feature.  Vectors are written whole: ``collect_rows`` may
+overwrite as many rows behind its end as a word has.
 """
 
 from __future__ import annotations

@@ -18,6 +18,23 @@ class 0).
 Pairs are visited once: for two features g at a time, h runs over a window of lanes.  Windows begin
 at the feature's own chunk of lanes and end at the last one, or begin at the feature and go half way
 round, with the first features repeated behind the last ("ring"): whichever takes fewer vectors.
+Of two classes::
+
+    for two features g at a time, for every vector of h in their window:
+        D(g ∧ h) = Σ over groups, doubling from group to group, of ± ones(words[w, g] & words[w, h])
+        D(g ∧ ¬h) = D(g) − D(g ∧ h);  D(¬g ∧ h) = D(h) − D(g ∧ h)
+        below g:   extremes of D(g ∧ h) over h;  below ¬g: of D(¬g ∧ h)      (carried, then single)
+        below h:   extremes of D(g ∧ h) over g;  below ¬h: of D(g ∧ ¬h)                     (lanes)
+        of a split: the same on its other side, whose D(g ∧ h) is the stored one less this
+    value(ℓ) = max(2 · greatest − D(ℓ), D(ℓ) − 2 · least)
+    key[f] = value(f) + value(¬f): what the best tree of depth 2 that asks f first gets right less
+        what it gets wrong                                                           (finish_pairs)
+
+Invariants: 0 is among the x of every literal, since carried and stored extremes begin with it, so
+that a leaf is among the splits.  ``lanes`` has to be 0 before the first stretch of a pass, and
+grows from stretch to stretch; ``single`` is written once for each g.  ``count_pairs`` stores
+``count`` and ``weight`` of its windows, ``split_pairs`` only reads ``count``.  Counters of 8 bits
+are emptied after SEGMENT words, before they overflow.
 """
 
 from __future__ import annotations

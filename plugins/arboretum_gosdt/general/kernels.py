@@ -1,4 +1,21 @@
-"""The sums over a node's objects that the general search looks at, for all features at once."""
+"""The sums over a node's objects that the general search looks at, for all features at once.
+
+``look_ahead`` is B.2 one level further: for child x of feature i, and a second test j that leaves
+both cells y = x ∧ j and z = x ∧ ¬j (or the other way) rows enough::
+
+    n(¬i ∧ j) = n(j) − n(i ∧ j), and so for every column of sums
+    leaf(y) = q · least class sum of y + p;  paid = price of j · mass of x (worst path: 0)
+    divided(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf      (B.2, B.6)
+    two(x) = min over j of leaf(y) + leaf(z) + paid
+    three(x) = min over j of paid + min(min(leaf(y), divided(y)) + divided(z),
+                                        divided(y) + min(leaf(z), divided(z)))
+        only where children may have three leaves (DEEP), else FAR
+    floors[x] = min(leaf(x), two(x), three(x)): no tree of x costs less
+
+Invariants: columns of sums are those of the classes, the influence, training rows, objects, mass
+and the problem's objects.  ``both`` is symmetric in its tests.  FAR is above all costs, and two of
+them add up.  ``costs[1]`` is −1 where no second test beats a leaf.
+"""
 
 from __future__ import annotations
 

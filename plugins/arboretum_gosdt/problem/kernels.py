@@ -1,4 +1,16 @@
-"""Tests to bits, equal rows to one: what is done once per table, in a few passes over its codes."""
+"""Tests to bits, equal rows to one: what is done once per table, in a few passes over its codes::
+
+    pack_tests: for every test t: outcomes of all rows; constant: drop
+                    sign = sum of the random words of rows with outcome 1, of the complement if
+                    row 0 has it; a kept test with that sign and the same division: drop
+                    else keep t as bit j % 32 of planes[j // 32, row]
+    merge_rows: rows with equal bits get one number, in the order of their first         (B.9)
+    save:       weights[u, k] = greatest cost of any label in u − cost of label k
+
+Invariants: the slots of a hash table are −1 where they are free, and more than there are entries,
+so that every search ends.  Of equal signs or hashes all bits are compared, so that no result
+depends on them.
+"""
 
 from __future__ import annotations
 

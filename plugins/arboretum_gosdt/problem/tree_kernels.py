@@ -1,5 +1,11 @@
 """What the nodes of a tree hold: every object walks down once; and the last tests of a tree that
-a search does not keep.
+a search does not keep::
+
+    walk:      for every object: from the root to a leaf, add weight, rows, losses to each node
+    best_cut:  for every column and cut: greatest weight of a class at its left + at its right
+
+Invariants: node 0 is the root, test −1 a leaf.  Ranks are at least 0, so that they index; a cut
+that saves no more than a leaf is none (column −1), and the first of equally good ones stays.
 """
 
 from __future__ import annotations

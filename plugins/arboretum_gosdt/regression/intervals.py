@@ -1,5 +1,17 @@
 """The least cost of dividing sorted targets into intervals: no tree of as many leaves costs less
 (numba kernels).
+
+With c(i, j) the cost of the objects i … j − 1 as one leaf (``segment``), from sums of prefixes::
+
+    best[0] = 0;  best[j] = min over i < j of best[i] + c(i, j) + price
+    for j = 1 … n:
+        drop the first of the queue while the next one's time has come; the first is the best i
+        drop the last while j is no worse at its time; else find when j gets no worse (bisection)
+        append j with that time, if it is at most n
+
+Invariants: c is Monge, so that the best i never falls as j grows.  The queue holds starts i, and
+from which j on each is the best, both ascending; it needs no more than n + 1 places, since every j
+is appended once.  Objects have to be sorted by target, and have positive weights.
 """
 
 from __future__ import annotations

@@ -1,5 +1,23 @@
 """What the tests of a set of rows, and their pairs, say of the least errors of one and two
 leaves on every side (numba kernels).
+
+With w, s the sums Σ w and Σ w y of a set of rows x, and squared errors::
+
+    gain(x) = round(scale · s² / w);  leaf(x) = square(x) − gain(x) + p
+    sums of i ∧ j are counted, those of ¬i ∧ j, i ∧ ¬j, ¬i ∧ ¬j are differences
+    two[side, j] = max over i of gain(x ∧ i) + gain(x ∧ ¬i), x that side of j      (squared_twos)
+    two_levels: min over f of square + 2 p − max(gain(f), two[0, f] − p)
+                                           − max(gain(¬f), two[1, f] − p), or a leaf
+
+Of absolute errors one pass over the sorted objects sums weights and a second one losses, in all
+four cells of every pair (``absolute_cells``); ``two`` then is the least cost, not the greatest
+gain.
+
+Invariants: objects of a level are sorted by target.  Rows of ``sums``: weight, total, square,
+worst, two words of the fingerprint, rows; ``count_tests`` moves those of the tests it keeps to the
+front.  Counting Σ w and Σ w y in one number needs SHIFT bits below, which all weights together fit
+into.  Sums are whole numbers; only gains, and all of absolute errors, are floats before they are
+rounded.
 """
 
 from __future__ import annotations

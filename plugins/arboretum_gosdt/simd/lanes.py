@@ -7,7 +7,24 @@ load takes the words of 32 (or 16) features at once.  The width of the lanes is 
 memory: uint16 where all counts stay below 65,535, else uint32.
 
 Vectors of 64 bytes become one register where the machine has AVX-512, two with AVX2, four with
-NEON.
+NEON.  A kernel is written with loops whose rounds hand values to the next; here the sum of all
+words of each feature::
+
+    @lanes_kernel()
+    def sum_words(lanes, words, stride, n_words, out):
+        with lanes.loop(lanes.index(0), stride, step=lanes.count) as part:
+            with lanes.loop(lanes.index(0), n_words, [lanes.all(0)]) as row:
+                at = lanes.builder.add(lanes.builder.mul(row.i, stride), part.i)
+                row.next = [lanes.builder.add(row.now[0], lanes.load(words, at))]
+            lanes.store(row.after[0], out, part.i)
+
+Invariants:
+
+- ``lanes.count`` follows from the elements of the first array among the arguments.
+- ``load`` and ``store`` move whole vectors and check no index, so arrays reach to the end of their
+  last vector.  Elements need no alignment beyond their own.
+- ``loop.next`` has as many values as were carried in, of the same types; ``loop.after`` is valid
+  behind the loop, even where it had no round.
 """
 
 from __future__ import annotations

@@ -1,5 +1,26 @@
 """What the nodes of a sparse search say of one another, and trees of few leaves below a child
 (numba kernels).
+
+With S, T sets of rows, R(S) the least cost q · loss + p · leaves, w(x) the weight of x, bounds are
+handed on by::
+
+    R(S) ≥ R(T) − q · w(T ∖ S)             similar support (B.10): a tree for S serves T
+    R(S) ≥ R(T) − (p + q · loss(T ∖ S))    divided: T is divided by a test first, one side is T ∖ S
+    R(S) ≥ R(T) for T ⊂ S                  subset (G.1)
+
+    inherit:       from T, a child of the parent, to S, the child of the same literal here
+    spread_bound:  from T = child (side, i) that is known, to S, the children of all features f
+    hand_up:       from the children of the node that was solved, to those of its parent
+    three_leaves:  for every cell with or without f that can be a leaf beside a divided one:
+                       the least loss of that leaf + of the best two leaves for the rest
+
+What B.10 takes off has a path's price for the mass of T ∖ S added where tests have prices; the
+second bound then pays for the test that divides T.  It asks one level more than the tree for S, so
+it holds only without a limit of depth.
+
+Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
+trees of three leaves and more.  All but ``hand_up`` write ``scratch.cells``.  ``three_leaves``
+gives up after LONGEST steps, and then tells nothing.
 """
 
 from __future__ import annotations

@@ -5,9 +5,28 @@ Costs are integers: q for a unit of loss, p for a leaf.  A *literal* is a featur
 the rows that have it, or 0; child (side, f) of a node has the rows of that literal.  Arrays by
 literal have the side first: place ``side · stride + f``.
 
+With low and many the lower bounds of a child (of all its trees, and of those of three leaves and
+more), n(x) the weight of a class in the rows x, and S, i the node and a feature::
+
+    bound_pair:  pair[i] = min(low[1, i] + many[0, i], many[1, i] + low[0, i]) + paid(i)
+    cells:       n(i ∧ f) = both[i, f];  n(¬i ∧ f) = n(f) − both[i, f];  without f: the rest;
+                 loss(x) = weight(x) − greatest n(x) of a class;  saving(x) = that greatest one
+    paid_for:    paid(i) = price of i · mass(S)
+    weigh:       a leaf must save SAVING: p // q + 1 (B.6), less where tests have prices
+
 Where tests have prices, a test costs its price for each unit of mass that it is asked of.  Then the
 pairs tell what two leaves cost without the price of the test between them; ``two_leaves`` finds it
 exactly for one literal.
+
+Invariants:
+
+- A level is one row of every array of ``Levels``.  It has ``node[STRIDE]`` lanes, a multiple of
+  PART.  Features that are alive are among the first ``node[N_FEATURES]``.
+- In words, counts and both the lane comes last, so that a vector of features is read at once.  No
+  index is checked, and vectors are read to the end of the stride.
+- NEVER marks a cost of what does not exist; two of them still add up in int64.
+- Without prices ``paid``, ``mass`` and ``more`` are empty, and ``has_prices`` keeps all that reads
+  them out of the compiled kernel.
 """
 
 from __future__ import annotations

@@ -9,6 +9,20 @@ Lanes behind the last feature are 0.  All counts are weights, and fit into a lan
 largest number means "no such tree". Behind the last class there may be more *planes*, which are
 counted as classes are: the loss that no label saves (of more than two classes), and where tests
 have prices the mass that the weights do not cover.
+
+With n_k(x) the weight of class k in the rows x, for feature i and a vector of features f::
+
+    n_k(i ∧ f) = Σ over groups g of k: factor[g] · Σ over words w of g: ones(w_i & w_f)
+    n_k(i ∧ ¬f) = n_k(i) − n_k(i ∧ f),  n_k(¬i ∧ f) = n_k(f) − n_k(i ∧ f),  n_k(¬i ∧ ¬f) = the rest
+    saving(x) = greatest n_k(x);  loss(x) = Σ n_k(x) − lost(x) − saving(x)
+    leaf(x) = loss(x) if saving(x) is enough, else the largest number
+    two[ℓ] = min of leaf(ℓ ∧ f) + leaf(ℓ ∧ ¬f), saturating, over all f
+    three[ℓ] = min of leaf(x) over cells x of ℓ beside one whose loss is worth to be divided
+
+Invariants: ``two`` and ``three`` only fall while ``pairs_of`` runs feature by feature; it keeps
+those of i and of all f at once, so that half of the pairs is enough.  It may begin at i's vector:
+lanes of ``both`` before it stay as they are.  Arrays reach to the end of the last vector of a
+stride; ``keep_rows`` clears a word's rows behind the end, and so needs room for them.
 """
 
 from __future__ import annotations

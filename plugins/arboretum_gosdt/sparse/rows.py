@@ -1,5 +1,25 @@
 """Rows of a sparse search: the root's, in groups by class and power of two of their weights, and
 those of children (numba kernels).
+
+With s the set of rows of level d, g a group, and the child (side, i) as level d + 1::
+
+    enter_child(d, i, side):
+        for every group g: append its rows that have the literal, from a new word on  (keep_rows)
+        totals[k] = n_k(i) or n_k(s) − n_k(i);  ``full`` and ``starts`` follow
+        valid[f] = f is alive, and both cells with and without f save enough for a leaf     (B.6)
+    place_features:  if the valid features take as wide a stride as before: the others stay, and
+                     are not alive;  else move the valid ones to the first lanes of every row
+    pack_node:       words[w · stride + f] from the rows;  counts[k, f] = n_k(f)     (class_weights)
+
+Invariants:
+
+- Row r has its features in ``rows[part · positions + r]`` and its random words in ``sums[r]`` and
+  ``sums[positions + r]``.  Every group begins with a word; what fills up its last word is 0 in all
+  of them, and in ``full``.
+- ``lane[c]`` is the lane on the level above of what is in lane c here (of the root: its own lane
+  before ``place_features``).
+- ``words`` and ``counts`` of a child are there only after ``pack_node``, which ``begin_node`` calls
+  unless the child must be a leaf.
 """
 
 from __future__ import annotations

@@ -1,4 +1,24 @@
-"""The best tree that a sparse search knows, from the tests in its memo."""
+"""The best tree that a sparse search knows, from the tests in its memo.
+
+The memo holds one test per set, so the tree is laid by asking it from the root down::
+
+    quick_tree:  push all rows
+                 while the stack is not empty:
+                     pop a set s; it becomes the next node
+                     f = given at the root, else the memo's test of s with its remaining depth;
+                         unknown: the first test of the best tree of one or two levels (first_test)
+                     f = −1: a leaf;  else divide s by f, push outcome 0, then outcome 1
+    best_tree:   quick_tree; where that costs more than was proven, nodes are exchanged for the
+                 best subtrees of depth 2 (not in a hurry, where that takes long)
+
+Between two prices p₀ < p < p₁ of a leaf ``inherit`` takes the line through two bounds: the least
+cost of trees of three leaves and more is concave in the price.
+
+Invariants: ``order`` is a permutation of the rows, and a set that waits is its stretch LOW … HIGH −
+1; stretches of waiting sets do not overlap.  Nodes stand in preorder, that of outcome 1 first.
+NO_TREE as a set's test: the memo has only a bound.  In these kernels sets are known by the sums of
+their rows' random words, as in :mod:`.loop`.
+"""
 
 from __future__ import annotations
 
