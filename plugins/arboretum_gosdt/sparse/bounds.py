@@ -20,7 +20,7 @@ it holds only without a limit of depth.
 
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
 trees of three leaves and more.  All but ``hand_up`` write ``scratch.cells``.  ``three_leaves``
-gives up after LONGEST steps, and then tells nothing.
+gives up after ``numbers[THREE_WORK]`` steps, and then tells nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from arboretum_gosdt.sparse.node import (
     STRIDE,
     SUMMED,
     SUPPORT,
+    THREE_WORK,
     TWO_0,
     TWO_1,
     UNLIMITED,
@@ -60,9 +61,6 @@ from arboretum_gosdt.sparse.pair_counts import (
     lowest_bit,
     mask_of,
 )
-
-LONGEST = 5_000_000
-"""Work on trees of three leaves below one child: some tenths of a second."""
 
 
 @jit(inner=True, borrow=True)
@@ -273,7 +271,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
             work += n_words * stride // 32
-            if work > LONGEST:
+            if work > data.numbers[THREE_WORK]:
                 return most, -work
             if not ready:
                 ready = True

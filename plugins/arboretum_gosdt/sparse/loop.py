@@ -311,10 +311,11 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 cost, place = two_leaves(data, levels, scratch, d, i, one), one * stride + i
                 learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
         return again
-    # else no child is ever entered
-    if seen[i] & LOOKED == 0 and (limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced):
+    # else trees of three leaves settle every child, unless that was too much to do
+    entered = limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced
+    if seen[i] & LOOKED == 0 and (entered or seen[i] & NEWLY != 0):
         for f in range(levels.node[d, N_FEATURES]):
-            if levels.pair[d, f] <= limit and seen[f] & LOOKED == 0:
+            if (levels.pair[d, f] <= limit or seen[f] & NEWLY != 0) and seen[f] & LOOKED == 0:
                 name_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
         # of all features: what is known of one child bounds others
@@ -348,6 +349,9 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 if took > 0:
                     spread_bound(data, levels, scratch, d, i, one, low[place])
                     return np.int64(-1), took
+    if seen[i] & LOOKED == 0:  # who enters a child needs its fingerprint
+        seen[i] |= NEWLY
+        return again
     place = side * stride + i
     return side, min(limit - low[(1 - side) * stride + i], upper[place] - 1)
 

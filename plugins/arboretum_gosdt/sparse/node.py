@@ -65,12 +65,13 @@ class Data(NamedTuple):
 
 
 CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS, SUMMED = range(11)
+THREE_WORK = 11
 """Places in ``Data.numbers``: classes, planes (more, where lost weight or mass is counted), bits of
 a word, q, p, what a leaf must save, rows that a level can hold, lanes of a vector, 1 where the
 weights of the classes are mass, besides that which is counted, which bounds are used (the bits
 below), and planes of classes and of the weight that every label loses, which no bound needs to
 know: it stays the same, whatever the tree, so that the weight of a row is what its best label
-saves.
+saves; and the most work on trees of three leaves below one child.
 """
 SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 

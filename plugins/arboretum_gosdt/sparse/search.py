@@ -101,6 +101,8 @@ LEVELS, LEAST_LEVELS, LEVELS_BYTES = 12, 3, 1 << 27
 """At first: at most so many, or fewer where they take that many bytes."""
 LAID = 168
 """Bytes a row that a tree takes while it is laid out."""
+LONGEST = 5_000_000
+"""Work on trees of three leaves below one child: some tenths of a second."""
 EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
@@ -224,7 +226,8 @@ class SparseSearch:
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
         numbers = np.array(
-            [classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed], np.int64
+            [classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed, LONGEST],
+            np.int64,
         )
         # no path asks more than there are rows
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])

@@ -14,7 +14,7 @@ from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
 from arboretum_gosdt.sparse.incumbent import Asked, first_tree
 from arboretum_gosdt.sparse.node import BEST
-from arboretum_gosdt.sparse.search import BOUNDS, EASY, SparseSearch
+from arboretum_gosdt.sparse.search import BOUNDS, EASY, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
 from arboretum_gosdt.sparse.tree import two_leaves
 
@@ -173,13 +173,19 @@ def test_least_cost_with_every_setting_of_the_bounds(without):
         check(seed, without, priced=True)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_numbers_as_large_as_units_may_be(seed):
+def noise(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A table without structure, of 45 rows, ten features and three classes: bits, weights, has."""
     draw = np.random.default_rng(seed)
     has, weights = draw.random((45, 10)) < 0.4, np.zeros((45, 3), np.int64)
     bits = np.packbits(np.pad(has, ((0, 0), (0, 22))), axis=1, bitorder="little").view(np.uint32)
     weights[np.arange(45), draw.integers(0, 3, 45)] = draw.integers(1, 6, 45)
-    p, q = int(draw.integers(4, 40)), 4
+    return bits, weights, has
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_numbers_as_large_as_units_may_be(seed):
+    bits, weights, has = noise(seed)
+    p, q = int(np.random.default_rng([seed, 1]).integers(4, 40)), 4
     largest, costs = (MOST - 1) // (q * (int(weights.sum()) + 1)), []
     for scale in (1, largest):
         search = SparseSearch(bits, weights, 10, scale * p, scale * q)
@@ -197,6 +203,20 @@ def test_thousands_of_tables():
         check(seed, (), priced=seed % 3 == 0)
     for seed in range(3_000, 3_000 + tries(2_000)):
         check(seed, SETTINGS[seed % len(SETTINGS)], priced=seed % 2 == 0)
+
+
+def test_children_whose_trees_of_three_leaves_are_too_much_to_do_are_entered(monkeypatch):
+    """They were entered without their fingerprints, and bounds were kept under that of another."""
+    for seed in range(60):
+        bits, weights, has = noise(seed)
+        p, q, costs = int(np.random.default_rng([seed, 1]).integers(4, 40)), 4, set()
+        for work in (LONGEST, 20, 0):
+            monkeypatch.setattr("arboretum_gosdt.sparse.search.LONGEST", work)
+            search = SparseSearch(bits, weights, 10, p, q)
+            assert search.run(None, None, lambda low, value: None) == ""
+            cost, _ = cost_of(search.tree(), has, weights, p, q)
+            costs |= {cost, search.lower, search.upper}
+        assert len(costs) == 1, (seed, costs)
 
 
 def test_threads_that_tell_one_another_after_every_node_find_the_same(monkeypatch):
