@@ -56,7 +56,7 @@ HUGE = np.int64(1) << np.int64(60)
 TURN = np.uint64(0x9E3779B97F4A7C15)
 """Added to a fingerprint per remaining depth."""
 WAYS = 4
-"""Cells that share a line of the memory; the oldest makes room."""
+"""Cells that share a line of the memory; bits of the fingerprint say which makes room."""
 COST_OF_PASS = 8
 """What a vector costs besides its words, in words."""
 LARGE = 1 << 21

@@ -36,7 +36,7 @@ class Table(NamedTuple):
     """What is searched, sorted by target.
 
     outcome : uint8[objects, tests], 0 or 1.
-    weight, total, square : int64[objects], Σ w, Σ w y, and at least scale · Σ w y² (see above; of
+    weight, total, square : int64[objects], Σ w, Σ w y, and at least scale · Σ w y² (of
         absolute errors what the equal rows of an object cost whatever is said, at the first of
         them).
     worst : int64[objects], the most that an object can add to a tree.

@@ -361,7 +361,7 @@ def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
     PAUSED.
     """
-    _groups, use = data.factors.shape[0], data.numbers[BOUNDS]
+    use = data.numbers[BOUNDS]
     if state[BEGUN] == 0:
         state[BEGUN] = 1
         begin(data, levels, scratch)
