@@ -71,8 +71,8 @@ class Coins:
                 mean = sum(value["sum"] for _, value in found) / n
                 error = ((sum(value["squares"] for _, value in found) / n - mean**2) / n) ** 0.5
                 place, words = ("Table 1", f"{s} sides", "mean"), {"aside": self.aside}
-                known = Known(self.known, *self.predicted, "a look at them")
-                words["known"] = known if self.known else None
+                if self.known:
+                    words["known"] = Known(self.known, *self.predicted, "a look at them")
                 cells.append(Cell.judged(*place, self.published, mean, error, n=n, **words))
         if not cells:
             return Judgement()
