@@ -7,7 +7,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from rival_tables import drawn_nodes, rival_problem
+from drawn_tables import drawn_nodes, drawn_problem
 
 from arboretum.api import CapabilityError, Parts
 from arboretum.testing.oracles import outcomes
@@ -26,7 +26,7 @@ def objectives(seed):
 def test_a_tree_costs_what_the_objective_says_and_a_group_agrees_on_every_test():
     for seed in range(60):
         for objective in objectives(seed):
-            problem = rival_problem(seed, objective)
+            problem = drawn_problem(seed, objective)
             found, objects = read(problem, "it"), problem.objects
             for f, test in enumerate(found.tests.tolist()):
                 assert (
@@ -65,13 +65,13 @@ def test_sums_of_planes_are_sums_of_weights():
 
 
 def test_what_is_no_problem_of_the_compared_systems_is_refused_with_the_way_out():
-    problem = rival_problem(0, Accuracy(mu=0.5))
+    problem = drawn_problem(0, Accuracy(mu=0.5))
     with pytest.raises(
         CapabilityError,
         match="solver it minimises weighted errors .* use objective=accuracy without objective.mu",
     ):
         read(problem, "it")
-    fine = rival_problem(1, Accuracy())
+    fine = drawn_problem(1, Accuracy())
     weight = np.random.default_rng(0).random(fine.objects.n_objects)
     with pytest.raises(
         CapabilityError, match="do not fit into 60 bits for solver it; give them fewer digits"

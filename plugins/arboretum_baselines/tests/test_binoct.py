@@ -8,7 +8,7 @@ import time
 import attrs
 import numpy as np
 import pytest
-from rival_tables import brute_force, rival_problem
+from drawn_tables import brute_force, drawn_problem
 
 import arboretum
 from arboretum.api import (
@@ -64,7 +64,7 @@ def test_error_is_that_of_brute_force(solver, seeds):
             Balanced(lam=0.0),
             CostMatrix(lam=0.0, costs=[[0, 1.5, 2], [0.25, 0, 1], [3, 1, 0]]),
         ][seed % 3]
-        problem = rival_problem(seed, objective, solver=solver)
+        problem = drawn_problem(seed, objective, solver=solver)
         depth = min(seed % 4, 3 if problem.objects.n_tests < 5 else 2)  # deeper ones take minutes
         problem = attrs.evolve(
             problem, parts=attrs.evolve(problem.parts, stopping=(Standard(max_depth=depth),))
@@ -127,7 +127,7 @@ def test_buckets_lose_a_row_of_the_papers_example_as_published():
 
 
 def large(**limits):
-    return rival_problem(
+    return drawn_problem(
         2, Accuracy(lam=0.0), n_rows=200, n_columns=12, solver=BinOct(), max_depth=4, **limits
     )
 
@@ -182,7 +182,7 @@ def test_what_it_does_not_know_or_has_no_room_for_is_refused():
             CapabilityError, match="needs stopping.standard.max_depth, and objective.lam=0"
         ):
             BinOct().solve(
-                rival_problem(1, Accuracy(lam=lam), solver=BinOct(), max_depth=depth), Context()
+                drawn_problem(1, Accuracy(lam=lam), solver=BinOct(), max_depth=depth), Context()
             )
     with pytest.raises(BudgetError, match="entries of its matrix take .* raise budget.memory_mb"):
         BinOct().solve(large(), Context(memory_bytes=100_000))

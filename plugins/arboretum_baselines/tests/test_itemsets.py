@@ -9,7 +9,7 @@ import time
 import attrs
 import numpy as np
 import pytest
-from rival_tables import brute_force, rival_problem
+from drawn_tables import brute_force, drawn_problem
 
 from arboretum.api import Context, Parts, Status
 from arboretum.testing import SolverSuite
@@ -62,11 +62,11 @@ def test_error_is_that_of_brute_force_for_every_depth_and_support(seeds):
         ][seed % 3]
         depth, least = (0, 1, 2, 3, None)[seed % 5], 1 + seed // 3 % 3
         found = read(
-            rival_problem(seed, objective, max_depth=depth, min_leaf=least), "it", Dl8.limits
+            drawn_problem(seed, objective, max_depth=depth, min_leaf=least), "it", Dl8.limits
         )
         best = brute_force(found, depth, least)[frozenset(range(found.outcome.shape[1]))]
         for solver in (Dl8(), Dl85()):
-            problem = rival_problem(seed, objective, solver=solver, max_depth=depth, min_leaf=least)
+            problem = drawn_problem(seed, objective, solver=solver, max_depth=depth, min_leaf=least)
             solution = solver.solve(problem, Context())
             verify_solution(solution, problem)
             assert solution.status is Status.optimal and solution.value == pytest.approx(
@@ -78,7 +78,7 @@ def test_error_is_that_of_brute_force_for_every_depth_and_support(seeds):
 
 
 def noise(seed, solver, n_rows=120, n_columns=9, **limits):
-    return rival_problem(
+    return drawn_problem(
         seed, Accuracy(lam=0.0), n_rows=n_rows, n_columns=n_columns, solver=solver, **limits
     )
 
@@ -126,7 +126,7 @@ def test_ctrl_c_leaves_a_tree_and_a_bound(solver):
 def test_bounds_of_itemsets_are_bounds_whenever_the_search_is_left():
     """What the cache says of an itemset, against DL8's exact error of the same itemset."""
     for seed in range(12):
-        problem = rival_problem(seed, Accuracy(lam=0.0), n_rows=40, n_columns=4, max_depth=3)
+        problem = drawn_problem(seed, Accuracy(lam=0.0), n_rows=40, n_columns=4, max_depth=3)
         found = read(problem, "it", ("max_depth",))
         exact, search = (kind(found, 3, 1, False) for kind in (BottomUp, Search))
         while exact.work() != exact.kernels.FINISHED:

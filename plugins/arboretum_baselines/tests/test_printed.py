@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from rival_tables import brute_force, rival_problem
+from drawn_tables import brute_force, drawn_problem
 
 from arboretum.api import BudgetError, ConfigError, Context, Parts, Status, StoreError
 from arboretum.testing import SolverSuite
@@ -81,7 +81,7 @@ def cost_of(found, nodes, at=0, held=None):
 )
 def test_every_schedule_ends_with_brute_forces_optimum_and_a_tree_of_it(seeds):
     for seed in seeds:
-        problem = rival_problem(seed, objective_of(seed))
+        problem = drawn_problem(seed, objective_of(seed))
         found = read(problem, "it")
         best = brute_force(found)[frozenset(range(len(found.cost)))]
         for rule, high in SCHEDULES:
@@ -96,7 +96,7 @@ def test_every_schedule_ends_with_brute_forces_optimum_and_a_tree_of_it(seeds):
 def test_the_solver_agrees_with_the_certified_one_and_is_verified():
     for seed in range(40):
         size = {"n_rows": 60, "n_columns": 5} if seed % 4 == 0 else {}
-        problem = rival_problem(seed, objective_of(seed), solver=GosdtReference(), **size)
+        problem = drawn_problem(seed, objective_of(seed), solver=GosdtReference(), **size)
         solution, plain = (
             GosdtReference().solve(problem, Context()),
             Gosdt().solve(problem, Context()),
@@ -116,7 +116,7 @@ def as_bits(outcome):
 def test_the_kernel_does_what_the_plain_twin_does_iteration_by_iteration(high):
     """Bounds of every set after every iteration, for rules whose keys both compute alike."""
     for seed in range(24):
-        found = read(rival_problem(seed, objective_of(seed), n_rows=14, n_columns=3), "it")
+        found = read(drawn_problem(seed, objective_of(seed), n_rows=14, n_columns=3), "it")
         whole = float(found.cost.sum())
 
         def share(support):
@@ -175,7 +175,7 @@ def test_the_kernel_does_what_the_plain_twin_does_iteration_by_iteration(high):
 def test_bounds_are_bounds_of_every_set_at_every_pop_and_only_tighten():
     """Algorithms 2 to 4 at creation, and what updates make of them."""
     for seed in range(40):
-        found = read(rival_problem(seed, objective_of(seed)), "it")
+        found = read(drawn_problem(seed, objective_of(seed)), "it")
         truth = brute_force(found)
         for rule, high in SCHEDULES[seed % 3 :: 3]:
             search, before = PrintedSearch(found, rule, high, seed), {}
@@ -204,7 +204,7 @@ def test_algorithms_2_to_4_bound_every_set_that_tests_can_make():
     best as a leaf.
     """
     for seed in range(200):
-        found = read(rival_problem(seed, objective_of(seed)), "it")
+        found = read(drawn_problem(seed, objective_of(seed)), "it")
         plain = PrintedGosdt(
             as_bits(found.outcome), found.cost.tolist(), found.leaf, lambda *_: 0.0
         )
@@ -217,7 +217,7 @@ def test_algorithms_2_to_4_bound_every_set_that_tests_can_make():
 
 
 def noise(**more):
-    return rival_problem(3, Accuracy(lam=0.004), n_rows=150, n_columns=9, **more)
+    return drawn_problem(3, Accuracy(lam=0.004), n_rows=150, n_columns=9, **more)
 
 
 def test_a_budget_leaves_a_tree_and_a_bound():
@@ -254,7 +254,7 @@ def test_ctrl_c_leaves_a_tree_and_a_bound():
 
 
 def test_the_dependency_graph_is_drawn_with_its_bounds(tmp_path):
-    problem = rival_problem(11, Accuracy(lam=0.01), n_rows=12, n_columns=3)
+    problem = drawn_problem(11, Accuracy(lam=0.01), n_rows=12, n_columns=3)
     for suffix in ("dot", "svg"):
         path = tmp_path / f"graph.{suffix}"
         solution = GosdtReference(graph=str(path)).solve(problem, Context())

@@ -11,7 +11,7 @@ from fractions import Fraction
 import attrs
 import numpy as np
 import pytest
-from rival_tables import leaf_sets, rival_problem
+from drawn_tables import drawn_problem, leaf_sets
 
 from arboretum.api import CapabilityError, Context, Parts, Prices, Status
 from arboretum.testing import SolverSuite
@@ -117,7 +117,7 @@ def tiny(seed, kind, **limits):
     """
     lam = [0.0, 0.005, 0.02, 0.05, 0.2][seed % 5]
     rows = seed % 8 + 2
-    problem = rival_problem(
+    problem = drawn_problem(
         seed, OBJECTIVES[kind](lam), solver=Rank(), n_rows=rows, n_columns=1 + seed % 3, **limits
     )
     objects = problem.objects
@@ -184,7 +184,7 @@ def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds)
 
 def noise(seed, objective, n_rows=40, n_columns=5, **limits):
     """Random labels, two classes."""
-    problem = rival_problem(
+    problem = drawn_problem(
         seed, objective, n_rows=n_rows, n_columns=n_columns, solver=Rank(), **limits
     )
     objects = problem.objects
@@ -282,7 +282,7 @@ def test_what_is_no_problem_of_sets_of_leaves_is_refused_with_the_way_out():
     with pytest.raises(ValueError, match="names bounds out of fixed, .*; got 'suport'"):
         Rank(without=("suport",))
     three = next(
-        p for p in (rival_problem(k, Accuracy()) for k in range(99)) if p.objects.n_classes == 3
+        p for p in (drawn_problem(k, Accuracy()) for k in range(99)) if p.objects.n_classes == 3
     )
     with pytest.raises(CapabilityError, match="knows two classes, and there are 3"):
         Rank().solve(three, Context())
@@ -309,7 +309,7 @@ def test_a_loss_is_the_objective_s_and_its_best_labels_are_those_of_all():
     ("objective", "other"), [(Accuracy(), "gosdt"), (FScore(), "fronts")], ids=["sum", "f"]
 )
 def test_too_many_losses_are_refused_with_a_solver_that_knows_the_objective(objective, other):
-    problem = rival_problem(1, objective, n_rows=8, solver=Rank())
+    problem = drawn_problem(1, objective, n_rows=8, solver=Rank())
     label, weight = np.arange(8, dtype=np.int32) % 2, np.where(np.arange(8) < 4, 1.0, 100_003.0)
     heavy = attrs.evolve(problem, objects=attrs.evolve(problem.objects, label=label, weight=weight))
     with pytest.raises(CapabilityError, match=f"use method={other}, or weights"):

@@ -274,8 +274,9 @@ class Attempt:
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
 
     def _left(self) -> int | None:
-        """Bytes that the next search may take; those that were kept to know sooner what is not
-        below go where they hold more than a quarter.
+        """Return the bytes that the next search may take, None for any number.
+
+        Searches that are kept for their bounds are dropped where they hold more than a quarter.
         """
         room = self.context.memory_bytes
         if room is None:

@@ -412,8 +412,9 @@ class SparseSearch:
         return ended
 
     def _left(self, memory_bytes: int | None) -> int | None:
-        """What levels and memo may take of so many bytes: the table, its words and its tree take
-        the rest.
+        """Return the bytes that remain for levels and memo.
+
+        The table, its random words and the tree that is laid out take the rest.
         """
         held = (self.asked.bits, self.asked.weights, self._random, self._virtual)
         laid = LAID * len(self.asked.bits)

@@ -14,7 +14,7 @@ from arboretum_baselines.binary import Binary
 from arboretum_basics.stopping import Standard
 
 
-def rival_problem(
+def drawn_problem(
     seed: int,
     objective,
     *,
@@ -67,7 +67,7 @@ def rival_problem(
     ]
     label = generator.integers(0, classes, n).astype(np.int32)
     table = Table(
-        f"rival{seed}",
+        f"drawn{seed}",
         tuple(columns),
         Target("y", Task.classification, label, tuple("uvw"[:classes])),
         weights,
