@@ -18,6 +18,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.config.resolve import Settings
 from arboretum.engine.lint import KINDS as LINTED, lint
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability, summary_of
 from arboretum.interfaces.contracts import REQUIRED
@@ -50,6 +51,12 @@ between. A reproduction is no part of a run: its fields are options of
 [leaves](../how-to/export-a-tree.md).
 """
 
+
+RUN = """\
+## The run itself
+
+Keys that belong to no component: `arboretum run dataset=wine seed=3 class_weight=balanced`.
+"""
 
 HANDED_HEAD = """\
 # What a plugin is handed: `Node`, `Tables`, `KernelNode`
@@ -141,7 +148,8 @@ def first_party(registry: Registry) -> Registry:
 def render(registry: Registry) -> str:
     """The whole page."""
     many = ", ".join(f"`{kind}`" for kind in KINDS if kind in MANY)
-    parts = [HEAD.format(many=many), plugins(), matrix(registry)]
+    parts = [HEAD.format(many=many), RUN, "\n".join([*field_table(Settings), ""])]
+    parts += [plugins(), matrix(registry)]
     parts.append(axioms(registry))
     parts += [section(registry, kind, question) for kind, question in EVERY_KIND.items()]
     return "\n".join(parts)
@@ -233,7 +241,7 @@ def section(registry: Registry, kind: str, question: str) -> str:
         return "\n".join([*lines, "Nothing of this kind is installed with Arboretum yet.", ""])
     alike: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
-        alike.setdefault(tuple(field_table(entry)), []).append(entry)
+        alike.setdefault(tuple(field_table(entry.cls)), []).append(entry)
     for table, group in alike.items():
         if len(group) >= MANY_ALIKE:
             lines += compact(group, table)
@@ -272,16 +280,16 @@ def component(entry: Entry) -> list[str]:
     ]
     paper = f"Paper: {entry.paper}. " if entry.paper else ""
     lines += [f"{paper}Plugin: `{entry.owner.plugin}`.", ""]
-    table = field_table(entry)
+    table = field_table(entry.cls)
     return [*lines, *table, ""] if table else lines
 
 
-def field_table(entry: Entry) -> list[str]:
+def field_table(cls: type) -> list[str]:
     """Name, type, default, rule and meaning of every field; empty without fields."""
-    fields = [field for field in attrs.fields(entry.cls) if field.init]
+    fields = [field for field in attrs.fields(cls) if field.init]
     if not fields:
         return []
-    types_of = field_types(entry.cls)
+    types_of = field_types(cls)
     lines = ["| field | type | default | rule | meaning |", "|---|---|---|---|---|"]
     for field in fields:
         unit = field.metadata.get("unit", "")

@@ -20,7 +20,6 @@ import attrs
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -30,10 +29,11 @@ from sklearn.utils.validation import (
 )
 
 from arboretum.engine import check
+from arboretum.engine.class_weights import weighted, weights_of_classes, with_weight
 from arboretum.engine.run import fit as grow_tree, measure
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.select import fields_in
-from arboretum.errors import ArboretumError, BudgetError, ConfigError, DataError, unknown
+from arboretum.errors import ArboretumError, BudgetError, ConfigError, unknown
 from arboretum.interfaces.component import KINDS, Capability
 from arboretum.interfaces.method import Budget, Parts
 from arboretum.model.frame import exact_numbers, frame_column, is_constant, is_mixed, table_like
@@ -248,13 +248,15 @@ class _BaseTree(BaseEstimator):
         parts = self._parts()
         columns, y, n_rows = self._read_training(X, y)
         target = self._target(y)
-        weights = self._row_weights(sample_weight, target, n_rows)
-        table = Table("X", columns, target, weights)
-        # a row of weight 0 is no row; any other teaches, however light
-        if weights is not None and not (heavy := weights > 0).all():
-            if not heavy.any():
-                raise DataError("every sample weight is 0; no row is left to learn from")
-            table = table.take(np.flatnonzero(heavy))
+        if sample_weight is not None:
+            rows = np.empty((n_rows, 0))  # scikit-learn looks at the shape only
+            sample_weight = _check_sample_weight(
+                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+            )
+        table = Table("X", columns, target, sample_weight)
+        if (by_class := self._class_weights(target)) is not None:
+            table = weighted(table, by_class)
+        table = with_weight(table)
         parts = self._drawing(parts, len(columns))
         check.check_parts(parts)
         check.check_table(parts, table)
@@ -383,25 +385,15 @@ class _BaseTree(BaseEstimator):
             else [str(name) for name in names]
         )
 
-    def _row_weights(self, sample_weight: Any, target: Target, n_rows: int) -> np.ndarray | None:
-        """float64[n_rows], or None where every row weighs 1."""
-        weights, rows = None, np.empty((n_rows, 0))  # scikit-learn looks at the shape only
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight, rows, dtype=np.float64, ensure_non_negative=True
-            )
-        if getattr(self, "class_weight", None) is None:
-            return weights
-        by_class = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_[target.codes]
-        )
-        for name, weight in zip(target.classes, by_class.tolist(), strict=True):
-            if not (math.isfinite(weight) and weight >= 0):
-                raise DataError(
-                    f"class_weight must be finite numbers ≥ 0; class {name} has {weight:g}"
-                )
-        per_row = by_class[target.codes]
-        return per_row if weights is None else weights * per_row
+    def _class_weights(self, target: Target) -> np.ndarray | None:
+        """float64[classes], or None where every row counts as it weighs."""
+        given = getattr(self, "class_weight", None)
+        if isinstance(given, Mapping):
+            given = {spelling(name): weight for name, weight in given.items()}
+            # rows of a fold need not show all classes that have a weight
+            if set(target.classes) <= given.keys():
+                given = {name: given[name] for name in target.classes}
+        return None if given is None else weights_of_classes(given, target)
 
     # -- predict -----------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
@@ -254,3 +255,13 @@ def test_two_sweeps_at_once_in_one_folder_of_work_disturb_nobody(command, here):
     assert len(folders) == 6
     assert all(read_run(folder).verified for folder in folders)
     assert "3 finished before" in command.run(*arguments).out
+
+
+def test_class_weights_are_swept_over(toy, here):
+    words = "class_weight=null,balanced,{yes: 3, no: 0.5}"
+    assert toy("-m", "method=id3", "encoder=bins", words, "hydra.sweep.dir=s").status == 0
+    read = [json.loads((here / f"s/{k}/record.json").read_text()) for k in range(3)]
+    found = [record["config"]["class_weight"] for record in read]
+    assert found == [None, "balanced", {"yes": 3.0, "no": 0.5}]
+    assert len({record["fingerprint"] for record in read}) == 3
+    assert "unknown class 'maybe'" in toy("class_weight={maybe: 1}").error

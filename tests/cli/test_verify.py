@@ -134,3 +134,11 @@ def test_only_a_solver_that_can_goes_on_from_a_proof(proof, call):
         done.error
         == "solver subtable_dp cannot go on from a proof; --from RUN repeats a run, from its start"
     )
+
+
+def test_a_proof_knows_the_class_weights_of_its_run(table, call):
+    weights = ("class_weight={yes: 3, no: 0.5}", "encoder=onehot", "objective.lam=0.05")
+    assert call(*RUN, "method=gosdt", *weights, "solver.proof=p.proof").status == 0
+    done = call("verify", "p.proof")
+    assert done.status == 0, done.err
+    assert done.out.strip().endswith("(optimal)")

@@ -10,6 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.engine.check import check_goal
+from arboretum.engine.class_weights import check_class_weight
 from arboretum.errors import ConfigError, unknown
 from arboretum.interfaces.component import KINDS, MANY, param
 from arboretum.interfaces.method import Budget, Parts
@@ -30,6 +31,11 @@ class Settings:
     seed: int = param(0, "seed of every random choice", ge=0)
     theta: float | None = param(
         None, "θ, followed by every component that declares it", ge=0.0, le=1.0
+    )
+    class_weight: str | Mapping[str, float] | None = param(
+        None,
+        "what a training row counts by its class: balanced, or {class: weight}; null: 1",
+        converter=lambda given: None if given == NONE else given,
     )
     goal: str = param(
         "valid_error", "metric that a sweep returns and calls best; its name gives the direction"
@@ -137,7 +143,8 @@ def resolve(
         built[kind] = tuple(
             _built(registry.get(kind, name), fields) for name, fields in group.items()
         )
-    parts = Parts(**built)
+    check_class_weight(settings.class_weight)
+    parts = Parts(**built, class_weight=settings.class_weight)
     if parts.method is None:
         raise ConfigError(
             f"a run needs a method; choose method=NAME of {', '.join(registry.names('method'))}"

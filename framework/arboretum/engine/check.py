@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.engine.class_weights import weights_of_classes
 from arboretum.errors import CapabilityError, ConfigError, ContractError, closest
 from arboretum.interfaces.component import Capability, as_capabilities
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
@@ -249,7 +250,11 @@ def _demand(parts: Parts, group: str, who: str) -> None:
 
 
 def check_table(parts: Parts, table: Table) -> None:
-    """Refuse a component that does not do this kind of target, this many classes, or weights."""
+    """Refuse a component that does not do this kind of target, this many classes, or weights, and
+    class weights that are not for these classes.
+    """
+    if parts.class_weight is not None:
+        weights_of_classes(parts.class_weight, table.target)
     for part in (
         parts.method,
         parts.criterion,
@@ -273,8 +278,10 @@ def check_table(parts: Parts, table: Table) -> None:
         if table.n_classes > 2 and lacks(part, Capability.multiclass):
             has = f"{label(part)} handles two classes, but {table.name} has {table.n_classes}"
             raise CapabilityError(f"{has}; choose another, or make two with dataset.positive=CLASS")
-        if table.weights is not None and lacks(part, Capability.weights):
-            has = f"{label(part)} does not handle object weights, but {table.name} has them"
+        whose = parts.class_weight is not None and "class_weight gives"
+        if (whose or table.weights is not None) and lacks(part, Capability.weights):
+            has = f"{label(part)} does not handle object weights, but "
+            has += f"{whose or f'{table.name} has'} them"
             raise CapabilityError(f"{has}; choose another {part.kind}")
 
 

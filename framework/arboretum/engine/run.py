@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine import check, select
+from arboretum.engine.class_weights import weighted, weights_of_classes
 from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
@@ -372,7 +373,7 @@ def _verified(
         tree=tree,
         fingerprint=prepared.fingerprint if solution.finished else _unfinished(prepared),
         notes=(
-            *table.notes.values(),
+            *{**table.notes, **fitted.train.notes}.values(),
             *one_value(fitted.train),
             *objects.notes,
             *solution.notes,
@@ -460,8 +461,13 @@ def pose(
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
     everything = len(division.train) == table.n_rows
     train = table if everything else table.take(division.train)
-    seal = Seal().over(table, *() if everything else (train,)) if sealed else Seal()
     valid = table.take(division.valid) if len(division.valid) else None
+    if parts.class_weight is not None:
+        by_class = weights_of_classes(parts.class_weight, train.target)
+        division = attrs.evolve(division, train=division.train[by_class[train.target.codes] > 0])
+        train = check_range(weighted(train, by_class), Scale())
+        valid = valid and weighted(valid, by_class)
+    seal = Seal().over(table, *() if train is table else (train,)) if sealed else Seal()
     check.check_validation(parts, valid)
     with clock({} if timings is None else timings, "encode"):
         (progress or _silent)(0, None, "encoding")

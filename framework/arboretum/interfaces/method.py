@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -25,7 +25,10 @@ preparation, and of the search for a first tree, and bytes of preparation, that 
 
 @attrs.frozen
 class Parts:
-    """The components of one run; None (or empty) where a group is not used."""
+    """The components of one run; None (or empty) where a group is not used.
+
+    class_weight : ``balanced``, or class → what a row of it counts; None: 1.
+    """
 
     method: Any
     dataset: Any = None
@@ -47,6 +50,7 @@ class Parts:
     pruner: Any = None
     tuner: Any = None
     tracker: Any = None
+    class_weight: str | Mapping[str, float] | None = None
 
     @property
     def by_shares(self) -> bool:

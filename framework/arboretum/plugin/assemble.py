@@ -106,7 +106,7 @@ def assemble(
                 for field in fields_of(type(part))
             )
             raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
-    return Parts(**parts)
+    return Parts(**parts, class_weight=shared.get("class_weight"))
 
 
 def _built(
@@ -312,6 +312,7 @@ _ELSEWHERE: Mapping[str, str] = {
     "seed": "give random_state=…",
     "budget": "give budget.seconds or budget.memory_mb",
     "goal": "say what to optimise by scoring=… of GridSearchCV, or use arboretum.run",
+    "class_weight": "give class_weight=… itself",
     "certify": "only arboretum.run compares with the proven minimum",
     "certifier": "only arboretum.run compares with the proven minimum",
     "skip_finished": "an estimator records nothing; arboretum.run does",

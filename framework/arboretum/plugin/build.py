@@ -122,7 +122,8 @@ def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict
         else:
             choices.setdefault(kind, part.name)
             config[kind] = {"name": part.name, **component_values(part)}
-    return {**config, "choices": choices}
+    weights = {} if parts.class_weight is None else {"class_weight": plain(parts.class_weight)}
+    return {**config, **weights, "choices": choices}
 
 
 def coerce(value: Any, wanted: Any, where: str) -> Any:

@@ -1,0 +1,79 @@
+"""Class weights: what a row of each class counts where a tree grows, is pruned and is certified.
+
+Estimators and runs weigh rows here.  Reported measures of validation and test rows count them as
+they are.
+"""
+
+import math
+from collections.abc import Mapping
+from numbers import Real
+
+import attrs
+import numpy as np
+
+from arboretum.errors import ConfigError, DataError, unknown
+from arboretum.model.spelling import positions
+from arboretum.model.table import Table, Target, Task
+
+BALANCED = "balanced"
+ClassWeight = str | Mapping[str, float] | None
+
+
+def check_class_weight(given: ClassWeight) -> None:
+    """Raise ConfigError unless it is nothing, ``balanced``, or finite weights of at least 0."""
+    if given is None or given == BALANCED:
+        return
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"class_weight must be {BALANCED} or {{class: weight}}; got {given!r}")
+    for name, weight in given.items():
+        if not (isinstance(weight, Real) and math.isfinite(weight) and weight >= 0):
+            raise ConfigError(f"class_weight must be finite numbers ≥ 0; class {name} has {weight}")
+
+
+def weights_of_classes(given: ClassWeight, target: Target) -> np.ndarray:
+    """float64[classes]: what a row of each class counts; 1 where nothing is said of the class.
+
+    given : ``balanced``, n / (k · n_c) for each of the k classes that the n rows show, or class →
+        weight.
+    Raises ConfigError, and DataError for a target that is a number or has no such class.
+    """
+    check_class_weight(given)
+    if target.task is not Task.classification:
+        raise DataError(
+            f"class_weight weighs classes, but the target {target.name!r} is a number; leave it out"
+        )
+    found = np.ones(len(target.classes))
+    if given == BALANCED:
+        rows = np.bincount(target.codes, minlength=len(found))
+        shown = rows > 0
+        found[shown] = len(target.codes) / (shown.sum() * rows[shown])
+        return found
+    for name, place in zip(given, positions(tuple(given), target.classes, -1), strict=True):
+        if place < 0:
+            raise DataError("class_weight: " + unknown("class", name, target.classes))
+        found[place] = given[name]
+    return found
+
+
+def weighted(table: Table, by_class: np.ndarray) -> Table:
+    """The rows, each weighing so many times as much, with a note that says so."""
+    least, most = by_class.argmin(), by_class.argmax()
+    names = table.target.classes
+    note = (
+        f"training rows count by their class, {by_class[least]:.4g} ({names[least]}) to "
+        f"{by_class[most]:.4g} ({names[most]}); valid and test measures count rows as they are"
+    )
+    weights = table.row_weights() * by_class[table.target.codes]
+    notes = {**table.notes, "class_weight": note}
+    return with_weight(attrs.evolve(table, weights=weights, notes=notes))
+
+
+def with_weight(table: Table) -> Table:
+    """The rows that weigh anything, however light.  Raises DataError where none does."""
+    heavy = table.row_weights() > 0
+    if not heavy.any():
+        raise DataError(
+            "every row weighs 0 (its sample weight times its class_weight); no row is left to "
+            "learn from"
+        )
+    return table if heavy.all() else table.take(np.flatnonzero(heavy))
