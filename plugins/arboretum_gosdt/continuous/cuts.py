@@ -11,12 +11,12 @@ max(L(a), L(b) - (r(b) - r(t))), right(t) >= max(R(b), R(a) - (r(t) - r(a))).  W
     closed by b:      t with r(t) ≥ r(b) − (L(b) + R(b) − ub)
     choose_cut:       of the others the hint, if there is one, or the middle by number if a quarter
                       of their weight lies on either side, else by weight
-    start_column:     nodes at −1 (L = 0, R = OWN) and at the last cut (L = OWN, R = 0), between
+    start_column:     nodes at −1 (L = 0, R = own) and at the last cut (L = own, R = 0), between
                       them those cuts that lists close
 
-Invariants: bounds of what is closed are taken into ``frame[LOWER]``, so that this bounds all of it.
-Nodes of a column are linked by AFTER in the order of their ranks.  ``choose_cut`` leaves in SLACK
-the weight between the outer two of the cuts that are not closed.
+Invariants: bounds of what is closed are taken into ``frame.lb``, so that this bounds all of it.
+Nodes of a column are linked by ``after`` in the order of their ranks.  ``choose_cut`` leaves in
+``frame.slack`` the weight between the outer two of the cuts that are not closed.
 """
 
 from __future__ import annotations
@@ -26,27 +26,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.continuous.lists import collect_seeds
 from arboretum_gosdt.continuous.parts import (
-    AFTER,
-    AT,
-    COLUMN,
-    FIRST_NODE,
-    LEFT_SUB,
-    LEFT_SUPER,
-    LOW_LEFT,
-    LOW_RIGHT,
-    LOWER,
-    MASS,
-    NODES,
     NOTHING,
-    OF,
-    OPEN,
-    OWN,
-    RIGHT_SUB,
-    RIGHT_SUPER,
-    SLACK,
-    UPPER,
-    WEIGHT,
-    WHOLE,
     data_of,
     table_of,
     weight_to,
@@ -57,10 +37,10 @@ from arboretum_gosdt.continuous.parts import (
 def add_node(state, top, column, cut, mass, left, right):
     """A new node; it follows none yet."""
     frame = state.frames[top]
-    at = frame[FIRST_NODE] + frame[NODES]
-    frame[NODES] += 1
+    at = frame.first_node + frame.nodes
+    frame.nodes += 1
     node = state.nodes[at]
-    node[AT], node[MASS], node[LOW_LEFT], node[LOW_RIGHT], node[AFTER], node[OF] = (
+    node.cut, node.mass, node.low_left, node.low_right, node.after, node.column = (
         cut,
         mass,
         left,
@@ -68,28 +48,28 @@ def add_node(state, top, column, cut, mass, left, right):
         -1,
         column,
     )
-    node[LEFT_SUB] = node[RIGHT_SUB] = -1
-    node[LEFT_SUPER] = node[RIGHT_SUPER] = frame[WHOLE]
+    for side in range(2):
+        node.sub[side], node.super[side] = -1, frame.whole
     return at
 
 
 @jit(inline=True, borrow=True)
 def bound_between(a, b):
     """No cut between two nodes loses less."""
-    return max(a[LOW_LEFT] + b[LOW_RIGHT], b[LOW_LEFT] + a[LOW_RIGHT] - (b[MASS] - a[MASS]))
+    return max(a.low_left + b.low_right, b.low_left + a.low_right - (b.mass - a.mass))
 
 
 @jit(inner=True, borrow=True)
-def put_interval(state, top, a, b, cut):
+def put_interval(state, top, a, b, hint):
     """Keep an interval that is still open, or take its bound into the frame's."""
     frame = state.frames[top]
     low = bound_between(state.nodes[a], state.nodes[b])
-    if low >= frame[UPPER]:
-        frame[LOWER] = min(frame[LOWER], low)
+    if low >= frame.ub:
+        frame.lb = min(frame.lb, low)
     else:
-        entry = state.open[frame[FIRST_NODE] + frame[OPEN]]
-        entry[0], entry[1], entry[2], entry[3] = a, b, low, cut
-        frame[OPEN] += 1
+        entry = state.open[frame.first_node + frame.open]
+        entry.a, entry.b, entry.low, entry.hint = a, b, low, hint
+        frame.open += 1
 
 
 @jit(inner=True, borrow=True)
@@ -100,27 +80,26 @@ def start_column(plan, tables, state, top):
     that is not closed by its bounds becomes the one to try first in its interval.
     """
     frame, seeds = state.frames[top], state.seeds
-    column = frame[COLUMN]
+    column = frame.column
     size = tables.starts[column + 1] - tables.starts[column]
     n = collect_seeds(plan, tables, state, top, column)
-    a = add_node(state, top, column, NOTHING, np.int64(0), np.int64(0), frame[OWN])
+    a = add_node(state, top, column, NOTHING, np.int64(0), np.int64(0), frame.own)
     held, hint = NOTHING, NOTHING
     for k in range(n + 1):
         if k == n:
-            q = add_node(state, top, column, size - 1, frame[WEIGHT], frame[OWN], np.int64(0))
-        elif seeds[k, 2] + seeds[k, 3] < frame[UPPER]:
-            hint = seeds[k, 0]
+            q = add_node(state, top, column, size - 1, frame.weight, frame.own, np.int64(0))
+        elif seeds[k].low_left + seeds[k].low_right < frame.ub:
+            hint = seeds[k].cut
             continue
         else:
-            q = add_node(state, top, column, seeds[k, 0], seeds[k, 1], seeds[k, 2], seeds[k, 3])
-        if held >= 0 and (
-            hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame[UPPER]
-        ):
-            state.nodes[a, AFTER] = held
+            seed = seeds[k]
+            q = add_node(state, top, column, seed.cut, seed.mass, seed.low_left, seed.low_right)
+        if held >= 0 and (hint >= 0 or bound_between(state.nodes[a], state.nodes[q]) < frame.ub):
+            state.nodes[a].after = held
             put_interval(state, top, a, held, NOTHING)
             a = held
-        if hint >= 0 or k == n or bound_between(state.nodes[a], state.nodes[q]) < frame[UPPER]:
-            state.nodes[a, AFTER] = q
+        if hint >= 0 or k == n or bound_between(state.nodes[a], state.nodes[q]) < frame.ub:
+            state.nodes[a].after = q
             put_interval(state, top, a, q, hint)
             a, held, hint = q, NOTHING, NOTHING
         else:
@@ -133,11 +112,11 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     close; -1 if they close all.
     """
     frame = state.frames[top]
-    column, first, last = a[OF], a[AT] + 1, b[AT] - 1
-    upper = frame[UPPER]
-    near, far = a[LOW_LEFT] + a[LOW_RIGHT], b[LOW_LEFT] + b[LOW_RIGHT]
+    column, first, last = a.column, a.cut + 1, b.cut - 1
+    upper = frame.ub
+    near, far = a.low_left + a.low_right, b.low_left + b.low_right
     # cuts of weight <= most and of >= least are closed
-    most, least = a[MASS] + near - upper, b[MASS] - (far - upper)
+    most, least = a.mass + near - upper, b.mass - (far - upper)
     counts, starts = (
         tables.counts[data_of(plan, top)],
         tables.last[table_of(plan, top)][tables.starts[column] :],
@@ -145,17 +124,13 @@ def choose_cut(plan, tables, state, top, a, b, hint):
     low = first_above(counts, starts, first, last + 1, most)
     high = first_above(counts, starts, low, last + 1, least - 1) - 1
     if low > first:
-        frame[LOWER] = min(
-            frame[LOWER], near - (weight_to(plan, tables, top, column, low - 1) - a[MASS])
-        )
+        frame.lb = min(frame.lb, near - (weight_to(plan, tables, top, column, low - 1) - a.mass))
     if high < last:
-        frame[LOWER] = min(
-            frame[LOWER], far - (b[MASS] - weight_to(plan, tables, top, column, high + 1))
-        )
+        frame.lb = min(frame.lb, far - (b.mass - weight_to(plan, tables, top, column, high + 1)))
     if low > high:
         return NOTHING
     heavy, light = mass_at(counts, starts, high), mass_at(counts, starts, low)
-    frame[SLACK] = heavy - light
+    frame.slack = heavy - light
     if low <= hint <= high:
         return hint
     middle = (low + high) >> 1

@@ -9,9 +9,10 @@ up to it, L and R bounds of the left and the right side::
     R_s(t) ≥ max(R_A(u) of all u ≥ t, R_B(u) − (right weight of B − that of s, at u) of all u ≥ t)
 
 Invariants: entries of a column are in the order of their ranks.  A list is written column by column
-while its frame works, at the end of its parent's room (FILL); a list that is given has all columns.
-Room is asked for before each entry: where there is none, the list is dropped and its room is free
-again.  ``seeds`` has at most one entry for each weight up to a cut, none at weight 0 or the whole.
+while its frame works, at the end of its parent's room (``fill``); a list that is given has all
+columns.  Room is asked for before each entry: where there is none, the list is dropped and its room
+is free again.  ``seeds`` has at most one entry for each weight up to a cut, none at weight 0 or the
+whole.
 """
 
 from __future__ import annotations
@@ -20,17 +21,6 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.continuous.parts import (
-    AFTER,
-    AT,
-    FILL,
-    FIRST_NODE,
-    LIST,
-    LOW_LEFT,
-    LOW_RIGHT,
-    MASS,
-    SUB,
-    SUPER,
-    WEIGHT,
     weight_to,
 )
 
@@ -39,13 +29,13 @@ from arboretum_gosdt.continuous.parts import (
 def start_list(plan, state, top):
     """Begin a frame's list, in its parent's room; -1 where there is none left."""
     frame, parent = state.frames[top], state.frames[top - 1]
-    lists, fill = state.lists[top - 1], parent[FILL]
-    frame[LIST] = -1
+    lists, fill = state.lists[top - 1], parent.fill
+    frame.list = -1
     if fill + plan.columns + 2 <= len(lists):
-        frame[LIST] = fill
-        parent[FILL] = fill + plan.columns + 2
-        lists[fill] = frame[WEIGHT]
-        lists[fill + 1] = parent[FILL]
+        frame.list = fill
+        parent.fill = fill + plan.columns + 2
+        lists[fill] = frame.weight
+        lists[fill + 1] = parent.fill
 
 
 @jit(inner=True, borrow=True)
@@ -54,26 +44,26 @@ def list_column(plan, state, top, column):
     not fit.
     """
     frame, parent = state.frames[top], state.frames[top - 1]
-    if frame[LIST] < 0:
+    if frame.list < 0:
         return
-    lists, fill = state.lists[top - 1], parent[FILL]
-    at = state.nodes[frame[FIRST_NODE], AFTER]
-    while state.nodes[at, AFTER] >= 0:
+    lists, fill = state.lists[top - 1], parent.fill
+    at = state.nodes[frame.first_node].after
+    while state.nodes[at].after >= 0:
         if fill + 4 > len(lists):
-            parent[FILL] = frame[LIST]
-            frame[LIST] = -1
+            parent.fill = frame.list
+            frame.list = -1
             return
         node = state.nodes[at]
         lists[fill], lists[fill + 1], lists[fill + 2], lists[fill + 3] = (
-            node[AT],
-            node[MASS],
-            node[LOW_LEFT],
-            node[LOW_RIGHT],
+            node.cut,
+            node.mass,
+            node.low_left,
+            node.low_right,
         )
         fill += 4
-        at = node[AFTER]
-    lists[frame[LIST] + 2 + column] = fill
-    parent[FILL] = fill
+        at = node.after
+    lists[frame.list + 2 + column] = fill
+    parent.fill = fill
 
 
 @jit(inner=True, borrow=True)
@@ -87,19 +77,19 @@ def collect_seeds(plan, tables, state, top, column):
     frame, seeds, n = state.frames[top], state.seeds, 0
     if top == 0:
         return 0
-    lists, total = state.lists[top - 1], frame[WEIGHT]
+    lists, total = state.lists[top - 1], frame.weight
     i = end_i = j = end_j = more = np.int64(0)
-    if frame[SUB] >= 0:
+    if frame.sub >= 0:
         i, end_i = (
-            np.int64(lists[frame[SUB] + 1 + column]),
-            np.int64(lists[frame[SUB] + 2 + column]),
+            np.int64(lists[frame.sub + 1 + column]),
+            np.int64(lists[frame.sub + 2 + column]),
         )
-    if frame[SUPER] >= 0:
+    if frame.super >= 0:
         j, end_j = (
-            np.int64(lists[frame[SUPER] + 1 + column]),
-            np.int64(lists[frame[SUPER] + 2 + column]),
+            np.int64(lists[frame.super + 1 + column]),
+            np.int64(lists[frame.super + 2 + column]),
         )
-        more = lists[frame[SUPER]] - total
+        more = lists[frame.super] - total
     low, far = np.int64(0), np.int64(1) << 40
     while i < end_i or j < end_j:
         cut = min(
@@ -115,11 +105,11 @@ def collect_seeds(plan, tables, state, top, column):
             j += 4
         if mass == 0 or mass == total:
             continue
-        if n == 0 or seeds[n - 1, 1] != mass:
-            seeds[n, 0], seeds[n, 1], seeds[n, 3] = cut, mass, 0
+        if n == 0 or seeds[n - 1].mass != mass:
+            seeds[n].cut, seeds[n].mass, seeds[n].low_right = cut, mass, 0
             n += 1
-        seeds[n - 1, 2] = low
-        seeds[n - 1, 3] = max(seeds[n - 1, 3], right)
+        seed = seeds[n - 1]
+        seed.low_left, seed.low_right = low, max(seed.low_right, right)
     for k in range(n - 2, -1, -1):
-        seeds[k, 3] = max(seeds[k, 3], seeds[k + 1, 3])
+        seeds[k].low_right = max(seeds[k].low_right, seeds[k + 1].low_right)
     return n

@@ -3,14 +3,14 @@
 A frame is a set of rows with a budget: on return its value is its least loss, if that is less than
 the budget, else a lower bound that is not.  A node is a cut with lower bounds of its two sides, an
 interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the rows of frame
-``top``, d = depth − top its remaining levels, lb = ``frame[LOWER]``, ub = ``frame[UPPER]``::
+``top``, d = depth − top its remaining levels, lb and ub those of its record::
 
     push the frame of all rows                                                        (descend)
     while there is a frame, by the phase of the uppermost one:
         ENTER:       d > 2: push a frame of the same rows with d − 1 levels; go on to WHOLE_DONE
                      d = 2: own(one pass with a cut above all ranks)                   (losses)
         WHOLE_DONE:  own(the value of that frame)
-                     own(x): OWN = lb = x, ub = min(budget, x); leave if x = 0
+                     own(x): own = lb = x, ub = min(budget, x); leave if x = 0
         NEXT:        nodes and intervals of the next column                      (start_column)
                      top > 0: go on to PICK;  top = 0: only after the last column
                      no column is left: leave, or, at top = 0, PICK
@@ -21,24 +21,25 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
                          d > 2: go on to JUDGE
                      then NEXT; at top = 0 leave
         JUDGE:       while left + right < ub and a side is not solved, the heavier one first:
-                         push its frame, with the budget ub − bound of the other side + SLACK
+                         push its frame, with the budget ub − bound of the other side + slack
                      divide at t; go back to PICK
     divide at t:     t becomes a node;  lb = min(lb, left + right)
                      left + right < ub: ub = left + right, and the best tree is joined  (join)
                      two intervals, those whose bound is below ub, are open
-    leave:           VALUE = ub if ub < budget, else lb;  pop
+    leave:           value = ub if ub < budget, else lb;  pop
 
 Invariants:
 
-- ``numbers[TOP]`` is the uppermost frame; UNBORN before the start, −1 at the end, when VALUE is the
+- ``now.top`` is the uppermost frame; UNBORN before the start, −1 at the end, when ``value`` is the
   least loss.  Frames below it wait in JUDGE or WHOLE_DONE.
 - ub never rises and is at most the budget; what is closed had a bound of at least ub.  So lb ≥ ub
-  whenever a frame is left.  FLOOR bounds the whole while the first frame picks.
-- A frame's nodes begin at FIRST_NODE of ``nodes``, and its open intervals at the same place of
-  ``open``, a stack of OPEN entries.  AFTER leads from a column's first node to its last one (−1) in
-  the order of ranks.  Frames but the first have one column at a time.
+  whenever a frame is left.  ``floor`` bounds the whole while the first frame picks.
+- A frame's nodes begin at ``first_node`` of ``nodes``, and its open intervals at the same place of
+  ``open``, a stack of ``frame.open`` entries.  ``after`` leads from a column's first node to its
+  last one (−1) in the order of ranks.  Frames but the first have one column at a time.
 - The list of a frame lies in its parent's part of ``lists`` (−1: none).  All but the first frame
-  drop those of a column's cuts when they go on to the next one, and keep that of WHOLE (KEPT).
+  drop those of a column's cuts when they go on to the next one, and keep that of ``whole``
+  (``kept``).
 - ``best[top]`` is the heap of the frame's best tree where ub < budget; column −1 there says that no
   split is named, and what follows is the best leaf or split.  ``sides`` has those of both sides.
 - There is no NEED_ROOM: a column has at most as many nodes as cuts, and two; a set for whose list
@@ -54,53 +55,13 @@ from arboretum.kernels.solving.slices import FINISHED, PAUSED
 from arboretum_gosdt.continuous.cuts import add_node, choose_cut, put_interval, start_column
 from arboretum_gosdt.continuous.lists import list_column, start_list
 from arboretum_gosdt.continuous.parts import (
-    AFTER,
-    BUDGET,
-    COLUMN,
-    CUT,
     ENTER,
-    FILL,
-    FIRST_NODE,
-    FLOOR,
-    GIVEN,
     JUDGE,
-    KEPT,
-    LEFT,
-    LEFT_LIST,
-    LEFT_SUB,
-    LEFT_SUPER,
-    LIST,
-    LOW_LEFT,
-    LOW_RIGHT,
-    LOWER,
-    MASS,
-    MASSED,
     NEXT,
-    NODES,
     NOTHING,
-    OF,
-    OPEN,
-    OWN,
-    PHASE,
     PICK,
-    RIGHT,
-    RIGHT_LIST,
-    RIGHT_SUB,
-    RIGHT_SUPER,
-    SIDE,
-    SLACK,
-    SUB,
-    SUPER,
-    TOP,
     UNBORN,
-    UPPER,
-    VALUE,
-    WEIGHT,
-    WHOLE,
     WHOLE_DONE,
-    WORK,
-    A,
-    B,
     all_of,
     descend,
     losses,
@@ -111,18 +72,16 @@ from arboretum_gosdt.continuous.parts import (
 @jit(borrow=True)
 def work(plan, tables, state, limit):
     """Begin or go on, until nothing is left to do or so many steps of vectors are done."""
-    numbers = state.numbers
-    numbers[WORK] = 0
-    if numbers[TOP] == UNBORN:
-        descend(
-            plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), numbers[VALUE]
-        )
-    while numbers[TOP] >= 0:
-        if numbers[WORK] >= limit:
+    now = state.now[0]
+    now.work = 0
+    if now.top == UNBORN:
+        descend(plan, tables, state, np.int64(-1), np.int64(0), np.int64(0), np.int64(1), now.value)
+    while now.top >= 0:
+        if now.work >= limit:
             return PAUSED
-        top = numbers[TOP]
+        top = now.top
         frame = state.frames[top]
-        phase = frame[PHASE]
+        phase = frame.phase
         if phase == PICK:
             pick(plan, tables, state, top, limit)
         elif phase == JUDGE:
@@ -132,9 +91,9 @@ def work(plan, tables, state, limit):
         elif phase == ENTER:
             enter(plan, tables, state, top)
         else:
-            frame[WHOLE], frame[KEPT] = numbers[GIVEN], frame[FILL]
+            frame.whole, frame.kept = now.given, frame.fill
             copy_heap(state.best[top + 1], state.best[top])
-            own(state, top, numbers[VALUE])
+            own(state, top, now.value)
     return FINISHED
 
 
@@ -143,11 +102,11 @@ def enter(plan, tables, state, top):
     """Solve the rows with one level less: at depth 2 this is one pass."""
     frame = state.frames[top]
     if plan.depth - top > 2:
-        frame[PHASE] = WHOLE_DONE
-        descend(plan, tables, state, top, np.int64(0), all_of(plan), np.int64(1), frame[BUDGET])
+        frame.phase = WHOLE_DONE
+        descend(plan, tables, state, top, np.int64(0), all_of(plan), np.int64(1), frame.budget)
         start_list(plan, state, top + 1)
     else:
-        losses(plan, tables, state, top, np.int64(0), all_of(plan), frame[WEIGHT])
+        losses(plan, tables, state, top, np.int64(0), all_of(plan), frame.weight)
         state.best[top, 0, 0] = -1
         own(state, top, state.out[0])
 
@@ -156,9 +115,9 @@ def enter(plan, tables, state, top):
 def own(state, top, value):
     """The loss with one level less, or a bound that is no less than the budget."""
     frame = state.frames[top]
-    frame[OWN] = frame[LOWER] = value
-    frame[UPPER] = min(frame[BUDGET], value)
-    frame[PHASE] = NEXT
+    frame.own = frame.lb = value
+    frame.ub = min(frame.budget, value)
+    frame.phase = NEXT
     if value == 0:
         leave(state, top)
 
@@ -167,34 +126,35 @@ def own(state, top, value):
 def leave(state, top):
     """Return the loss if it is less than the budget, else a bound that is not."""
     frame = state.frames[top]
-    state.numbers[VALUE] = frame[UPPER] if frame[UPPER] < frame[BUDGET] else frame[LOWER]
-    state.numbers[TOP] = top - 1
-    state.numbers[GIVEN] = -1
-    if top > 0 and frame[LIST] >= 0:
-        _lists, parent = state.lists[top - 1], state.frames[top - 1]
-        if frame[COLUMN] < 0:  # nothing to tell
-            parent[FILL] = frame[LIST]
+    now = state.now[0]
+    now.value = frame.ub if frame.ub < frame.budget else frame.lb
+    now.top = top - 1
+    now.given = -1
+    if top > 0 and frame.list >= 0:
+        parent = state.frames[top - 1]
+        if frame.column < 0:  # nothing to tell
+            parent.fill = frame.list
         else:
-            state.numbers[GIVEN] = frame[LIST]
+            now.given = frame.list
 
 
 @jit(inner=True, borrow=True)
 def next_column(plan, tables, state, top):
     """Go on to the next column; the first frame has the intervals of all columns open at once."""
     frame = state.frames[top]
-    if frame[COLUMN] >= 0 and top > 0:
-        list_column(plan, state, top, frame[COLUMN])
-    frame[COLUMN] += 1
-    if frame[COLUMN] == plan.columns:
+    if frame.column >= 0 and top > 0:
+        list_column(plan, state, top, frame.column)
+    frame.column += 1
+    if frame.column == plan.columns:
         if top == 0:
-            frame[PHASE] = PICK
+            frame.phase = PICK
         else:
             leave(state, top)
         return
     if top > 0:
-        frame[NODES] = frame[OPEN] = 0
-        frame[FILL] = frame[KEPT]
-        frame[PHASE] = PICK
+        frame.nodes = frame.open = 0
+        frame.fill = frame.kept
+        frame.phase = PICK
     start_column(plan, tables, state, top)
 
 
@@ -203,48 +163,43 @@ def pick(plan, tables, state, top, limit):
     """Work off the open intervals, those of the first frame by their bounds: at depth 2 a cut is
     measured at once, above it is judged.
     """
-    frame, numbers = state.frames[top], state.numbers
-    while frame[OPEN] > 0:
-        if numbers[WORK] >= limit:
+    frame, now = state.frames[top], state.now[0]
+    while frame.open > 0:
+        if now.work >= limit:
             return
-        base = frame[FIRST_NODE]
-        chosen = last = base + frame[OPEN] - 1
+        base = frame.first_node
+        chosen = last = base + frame.open - 1
         if top == 0:
             for k in range(base, last):
-                if state.open[k, 2] < state.open[chosen, 2]:
+                if state.open[k].low < state.open[chosen].low:
                     chosen = np.int64(k)
-            numbers[FLOOR] = min(state.open[chosen, 2], frame[LOWER])
-        i, j, low, hint = (
-            state.open[chosen, 0],
-            state.open[chosen, 1],
-            state.open[chosen, 2],
-            state.open[chosen, 3],
-        )
-        frame[OPEN] -= 1
-        for k in range(4):
-            state.open[chosen, k] = state.open[last, k]
-        if low >= frame[UPPER]:
-            frame[LOWER] = min(frame[LOWER], low)
+            now.floor = min(state.open[chosen].low, frame.lb)
+        interval = state.open[chosen]
+        i, j, low, hint = interval.a, interval.b, interval.low, interval.hint
+        frame.open -= 1
+        state.open[chosen] = state.open[last]
+        if low >= frame.ub:
+            frame.lb = min(frame.lb, low)
             continue
         a, b = state.nodes[i], state.nodes[j]
         cut = choose_cut(plan, tables, state, top, a, b, hint)
         if cut < 0:
             continue
-        mass = weight_to(plan, tables, top, a[OF], cut)
-        frame[A], frame[B], frame[CUT], frame[SIDE], frame[MASSED] = i, j, cut, 0, mass
-        frame[LEFT_LIST] = frame[RIGHT_LIST] = -1
+        mass = weight_to(plan, tables, top, a.column, cut)
+        frame.a, frame.b, frame.cut, frame.side, frame.massed = i, j, cut, 0, mass
+        frame.given[0] = frame.given[1] = -1
         if plan.depth - top > 2:
-            frame[LEFT] = max(a[LOW_LEFT], b[LOW_LEFT] - (b[MASS] - mass))
-            frame[RIGHT] = max(b[LOW_RIGHT], a[LOW_RIGHT] - (mass - a[MASS]))
+            frame.low[0] = max(a.low_left, b.low_left - (b.mass - mass))
+            frame.low[1] = max(b.low_right, a.low_right - (mass - a.mass))
             # so much more than needed is to be proven of a side that neighbours are often closed
             # with it
-            frame[SLACK] = min(frame[SLACK], frame[UPPER]) >> 3
-            frame[PHASE] = JUDGE
+            frame.slack = min(frame.slack, frame.ub) >> 3
+            frame.phase = JUDGE
             return
-        losses(plan, tables, state, top, a[OF], cut, mass)
-        frame[LEFT], frame[RIGHT] = state.out[0], state.out[1]
+        losses(plan, tables, state, top, a.column, cut, mass)
+        frame.low[0], frame.low[1] = state.out[0], state.out[1]
         divide(state, top)
-    frame[PHASE] = NEXT
+    frame.phase = NEXT
     if top == 0:
         leave(state, top)
 
@@ -259,57 +214,50 @@ def copy_heap(heap, to):
 @jit(inner=True, borrow=True)
 def judge(plan, tables, state, top):
     """Solve the sides of the cut, the heavier first, as long as their bounds do not close it."""
-    frame, numbers, i, j = (
-        state.frames[top],
-        state.numbers,
-        state.frames[top, A],
-        state.frames[top, B],
-    )
-    light_left = np.int64(2 * frame[MASSED] < frame[WEIGHT])
-    if frame[SIDE] > 0:
-        side = light_left if frame[SIDE] == 1 else 1 - light_left
-        frame[LEFT + side], frame[LEFT_LIST + side] = (
-            max(frame[LEFT + side], numbers[VALUE]),
-            numbers[GIVEN],
-        )
+    frame, now = state.frames[top], state.now[0]
+    i, j = frame.a, frame.b
+    light_left = np.int64(2 * frame.massed < frame.weight)
+    if frame.side > 0:
+        side = light_left if frame.side == 1 else 1 - light_left
+        frame.low[side], frame.given[side] = max(frame.low[side], now.value), now.given
         copy_heap(state.best[top + 1], state.sides[top, side])
-    if frame[SIDE] < 2 and frame[LEFT] + frame[RIGHT] < frame[UPPER]:
-        side = light_left if frame[SIDE] == 0 else 1 - light_left
-        frame[SIDE] += 1
-        budget = frame[UPPER] - frame[RIGHT - side] + frame[SLACK]
-        descend(plan, tables, state, top, state.nodes[i, OF], frame[CUT], 1 - side, budget)
+    if frame.side < 2 and frame.low[0] + frame.low[1] < frame.ub:
+        side = light_left if frame.side == 0 else 1 - light_left
+        frame.side += 1
+        budget = frame.ub - frame.low[1 - side] + frame.slack
+        descend(plan, tables, state, top, state.nodes[i].column, frame.cut, 1 - side, budget)
         child = state.frames[top + 1]
-        child[SUB], child[SUPER] = lists_of_side(state, i, j, side)
+        child.sub, child.super = lists_of_side(state, i, j, side)
         start_list(plan, state, top + 1)
         return
-    frame[PHASE] = PICK
+    frame.phase = PICK
     divide(state, top)
 
 
 @jit(inline=True, borrow=True)
 def lists_of_side(state, i, j, side):
     """Lists of a subset and of a superset of the rows on a side of a cut between two nodes."""
-    if side:
-        return state.nodes[j, RIGHT_SUB], state.nodes[i, RIGHT_SUPER]
-    return state.nodes[i, LEFT_SUB], state.nodes[j, LEFT_SUPER]
+    within, around = (j, i) if side else (i, j)
+    return state.nodes[within].sub[side], state.nodes[around].super[side]
 
 
 @jit(inline=True, borrow=True)
 def divide(state, top):
     """The cut that was judged or measured becomes a node between two new intervals."""
-    frame, i, j = state.frames[top], state.frames[top, A], state.frames[top, B]
-    column, found = state.nodes[i, OF], frame[LEFT] + frame[RIGHT]
-    new = add_node(state, top, column, frame[CUT], frame[MASSED], frame[LEFT], frame[RIGHT])
+    frame = state.frames[top]
+    i, j = frame.a, frame.b
+    column, found = state.nodes[i].column, frame.low[0] + frame.low[1]
+    new = add_node(state, top, column, frame.cut, frame.massed, frame.low[0], frame.low[1])
     node = state.nodes[new]
-    state.nodes[i, AFTER], node[AFTER] = new, j
+    state.nodes[i].after, node.after = new, j
     for side in range(2):
-        given = frame[LEFT_LIST + side]
+        given = frame.given[side]
         lists = (given, given) if given >= 0 else lists_of_side(state, i, j, side)
-        node[LEFT_SUB + 2 * side], node[LEFT_SUPER + 2 * side] = lists
-    frame[LOWER] = min(frame[LOWER], found)
-    if found < frame[UPPER]:
-        frame[UPPER] = found
-        join(state, top, column, frame[CUT])
+        node.sub[side], node.super[side] = lists
+    frame.lb = min(frame.lb, found)
+    if found < frame.ub:
+        frame.ub = found
+        join(state, top, column, frame.cut)
     put_interval(state, top, i, new, NOTHING)
     put_interval(state, top, new, j, NOTHING)
 

@@ -16,8 +16,8 @@ Invariants:
   (``table_of``) whose sign is not 0 in the last row of ``signs`` (``data_of``).
 - ``counts`` of a frame has the weight up to every place of its table; ``weight_to`` reads it at the
   last place of a rank.  Cut −1 has no row at its left.
-- Lists and nodes are named by places, −1 where there is none.  UPPER never exceeds BUDGET.
-- ``numbers[TOP]`` is the frame at work; frames above it are stale, but for ``best`` of the one
+- Lists and nodes are named by places, −1 where there is none.  ub never exceeds the budget.
+- ``now.top`` is the frame at work; frames above it are stale, but for ``best`` of the one
   above, which its parent copies first.
 """
 
@@ -31,66 +31,96 @@ from arboretum.kernels.jit import jit
 from arboretum_gosdt.continuous.column_passes import keep_side, measure_many, measure_two
 from arboretum_gosdt.continuous.tables import compact, ranks_at
 
-(
-    PHASE,
-    COLUMN,
-    BUDGET,
-    UPPER,
-    LOWER,
-    WEIGHT,
-    OWN,
-    NODES,
-    OPEN,
-    LIST,
-    SUB,
-    SUPER,
-    WHOLE,
-    FILL,
-    KEPT,
-    FIRST_NODE,
-) = range(16)
-"""Fields of a frame: what comes next; the column; solved where less than the budget; least loss
-below it known; no tree is below; of all rows; least loss with one level less (or a bound); nodes,
-open intervals; its list, those of a subset and of a superset, that of its rows with one level less,
-all -1 where there is none; room of the lists of its children used, for good; its nodes.
+FRAME = np.dtype(
+    [
+        ("phase", "i8"),  # what comes next
+        ("column", "i8"),  # that is at work; −1: none was
+        ("budget", "i8"),  # solved where the loss is less
+        ("ub", "i8"),  # least loss below the budget known, or the budget
+        ("lb", "i8"),  # no tree loses less, of what is closed
+        ("weight", "i8"),  # of all rows
+        ("own", "i8"),  # least loss with one level less, or a bound
+        ("nodes", "i8"),  # how many there are
+        ("open", "i8"),  # intervals that are
+        ("list", "i8"),  # where its list begins
+        ("sub", "i8"),  # where that of a subset begins
+        ("super", "i8"),  # where that of a superset begins
+        ("whole", "i8"),  # where that of its rows with one level less begins
+        ("fill", "i8"),  # room that the lists of its children take
+        ("kept", "i8"),  # room of them that is taken for good
+        ("first_node", "i8"),  # where its nodes and intervals begin
+        ("a", "i8"),  # of the cut that is judged: the node below,
+        ("b", "i8"),  # the node above,
+        ("cut", "i8"),  # its rank,
+        ("side", "i8"),  # sides begun, 0 to 2,
+        ("low", "i8", 2),  # bounds of the left and the right side,
+        ("given", "i8", 2),  # where the lists of the sides begin,
+        ("slack", "i8"),  # how much more than needed is to be proven,
+        ("massed", "i8"),  # weight up to it
+    ],
+    align=True,
+)
+"""A set of rows with a budget; losses and weights in units of the objective, places −1 where there
+is none.
 """
-A, B, CUT, SIDE, LEFT, RIGHT, LEFT_LIST, RIGHT_LIST, SLACK, MASSED = range(16, 26)
-"""The cut that is being judged: the nodes around it, its rank, 0 to 2 sides begun, bounds of the
-sides, their lists; how much more than needed is to be proven; weight up to the cut.
-"""
-FRAME_FIELDS = 26
 
 ENTER, WHOLE_DONE, NEXT, PICK, JUDGE = range(5)
 """Phases."""
 
-AT, MASS, LOW_LEFT, LOW_RIGHT, AFTER, LEFT_SUB, LEFT_SUPER, RIGHT_SUB, RIGHT_SUPER, OF = range(10)
-"""Fields of a node: rank; weight up to it; bounds; the next node; lists of subsets and supersets
-of its sides; column.
-"""
-NODE_FIELDS = 10
+NODE = np.dtype(
+    [
+        ("cut", "i8"),  # its rank
+        ("mass", "i8"),  # weight up to it
+        ("low_left", "i8"),  # bounds of its sides with one level less
+        ("low_right", "i8"),
+        ("after", "i8"),  # the next node, −1: none
+        ("column", "i8"),
+        ("sub", "i8", 2),  # where lists of subsets of its sides begin, or −1
+        ("super", "i8", 2),  # where those of supersets begin
+    ],
+    align=True,
+)
+"""A cut of which bounds are known; sides are left and right."""
+
+INTERVAL = np.dtype([("a", "i8"), ("b", "i8"), ("low", "i8"), ("hint", "i8")], align=True)
+"""Nodes around it; a bound of its cuts; one to try first, or −1."""
+
+SEED = np.dtype(
+    [("cut", "i8"), ("mass", "i8"), ("low_left", "i8"), ("low_right", "i8")], align=True
+)
+"""As of a node, what lists say."""
 
 UNBORN = -2
 """As the uppermost frame: nothing is begun.  -1: everything is done."""
 
-TOP, VALUE, GIVEN, WORK, MEASURED, SETS, FLOOR = range(7)
-"""Numbers of a search: the uppermost frame; what a frame returned; its list; work done; passes;
-sets of rows; lower bound of the first frame while it works.
-"""
+NOW = np.dtype(
+    [
+        ("top", "i8"),  # the uppermost frame
+        ("value", "i8"),  # what a frame returned
+        ("given", "i8"),  # where its list begins, or −1
+        ("work", "i8"),  # steps of vectors in this slice
+        ("measured", "i8"),  # passes over all columns
+        ("sets", "i8"),  # sets of rows looked into
+        ("floor", "i8"),  # lower bound of the first frame while it works
+    ],
+    align=True,
+)
+"""Where a search is."""
 
 NOTHING = np.int64(-1)
 
-State = namedtuple("State", "frames nodes open lists seeds best sides numbers out order")
+State = namedtuple("State", "frames nodes open lists seeds best sides now out order")
 """What a search knows.
 
-frames : int64[levels, FRAME_FIELDS].
-nodes : int64[…, NODE_FIELDS].
-open : int64[…, 4]: nodes around, bound, a cut to try first or -1.
+frames : FRAME[levels].
+nodes : NODE[…].
+open : INTERVAL[…].
 lists : int32[levels, …]: bounds of the sets that a frame has solved below, see
     :mod:`.lists`.
-seeds : int64[…, 4]: rank, weight, bounds.
+seeds : SEED[…].
 best, sides : int64[levels, …, 2]: column and cut of the best tree's upper levels in heap order, of
     the children last solved.
-numbers : int64[7].
+now : NOW[1].
 out : int64[6].
 order : int32[rows].
 """
@@ -132,11 +162,11 @@ def losses(plan, tables, state, top, column, cut, mass):
     table, data, out = table_of(plan, top), data_of(plan, top), state.out
     steps, ends = tables.shape[table, 1], tables.ends[table]
     if tables.slot[table, column] < 0:  # ranks are to be made, row by row
-        state.numbers[WORK] += plan.vectors * steps * plan.lanes // 2
+        state.now[0].work += plan.vectors * steps * plan.lanes // 2
     at = ranks_at(plan, tables, table, column)
-    rest = state.frames[top, WEIGHT] - mass
-    state.numbers[MEASURED] += 1
-    state.numbers[WORK] += plan.vectors * steps * plan.classes
+    rest = state.frames[top].weight - mass
+    state.now[0].measured += 1
+    state.now[0].work += plan.vectors * steps * plan.classes
     signs, ranks = tables.signs[data], tables.ranks[at]
     if plan.two:
         measure_two(signs, ranks, ends, cut, plan.vectors, steps, plan.blocks, tables.sums, out)
@@ -189,23 +219,23 @@ def descend(plan, tables, state, top, column, cut, left, budget):
         kept,
         tables.counts[data],
     )
-    state.numbers[WORK] += plan.vectors * steps
+    state.now[0].work += plan.vectors * steps
     start_frame(plan, tables, state, child, budget)
 
 
 @jit(inner=True, borrow=True)
 def start_frame(plan, tables, state, top, budget):
     """A new frame for rows whose signs and counts are there."""
-    state.numbers[TOP] = top
-    state.numbers[SETS] += 1
+    state.now[0].top = top
+    state.now[0].sets += 1
     frame = state.frames[top]
-    frame[PHASE], frame[COLUMN], frame[BUDGET], frame[UPPER], frame[LOWER] = (
+    frame.phase, frame.column, frame.budget, frame.ub, frame.lb = (
         ENTER,
         -1,
         budget,
         budget,
         0,
     )
-    frame[WEIGHT] = weight_to(plan, tables, top, 0, tables.starts[1] - 1)
-    frame[LIST] = frame[SUB] = frame[SUPER] = frame[WHOLE] = -1
-    frame[FILL] = frame[KEPT] = frame[NODES] = frame[OPEN] = 0
+    frame.weight = weight_to(plan, tables, top, 0, tables.starts[1] - 1)
+    frame.list = frame.sub = frame.super = frame.whole = -1
+    frame.fill = frame.kept = frame.nodes = frame.open = 0

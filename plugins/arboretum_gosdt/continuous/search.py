@@ -104,15 +104,13 @@ class IntervalSearch:
         return run_slices(slice_of_work, lambda: False, until, lambda: tell(self.lower, self.upper))
 
     def _look(self) -> None:
-        from arboretum_gosdt.continuous import parts
-
-        numbers = self.state.numbers
-        self.subproblems, self.measured = int(numbers[parts.SETS]), int(numbers[parts.MEASURED])
-        if numbers[parts.TOP] < 0:
-            self._finish(int(numbers[parts.VALUE]))
+        now = self.state.now[0]
+        self.subproblems, self.measured = int(now["sets"]), int(now["measured"])
+        if now["top"] < 0:
+            self._finish(int(now["value"]))
         else:
             self.upper = min(self.upper, int(self._best_frame()[0]))
-            self.lower = min(self.upper, int(numbers[parts.FLOOR]))
+            self.lower = min(self.upper, int(now["floor"]))
 
     def _finish(self, value: int) -> None:
         self.lower = self.upper = value
@@ -126,12 +124,10 @@ class IntervalSearch:
 
         best = (self.leaf, -1)
         for top, frame in enumerate(self.state.frames):
-            if (
-                frame[parts.PHASE] not in (parts.ENTER, parts.WHOLE_DONE)
-                and frame[parts.UPPER] < best[0]
-            ):
-                best = int(frame[parts.UPPER]), top
-            if frame[parts.PHASE] != parts.WHOLE_DONE:
+            phase, ub = frame["phase"], int(frame["ub"])
+            if phase not in (parts.ENTER, parts.WHOLE_DONE) and ub < best[0]:
+                best = ub, top
+            if phase != parts.WHOLE_DONE:
                 break
         return best
 
@@ -228,19 +224,20 @@ class IntervalSearch:
         )
         total_nodes = sum(node_rows)
         self.state = parts.State(
-            np.zeros((levels, parts.FRAME_FIELDS), np.int64),
-            np.empty((total_nodes, parts.NODE_FIELDS), np.int64),
-            np.empty((total_nodes, 4), np.int64),
+            np.zeros(levels, parts.FRAME),
+            np.empty(total_nodes, parts.NODE),
+            np.empty(total_nodes, parts.INTERVAL),
             np.empty((max(1, levels - 1), lists if levels > 1 else 0), np.int32),
-            np.empty((2 * most + 2, 4), np.int64),
+            np.empty(2 * most + 2, parts.SEED),
             np.full((levels, heap, 2), -1, np.int64),
             np.full((levels, 2, heap, 2), -1, np.int64),
-            np.zeros(7, np.int64),
+            np.zeros(1, parts.NOW),
             np.zeros(6, np.int64),
             np.empty(rows, np.int32),
         )
-        self.state.frames[:, parts.FIRST_NODE] = [0, *accumulate(node_rows[:-1])]
-        self.state.numbers[[parts.TOP, parts.VALUE]] = parts.UNBORN, self.leaf + 1
+        self.state.frames["first_node"] = [0, *accumulate(node_rows[:-1])]
+        now = self.state.now[0]
+        now["top"], now["value"] = parts.UNBORN, self.leaf + 1
         self.bytes_used = sum(array.nbytes for array in (*self.tables, *self.state))
         # a row for every class in which a row of the problem weighs something
         unit, tables_.label[0] = np.nonzero(self.weights)
