@@ -30,28 +30,40 @@ from arboretum_gosdt.simd.lanes import VECTOR_BYTES
 
 OPEN, PAIRS, CHOOSE, SPLIT, CHILD = range(5)
 """What is to be done next with a set."""
-ROWS, WEIGHT, BUDGET, BEST, FEATURE, PHASE, AT, CURRENT, SIDE, TRIED, NODE, SPENT, WORDS, SOLVED = (
-    range(14)
+FRAME = np.dtype(
+    [
+        ("rows", "i8"),  # how many
+        ("weight", "i8"),  # of them all
+        ("budget", "i8"),  # the loss below which it matters
+        ("ub", "i8"),  # least loss known
+        ("feature", "i8"),  # first of the best tree, PAIR for a tree of depth 2, LEAF
+        ("phase", "i8"),  # what is to be done next
+        ("at", "i8"),  # features of a pass done
+        ("current", "i8"),  # the feature that is searched, or −1
+        ("side", "i8"),  # its literal that is, or (a pass) the outcome of the lighter side
+        ("tried", "i8"),  # a bit for each of its literals that has been searched
+        ("node", "i8"),  # number of the set in the memory
+        ("words", "i8"),  # of its rows
+        ("side_words", "i8"),  # of the rows of the lighter side
+        ("less", "i8"),  # weight of class 0 in them
+        ("solved", "i8"),  # 1: no feature is left to do
+    ],
+    align=True,
 )
-"""Columns of ``frame``.
-
-FEATURE : first of the best tree, PAIR for a tree of depth 2, LEAF.
-AT : features of a pass done.
-SIDE, TRIED : literals of the current feature that have been searched.
-SOLVED : features done with.
-"""
-LEVEL, NODES, CELLS, OPENED, MODE = range(5)
-"""Places in ``state``: of the set on top, subsets in the memory, cells entered, sets opened and
-split, FULL or GREEDY.
-"""
+"""A set on the path."""
+STATE = np.dtype(
+    [
+        ("level", "i8"),  # of the set on top, −1: the search is over
+        ("nodes", "i8"),  # sets in the memory
+        ("cells", "i8"),  # cells entered
+        ("opened", "i8"),  # sets opened, and sides of splits
+        ("mode", "i8"),  # FULL or GREEDY
+    ],
+    align=True,
+)
+"""Where the search is."""
 FULL, GREEDY = 0, 1
 LEAF, PAIR = -1, -2
-DEPTH, CLASSES, TWO, SIMILARITY, KEEP_CELLS, WIDTH, GROUPS = range(7)
-"""Places in ``setting``.
-
-CLASSES : of the counts, 1 where two classes are signed.
-WIDTH : bits of a word.
-"""
 HUGE = np.int64(1) << np.int64(60)
 TURN = np.uint64(0x9E3779B97F4A7C15)
 """Added to a fingerprint per remaining depth."""
@@ -63,6 +75,17 @@ LARGE = 1 << 21
 """Words · vectors between two looks at the clock, at most."""
 
 I32, I64, U32, U64 = (np.dtype(of) for of in (np.int32, np.int64, np.uint32, np.uint64))
+
+Setting = namedtuple("Setting", "depth classes two similarity keep_cells width groups")
+"""What does not change, whole numbers.
+
+depth : of the trees.
+classes : of the counts, 1 where two classes are signed.
+two : whether they are.
+similarity, keep_cells : the switches.
+width : bits of a word.
+groups : of rows.
+"""
 
 Table = namedtuple("Table", "bits place group power kind first mixed hashes")
 """Rows of one weight 2ᵇ and one class each, in the order of their groups.
@@ -93,7 +116,7 @@ low, up : int64[·, 2, stride], bounds by literal (0: outcome 1).
 key : int64, right rows with depth 2.
 todo : bool.
 sums : uint64[·, 2, lanes] of fingerprints by feature, own : uint64[·, 2] of the set.
-frame : int64.
+frame : FRAME.
 """
 
 Scratch = namedtuple("Scratch", "words flip start entries lanes single margins wholes key shared")
@@ -116,18 +139,18 @@ cells : uint64[WAYS · 2^k, 2]: a fingerprint of 96 bits, and the loss + 1.
 """
 
 Task = namedtuple("Task", "table layout levels scratch memory setting state")
-"""All that the search works on."""
+"""All that the search works on; ``state`` is STATE[1]."""
 
 
-def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -> Levels:
+def new_levels(table: Table, layout: Layout, setting: Setting, levels: int) -> Levels:
     """Arrays of as many levels."""
     classes, words, of, counts = _sizes(table, layout, setting)
-    stride, width, features = layout.stride, int(setting[WIDTH]), layout.features
+    stride, width, features = layout.stride, setting.width, layout.features
     taken = [
         ((levels, len(table.group) + 1), I32),
         ((levels, words * width), I32),
         ((levels, words * stride), of),
-        ((levels, int(setting[GROUPS]) + 1), I64),
+        ((levels, setting.groups + 1), I64),
         ((levels, classes * features * stride), counts),
         ((levels, features * stride), counts),
         ((levels, classes * stride), counts),
@@ -139,20 +162,20 @@ def new_levels(table: Table, layout: Layout, setting: np.ndarray, levels: int) -
         ((levels, stride), np.dtype(np.bool_)),
         ((levels, 64 * layout.chunks), U64),
         ((levels, 2), U64),
-        ((levels, 14), I64),
+        ((levels,), FRAME),
     ]
     return Levels(*arena(taken))
 
 
-def new_scratch(table: Table, layout: Layout, setting: np.ndarray) -> Scratch:
+def new_scratch(table: Table, layout: Layout, setting: Setting) -> Scratch:
     """Arrays of one pass."""
     classes, words, of, counts = _sizes(table, layout, setting)
     stride = layout.stride
     taken = [
         ((words * stride,), of),
         ((2 * words + 2,), of),
-        ((int(setting[GROUPS]) + 1,), I64),
-        (((words + 1) * int(setting[WIDTH]),), I32),
+        ((setting.groups + 1,), I64),
+        (((words + 1) * setting.width,), I32),
         ((8 * stride,), counts),
         ((4 * stride,), counts),
         ((2, classes * stride), counts),
@@ -163,14 +186,12 @@ def new_scratch(table: Table, layout: Layout, setting: np.ndarray) -> Scratch:
     return Scratch(*arena(taken))
 
 
-def _sizes(
-    table: Table, layout: Layout, setting: np.ndarray
-) -> tuple[int, int, np.dtype, np.dtype]:
+def _sizes(table: Table, layout: Layout, setting: Setting) -> tuple[int, int, np.dtype, np.dtype]:
     """(classes, most words, their dtype, dtype of counts)."""
-    width = int(setting[WIDTH])
+    width = setting.width
     of = {16: np.dtype(np.uint16), 32: U32, 64: U64}[width]
-    counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting[TWO] else of
-    return int(setting[CLASSES]), len(table.group) // width + int(setting[GROUPS]) + 2, of, counts
+    counts = {16: np.dtype(np.int16), 32: I32, 64: I64}[width] if setting.two else of
+    return setting.classes, len(table.group) // width + setting.groups + 2, of, counts
 
 
 def arena(taken: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[np.ndarray]:

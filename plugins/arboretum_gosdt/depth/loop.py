@@ -11,8 +11,8 @@ come from:
 - **similarity**: R(S) ≥ R(T) − weight(T ∖ S), between literals of one set.
 
 The kernel may be left and entered again at any step.  With v the level on top of the stack, d =
-DEPTH − v its remaining depth, ub = ``frame[BEST]``, and *budget* what a set must undercut to matter
-to its parent::
+depth − v its remaining depth, ub the least loss known, and *budget* what a set must undercut to
+matter to its parent::
 
     push the set of all rows, its budget HUGE
     while the stack is not empty, by the phase of the set S on top:
@@ -39,11 +39,10 @@ Invariants:
 
 - low[ℓ] ≤ R(S ∧ ℓ, d − 1) ≤ up[ℓ]; ``todo[f]`` says that f divides S and is not finished
   (of a set that is not solved).
-- A level has d ≥ 3, but that of a whole search of depth 2; so there are max(1, DEPTH − 2) levels,
+- A level has d ≥ 3, but that of a whole search of depth 2; so there are max(1, depth − 2) levels,
   and sets of d = 3 push nothing.
-- ``scratch`` belongs to the pass that is going on, which is one of the set on top.  In SPLIT the
-  frame's SPENT and TRIED are words and the weight of class 0; in CHILD TRIED has a bit per side.
-- ``memory``: numbers 0 … ``state[NODES]`` − 1, 0 for all rows; lower rises, upper falls; depth is
+- ``scratch`` belongs to the pass that is going on, which is one of the set on top.
+- ``memory``: numbers 0 … ``state.nodes`` − 1, 0 for all rows; lower rises, upper falls; depth is
   part of the fingerprint (TURN).  HUGE: no tree is known.  NEED_ROOM comes before CHILD, which
   enters at most one new set; half of ``slots`` stays free.  ``cells`` overwrite an entry
   where a line is full.
@@ -57,37 +56,17 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import LOWER, UPPER, find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.depth.arrays import (
-    AT,
-    BEST,
-    BUDGET,
-    CELLS,
     CHILD,
     CHOOSE,
-    CURRENT,
-    DEPTH,
-    FEATURE,
     GREEDY,
     HUGE,
-    KEEP_CELLS,
     LEAF,
-    LEVEL,
-    MODE,
-    NODE,
-    NODES,
     OPEN,
-    OPENED,
     PAIR,
     PAIRS,
-    PHASE,
-    ROWS,
-    SIDE,
-    SIMILARITY,
-    SOLVED,
     SPLIT,
-    TRIED,
     TURN,
     WAYS,
-    WEIGHT,
 )
 from arboretum_gosdt.depth.packing import fill
 from arboretum_gosdt.depth.pair_counts import Side
@@ -107,18 +86,19 @@ from arboretum_gosdt.depth.passes import (
 def end_split(task, v):
     """Both losses of the current feature are known."""
     levels, scratch, setting, memory = task.levels, task.scratch, task.setting, task.memory
-    frame, f = levels.frame[v], levels.frame[v, CURRENT]
+    frame = levels.frame[v]
+    f = frame.current
     inside = np.int64(levels.total[v, f])
     for number in range(2):
         side = Side(scratch.margins[number], scratch.wholes[number])
         right = right_of_pairs(task, v, side, np.int64(number))
-        literal = number if frame[SIDE] else 1 - number
-        loss = loss_of(setting, frame[WEIGHT] - inside if literal else inside, right)
+        literal = number if frame.side else 1 - number
+        loss = loss_of(setting, frame.weight - inside if literal else inside, right)
         levels.low[v, literal, f] = levels.up[v, literal, f] = loss
-        if setting[KEEP_CELLS]:
+        if setting.keep_cells:
             one, two = literal_words(levels, v, f, literal)
-            task.state[CELLS] += keep_cell(memory.cells, one, two, loss)
-    task.state[OPENED] += 2
+            task.state[0].cells += keep_cell(memory.cells, one, two, loss)
+    task.state[0].opened += 2
     finish_feature(task, v, f)
 
 
@@ -179,9 +159,9 @@ def finish_feature(task, v, f):
     frame = levels.frame[v]
     levels.todo[v, f] = False
     both = levels.up[v, 0, f] + levels.up[v, 1, f]
-    if both < frame[BEST]:
-        frame[BEST], frame[FEATURE] = both, f
-    if task.setting[SIMILARITY]:
+    if both < frame.ub:
+        frame.ub, frame.feature = both, f
+    if task.setting.similarity:
         row_of_pairs(
             levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
         )
@@ -191,7 +171,7 @@ def finish_feature(task, v, f):
             levels.low[v, 0],
             levels.low[v, 1],
             f,
-            frame[WEIGHT],
+            frame.weight,
             task.layout.features,
         )
 
@@ -215,14 +195,14 @@ def look_up(task, v, depth):
     frame = levels.frame[v]
     for f in range(task.layout.features):
         inside = levels.total[v, f]
-        levels.todo[v, f] = 0 < inside < frame[WEIGHT]
+        levels.todo[v, f] = 0 < inside < frame.weight
         if not levels.todo[v, f]:
             continue
         learnt = False
         for literal in range(2):
             one, two = literal_words(levels, v, f, literal)
             if depth == 3:
-                loss = known_cell(memory.cells, one, two) if setting[KEEP_CELLS] else np.int64(-1)
+                loss = known_cell(memory.cells, one, two) if setting.keep_cells else np.int64(-1)
                 if loss >= 0:
                     levels.low[v, literal, f] = levels.up[v, literal, f] = loss
                     learnt = True
@@ -251,21 +231,21 @@ def opened(task, v):
         task.setting,
         task.memory,
     )
-    frame, depth = levels.frame[v], setting[DEPTH] - v
+    frame, depth = levels.frame[v], setting.depth - v
     side = Side(levels.margin[v], levels.whole[v])
-    leaf = loss_of(setting, frame[WEIGHT], right_of_leaf(setting, levels.whole[v]))
-    two = loss_of(setting, frame[WEIGHT], right_of_pairs(task, v, side, np.int64(0)))
-    frame[BEST], frame[FEATURE] = (two, PAIR) if two < leaf else (leaf, LEAF)
-    node = frame[NODE]
-    if memory.upper[node] < frame[BEST]:
-        frame[BEST], frame[FEATURE] = memory.upper[node], memory.feature[node]
+    leaf = loss_of(setting, frame.weight, right_of_leaf(setting, levels.whole[v]))
+    two = loss_of(setting, frame.weight, right_of_pairs(task, v, side, np.int64(0)))
+    frame.ub, frame.feature = (two, PAIR) if two < leaf else (leaf, LEAF)
+    node = frame.node
+    if memory.upper[node] < frame.ub:
+        frame.ub, frame.feature = memory.upper[node], memory.feature[node]
     for h in range(layout.features):
         levels.key[v, h] = np.int64(scratch.key[h])
-    if depth <= 2 or frame[BEST] == 0:
-        frame[SOLVED] = 1
+    if depth <= 2 or frame.ub == 0:
+        frame.solved = 1
     else:
         look_up(task, v, depth)
-    frame[PHASE] = CHOOSE
+    frame.phase = CHOOSE
 
 
 @jit(inner=True, borrow=True)
@@ -281,9 +261,9 @@ def choose(task, v):
         levels.key[v],
         levels.todo[v],
     )
-    greedy = task.state[MODE] == GREEDY and setting[DEPTH] - v > 3
-    least, most, found = min(frame[BUDGET], frame[BEST]), np.int64(-1), np.int64(-1)
-    if frame[SOLVED] or (greedy and frame[CURRENT] >= 0):
+    greedy = task.state[0].mode == GREEDY and setting.depth - v > 3
+    least, most, found = min(frame.budget, frame.ub), np.int64(-1), np.int64(-1)
+    if frame.solved or (greedy and frame.current >= 0):
         return found
     if greedy:
         for h in range(task.layout.features):
@@ -301,16 +281,16 @@ def choose(task, v):
 def leave(task, v):
     """The set of level v is done with: remember it, tell its parent."""
     levels, memory = task.levels, task.memory
-    frame, node = levels.frame[v], levels.frame[v, NODE]
-    lower = frame[BEST]
-    if not frame[SOLVED]:
+    frame = levels.frame[v]
+    node, lower = frame.node, frame.ub
+    if not frame.solved:
         for h in range(task.layout.features):
-            if 0 < levels.total[v, h] < frame[WEIGHT]:
+            if 0 < levels.total[v, h] < frame.weight:
                 lower = min(lower, levels.low[v, 0, h] + levels.low[v, 1, h])
     memory.lower[node] = max(memory.lower[node], lower)
-    if frame[BEST] < memory.upper[node]:
-        memory.upper[node], memory.feature[node] = frame[BEST], frame[FEATURE]
-    task.state[LEVEL] -= 1
+    if frame.ub < memory.upper[node]:
+        memory.upper[node], memory.feature[node] = frame.ub, frame.feature
+    task.state[0].level -= 1
     if v > 0:
         learn(levels, memory, v - 1, node)
 
@@ -318,7 +298,7 @@ def leave(task, v):
 @jit(inline=True, borrow=True)
 def learn(levels, memory, v, node):
     """Take over what the memory knows of the current literal of level v."""
-    f, literal = levels.frame[v, CURRENT], levels.frame[v, SIDE]
+    f, literal = levels.frame[v].current, levels.frame[v].side
     levels.low[v, literal, f] = max(levels.low[v, literal, f], memory.lower[node])
     levels.up[v, literal, f] = min(levels.up[v, literal, f], memory.upper[node])
 
@@ -334,18 +314,18 @@ def enter_child(task, v, node, budget, words):
     """Put the current literal of level v on the path."""
     levels, table = task.levels, task.table
     frame, child = levels.frame[v], levels.frame[v + 1]
-    f, wanted = frame[CURRENT], 1 - frame[SIDE]
+    f, wanted = frame.current, 1 - frame.side
     number, rows, into = np.int64(0), levels.rows[v], levels.rows[v + 1]
-    for i in range(frame[ROWS]):
+    for i in range(frame.rows):
         into[number] = rows[i]
         number += np.int64(has(table, rows[i], f) == wanted)
     for literal in range(2):
         fill(levels.low[v + 1, literal], 0, task.layout.stride, 0)
         fill(levels.up[v + 1, literal], 0, task.layout.stride, HUGE)
     levels.own[v + 1, 0], levels.own[v + 1, 1] = words
-    child[ROWS], child[BUDGET], child[NODE], child[PHASE] = number, budget, node, OPEN
-    child[CURRENT], child[SOLVED] = -1, 0
-    task.state[LEVEL] = v + 1
+    child.rows, child.budget, child.node, child.phase = number, budget, node, OPEN
+    child.current, child.solved = -1, 0
+    task.state[0].level = v + 1
 
 
 @jit(inner=True, borrow=True)
@@ -353,34 +333,35 @@ def search_children(task, v):
     """Search one side of the current feature, the heavier one first, or be done with the
     feature.
     """
-    levels, memory, setting, state = task.levels, task.memory, task.setting, task.state
-    frame, f = levels.frame[v], levels.frame[v, CURRENT]
-    greedy = state[MODE] == GREEDY
-    limit = HUGE if greedy else min(frame[BUDGET], frame[BEST])
+    levels, memory, setting, state = task.levels, task.memory, task.setting, task.state[0]
+    frame = levels.frame[v]
+    f = frame.current
+    greedy = state.mode == GREEDY
+    limit = HUGE if greedy else min(frame.budget, frame.ub)
     low, up = levels.low[v], levels.up[v]
-    heavy = np.int64(2 * levels.total[v, f] < frame[WEIGHT])
+    heavy = np.int64(2 * levels.total[v, f] < frame.weight)
     for turn in range(2):
         side = heavy if turn == 0 else 1 - heavy
         if low[0, f] + low[1, f] >= limit:
             break
-        if frame[TRIED] >> side & 1 or low[side, f] >= up[side, f]:
+        if frame.tried >> side & 1 or low[side, f] >= up[side, f]:
             continue
-        frame[TRIED] |= 1 << side
-        frame[SIDE] = side
+        frame.tried |= 1 << side
+        frame.side = side
         one, two = literal_words(levels, v, f, side)
-        deep = np.uint64(setting[DEPTH] - v - 1) * TURN
-        fresh = state[NODES]
+        deep = np.uint64(setting.depth - v - 1) * TURN
+        fresh = state.nodes
         node = find_or_enter(memory.slots, one + deep, two, fresh)
         if node == fresh:
             memory.lower[node], memory.upper[node], memory.feature[node] = low[side, f], HUGE, LEAF
-            state[NODES] += 1
+            state.nodes += 1
         learn(levels, memory, v, node)
         budget = HUGE if greedy else limit - low[1 - side, f]
         if low[side, f] < min(up[side, f], budget):
             enter_child(task, v, node, budget, (one, two))
             return
     finish_feature(task, v, f)
-    frame[PHASE] = CHOOSE
+    frame.phase = CHOOSE
 
 
 @jit
@@ -394,45 +375,45 @@ def search_limited(task, limit):
     """
     if limit < 0:
         open_set(task, np.int64(0))
-        while limit == -1 and task.levels.frame[0, AT] < task.layout.features:
+        while limit == -1 and task.levels.frame[0].at < task.layout.features:
             pairs_of_set(task, np.int64(0))
         right_of_pairs(
             task, np.int64(0), Side(task.levels.margin[0], task.levels.whole[0]), np.int64(0)
         )
         return FINISHED
-    levels, setting, state, memory = task.levels, task.setting, task.state, task.memory
+    levels, setting, state, memory = task.levels, task.setting, task.state[0], task.memory
     work = np.int64(0)
-    while state[LEVEL] >= 0:
+    while state.level >= 0:
         if work > limit:
             return PAUSED
-        v = state[LEVEL]
+        v = state.level
         frame = levels.frame[v]
-        if frame[PHASE] == OPEN:
+        if frame.phase == OPEN:
             open_set(task, v)
-            work += frame[ROWS] * task.layout.chunks
-        elif frame[PHASE] == PAIRS:
+            work += frame.rows * task.layout.chunks
+        elif frame.phase == PAIRS:
             work += pairs_of_set(task, v)
-            if frame[AT] >= task.layout.features:
+            if frame.at >= task.layout.features:
                 opened(task, v)
-        elif frame[PHASE] == CHOOSE:
+        elif frame.phase == CHOOSE:
             f = choose(task, v)
             if f < 0:
                 leave(task, v)
-            elif setting[DEPTH] - v == 3:
+            elif setting.depth - v == 3:
                 start_split(task, v, f)
             else:
-                frame[CURRENT], frame[TRIED], frame[PHASE] = f, 0, CHILD
-        elif frame[PHASE] == SPLIT:
+                frame.current, frame.tried, frame.phase = f, 0, CHILD
+        elif frame.phase == SPLIT:
             work += pairs_of_split(task, v)
-            if frame[AT] >= task.layout.features:
+            if frame.at >= task.layout.features:
                 end_split(task, v)
-                frame[PHASE] = CHOOSE
+                frame.phase = CHOOSE
         else:
             if (
-                state[NODES] + 1 > memory.lower.shape[0]
-                or 2 * (state[NODES] + 1) > memory.slots.shape[0]
+                state.nodes + 1 > memory.lower.shape[0]
+                or 2 * (state.nodes + 1) > memory.slots.shape[0]
             ):
                 return NEED_ROOM
-            work += frame[ROWS]
+            work += frame.rows
             search_children(task, v)
     return FINISHED

@@ -24,10 +24,10 @@ Invariants:
   q has the words start[q] … start[q + 1] − 1.  Its last word is filled up with an empty row
   ("nobody"), which lacks all features; ``collect_side`` leaves it out where it takes the rows that
   lack one.
-- ``frame[AT]`` features of a pass are done; a stretch is at least TOGETHER features, and at most
+- ``frame.at`` features of a pass are done; a stretch is at least TOGETHER features, and at most
   some LARGE steps long, so that the clock can be looked at.  ``lanes`` and ``single`` of the
   scratch hold the best splits of the pass so far; ``open_set`` and ``start_split`` clear ``lanes``.
-- ``count[v]`` and ``weight[v]`` are whole once AT has reached all features, and stay until the
+- ``count[v]`` and ``weight[v]`` are whole once ``at`` has reached all features, and stay until the
   level is opened again; splits and similarity read them.  A pair {g, h} may stand in the window
   of one of the two only: read it by ``row_of_pairs``.
 - Of two classes, whose groups take turns (class 0, class 1 of the same weight), a word of T may
@@ -42,24 +42,10 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.depth.arrays import (
-    AT,
-    CLASSES,
     COST_OF_PASS,
-    CURRENT,
-    GROUPS,
     LARGE,
-    OPENED,
     PAIRS,
-    PHASE,
-    ROWS,
-    SIDE,
-    SPENT,
     SPLIT,
-    TRIED,
-    TWO,
-    WEIGHT,
-    WIDTH,
-    WORDS,
 )
 from arboretum_gosdt.depth.packing import (
     collect_rows,
@@ -82,7 +68,7 @@ from arboretum_gosdt.depth.pair_counts import (
 @jit(inline=True, borrow=True)
 def loss_of(setting, weight, right):
     """From what :func:`finish_pairs` and leaves count."""
-    return (weight - right) >> 1 if setting[TWO] else weight - right
+    return (weight - right) >> 1 if setting.two else weight - right
 
 
 @jit(inner=True, borrow=True)
@@ -90,10 +76,10 @@ def right_of_leaf(setting, whole):
     """What a leaf gets right: the greatest class weight; of two classes, whose ``whole`` is D, |D|,
     which is what it gets right less what it gets wrong.
     """
-    if setting[TWO]:
+    if setting.two:
         return abs(np.int64(whole[0]))
     most = np.int64(0)
-    for k in range(setting[CLASSES]):
+    for k in range(setting.classes):
         most = max(most, np.int64(whole[k]))
     return most
 
@@ -103,10 +89,10 @@ def list_entries(task, rows, number, start, entries):
     """Places by word of so many rows: every group begins a word, and what is left of its last
     one is filled up; returns the words.
     """
-    table, width = task.table, task.setting[WIDTH]
+    table, width = task.table, task.setting.width
     nobody = table.place[len(table.group)]
     at, i = np.int64(0), np.int64(0)
-    for q in range(task.setting[GROUPS]):
+    for q in range(task.setting.groups):
         start[q] = at // width
         while i < number and table.group[rows[i]] == q:
             entries[at] = table.place[rows[i]]
@@ -115,7 +101,7 @@ def list_entries(task, rows, number, start, entries):
         while at % width:
             entries[at] = nobody
             at += 1
-    start[task.setting[GROUPS]] = at // width
+    start[task.setting.groups] = at // width
     return at // width
 
 
@@ -152,51 +138,51 @@ def open_set(task, v):
         task.setting,
     )
     frame, start, stride = levels.frame[v], levels.start[v], layout.stride
-    words = list_entries(task, levels.rows[v], frame[ROWS], start, levels.entries[v])
+    words = list_entries(task, levels.rows[v], frame.rows, start, levels.entries[v])
     pack(levels.words[v], layout, table.bits, levels.entries[v], words)
-    packed = Packed(levels.words[v], scratch.flip, start, table.first, setting[CLASSES], 0)
+    packed = Packed(levels.words[v], scratch.flip, start, table.first, setting.classes, 0)
     margin, total, whole = levels.margin[v], levels.total[v], levels.whole[v]
     weight = np.int64(0)
-    for k in range(setting[CLASSES]):
+    for k in range(setting.classes):
         whole[k] = 0
     i = np.int64(0)
-    for q in range(setting[GROUPS]):
+    for q in range(setting.groups):
         number = np.int64(0)
-        while i < frame[ROWS] and table.group[levels.rows[v, i]] == q:
+        while i < frame.rows and table.group[levels.rows[v, i]] == q:
             number += 1
             i += 1
         number <<= table.power[q]
         weight += number
-        if setting[TWO]:
+        if setting.two:
             whole[0] += number if table.kind[q] else -number
         else:
             whole[table.kind[q]] += number
-    if setting[TWO]:
+    if setting.two:
         none, some = scratch.margins[0], scratch.margins[1]
-        margins(packed, layout, 0, setting[GROUPS], none, 0)
-        margins(packed, layout, 1, setting[GROUPS], some, 0)
+        margins(packed, layout, 0, setting.groups, none, 0)
+        margins(packed, layout, 1, setting.groups, some, 0)
         for h in range(stride):
             margin[h] = some[h] - none[h]
             total[h] = np.int64(some[h]) + np.int64(none[h])
     else:
-        for k in range(setting[CLASSES]):
+        for k in range(setting.classes):
             margins(packed, layout, table.first[k], table.first[k + 1], margin, k * stride)
         for h in range(stride):
             total[h] = 0
-            for k in range(setting[CLASSES]):
+            for k in range(setting.classes):
                 total[h] += np.int64(margin[k * stride + h])
     sum_hashes(
         table.hashes,
         table.bits,
         table.place,
         levels.rows[v],
-        frame[ROWS],
+        frame.rows,
         layout.chunks,
         levels.sums[v],
     )
     fill(scratch.lanes, 0, 8 * stride, 0)
-    frame[WEIGHT], frame[WORDS], frame[AT], frame[PHASE] = weight, words, 0, PAIRS
-    task.state[OPENED] += 1
+    frame.weight, frame.words, frame.at, frame.phase = weight, words, 0, PAIRS
+    task.state[0].opened += 1
 
 
 @jit(inline=True, borrow=True)
@@ -217,13 +203,13 @@ def next_pairs(layout, words, at):
 def pairs_of_set(task, v):
     """A stretch of the pass over all pairs of the set of level v; returns the work."""
     layout, levels, scratch, frame = task.layout, task.levels, task.scratch, task.levels.frame[v]
-    end, work = next_pairs(layout, frame[WORDS], frame[AT])
+    end, work = next_pairs(layout, frame.words, frame.at)
     packed = Packed(
-        levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting[CLASSES], 0
+        levels.words[v], scratch.flip, levels.start[v], task.table.first, task.setting.classes, 0
     )
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
-    count_pairs(packed, layout, pairs, Side(levels.margin[v], levels.whole[v]), frame[AT], end)
-    frame[AT] = end
+    count_pairs(packed, layout, pairs, Side(levels.margin[v], levels.whole[v]), frame.at, end)
+    frame.at = end
     return work
 
 
@@ -257,13 +243,13 @@ def collect_side(task, v, f, outcome):
         levels.words[v],
         levels.entries[v],
         task.layout.stride,
-        setting[WIDTH],
+        setting.width,
     )
     nobody, into, start = table.place[len(table.group)], scratch.entries, levels.start[v]
     whole_word = np.int64(-1)
     at, less, out = np.int64(0), np.int64(0), np.int64(0)
-    step = np.int64(2) if setting[TWO] else np.int64(1)
-    for q in range(0, setting[GROUPS], step):
+    step = np.int64(2) if setting.two else np.int64(1)
+    for q in range(0, setting.groups, step):
         scratch.start[out] = at // width
         begin = at
         for side in range(step):
@@ -276,7 +262,7 @@ def collect_side(task, v, f, outcome):
                 if not outcome and w == start[q + side + 1] - 1:
                     while at > begin and into[at - 1] == nobody:
                         at -= 1
-            if setting[TWO] and side == 0:
+            if setting.two and side == 0:
                 none = at - begin
                 less += none << table.power[q]
                 for w in range(none // width):
@@ -305,11 +291,11 @@ def start_split(task, v, f):
         task.setting,
     )
     frame, stride = levels.frame[v], layout.stride
-    smaller = np.int64(2 * levels.total[v, f] <= frame[WEIGHT])
+    smaller = np.int64(2 * levels.total[v, f] <= frame.weight)
     words, less = collect_side(task, v, f, smaller)
     pack(scratch.words, layout, table.bits, scratch.entries, words)
     mine, other = scratch.margins[0], scratch.margins[1]
-    for k in range(setting[CLASSES]):
+    for k in range(setting.classes):
         row, base = k * stride, k * layout.features * stride
         row_of_pairs(levels.count[v], base, layout, f, mine, row)
         part = levels.margin[v, row + f]
@@ -320,8 +306,8 @@ def start_split(task, v, f):
             mine[row + h], other[row + h] = (there, missing) if smaller else (missing, there)
         scratch.wholes[0, k], scratch.wholes[1, k] = (part, rest) if smaller else (rest, part)
     fill(scratch.lanes, 0, 8 * stride, 0)
-    frame[CURRENT], frame[SIDE], frame[AT], frame[PHASE] = f, smaller, 0, SPLIT
-    frame[SPENT], frame[TRIED] = words, less
+    frame.current, frame.side, frame.at, frame.phase = f, smaller, 0, SPLIT
+    frame.side_words, frame.less = words, less
 
 
 @jit(inner=True, borrow=True)
@@ -334,13 +320,11 @@ def pairs_of_split(task, v):
         task.levels.frame[v],
         task.setting,
     )
-    end, work = next_pairs(layout, frame[SPENT], frame[AT])
-    first = task.table.mixed if setting[TWO] else task.table.first
-    packed = Packed(
-        scratch.words, scratch.flip, scratch.start, first, setting[CLASSES], frame[TRIED]
-    )
+    end, work = next_pairs(layout, frame.side_words, frame.at)
+    first = task.table.mixed if setting.two else task.table.first
+    packed = Packed(scratch.words, scratch.flip, scratch.start, first, setting.classes, frame.less)
     pairs = Pairs(levels.count[v], levels.weight[v], scratch.lanes, scratch.single)
     sides = Side(scratch.margins[0], scratch.wholes[0]), Side(scratch.margins[1], scratch.wholes[1])
-    split_pairs(packed, layout, pairs, sides[0], sides[1], frame[AT], end)
-    frame[AT] = end
+    split_pairs(packed, layout, pairs, sides[0], sides[1], frame.at, end)
+    frame.at = end
     return work

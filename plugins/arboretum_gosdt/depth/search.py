@@ -93,9 +93,8 @@ class LimitedSearch:
         """Number of sets of rows whose pairs of features were counted, each side of a split being a
         set; 1 where a single test was looked for, 0 where nothing was.
         """
-        from arboretum_gosdt.depth import arrays
 
-        return self._opened if self._task is None else int(self._task.state[arrays.OPENED])
+        return self._opened if self._task is None else int(self._task.state["opened"][0])
 
     @property
     def bytes_used(self) -> int:
@@ -149,18 +148,18 @@ class LimitedSearch:
         task = self._task
         found = int(kernels.search_limited(task, SLICE))
         frame, low = task.levels.frame[0], task.levels.low[0]
-        self.upper = min(self.upper, int(frame[arrays.BEST]), int(task.memory.upper[0]))
-        if found == FINISHED and task.state[arrays.MODE] == arrays.FULL:
+        self.upper = min(self.upper, int(frame["ub"]), int(task.memory.upper[0]))
+        if found == FINISHED and task.state["mode"][0] == arrays.FULL:
             self.lower = self.upper
             return found
         inside = task.levels.total[0, : self.features]
-        splits = (inside > 0) & (inside < frame[arrays.WEIGHT])
-        if frame[arrays.PHASE] >= arrays.CHOOSE and not frame[arrays.SOLVED] and splits.any():
+        splits = (inside > 0) & (inside < frame["weight"])
+        if frame["phase"] >= arrays.CHOOSE and not frame["solved"] and splits.any():
             self.lower = max(
                 self.lower, min(self.upper, int(low[:, : self.features].sum(axis=0)[splits].min()))
             )
         if found == FINISHED and self.lower < self.upper:
-            task.state[arrays.MODE] = arrays.FULL
+            task.state["mode"] = arrays.FULL
             self._enter_root()
             return PAUSED
         return found
@@ -175,14 +174,15 @@ class LimitedSearch:
         self.word = word or next(bits for bits in (16, 32, 64) if total < 1 << (bits - two))
         self.layout = layout = layout_of(self.features, self.word, self._ring)
         self.table = table = self._table(two, sizes)
-        setting = np.zeros(7, np.int64)
-        setting[arrays.DEPTH], setting[arrays.CLASSES], setting[arrays.TWO] = (
+        setting = arrays.Setting(
             self.depth,
             1 if two else self.weights.shape[1],
-            two,
+            int(two),
+            int(self._similarity),
+            int(self._cells_kept),
+            self.word,
+            len(table.power),
         )
-        setting[arrays.SIMILARITY], setting[arrays.KEEP_CELLS] = self._similarity, self._cells_kept
-        setting[arrays.WIDTH], setting[arrays.GROUPS] = self.word, len(table.power)
         levels, scratch = (
             arrays.new_levels(table, layout, setting, max(1, self.depth - 2)),
             arrays.new_scratch(table, layout, setting),
@@ -199,12 +199,12 @@ class LimitedSearch:
         self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
         memory = arrays.Memory(*self._arrays.values(), self._cells)
-        state = np.zeros(5, np.int64)
+        state = np.zeros(1, arrays.STATE)
         self._task = arrays.Task(table, layout, levels, scratch, memory, setting, state)
         levels.own[0] = table.hashes.reshape(-1, 2).sum(axis=0, dtype=np.uint64)
         enter(memory.slots, *_at_depth(levels.own[0], self.depth), 0)
         memory.upper[0], memory.feature[0] = int(arrays.HUGE), arrays.LEAF
-        state[arrays.NODES], state[arrays.MODE] = 1, arrays.GREEDY if self._greedy else arrays.FULL
+        state[["nodes", "mode"]] = 1, arrays.GREEDY if self._greedy else arrays.FULL
         self._enter_root()
 
     def _enter_root(self) -> None:
@@ -213,15 +213,10 @@ class LimitedSearch:
         levels, n = self._task.levels, len(self.table.group)
         levels.rows[0, :n] = np.arange(n)
         levels.low[0], levels.up[0] = 0, arrays.HUGE
+        levels.frame[0] = 0
         frame = levels.frame[0]
-        frame[:] = 0
-        frame[arrays.ROWS], frame[arrays.BUDGET], frame[arrays.CURRENT], frame[arrays.BEST] = (
-            n,
-            arrays.HUGE,
-            -1,
-            arrays.HUGE,
-        )
-        self._task.state[arrays.LEVEL] = 0
+        frame["rows"], frame["current"], frame["budget"] = n, -1, arrays.HUGE
+        frame["ub"], self._task.state["level"] = arrays.HUGE, 0
 
     def _table(self, two: bool, sizes: np.ndarray) -> Any:
         """Rows of one class and one weight 2ᵇ each, in groups; groups of two classes take turns."""
@@ -261,9 +256,8 @@ class LimitedSearch:
         return table
 
     def _grow_sets(self, budget: int | None) -> bool:
-        from arboretum_gosdt.depth import arrays
 
-        sets = int(self._task.state[arrays.NODES]) + 1
+        sets = int(self._task.state["nodes"][0]) + 1
         if budget is not None:
             budget -= self._fixed_bytes + self._cells.nbytes
         if not self._arrays.make_room(
@@ -280,10 +274,10 @@ class LimitedSearch:
         """Four times the memory of losses of depth 2 when it is half full, while that takes a
         part of the budget only.
         """
-        from arboretum_gosdt.depth import arrays, loop as kernels
+        from arboretum_gosdt.depth import loop as kernels
 
         task = self._task
-        if 2 * task.state[arrays.CELLS] < len(self._cells):
+        if 2 * task.state["cells"][0] < len(self._cells):
             return
         most = (
             CELLS_BYTES
@@ -293,7 +287,7 @@ class LimitedSearch:
         if 5 * self._cells.nbytes > most:
             return
         cells = np.zeros((4 * len(self._cells), 2), np.uint64)
-        task.state[arrays.CELLS] = kernels.move_cells(self._cells, cells)
+        task.state["cells"] = kernels.move_cells(self._cells, cells)
         self._cells, self._task = cells, task._replace(memory=task.memory._replace(cells=cells))
 
     def _best_split(self, rows: np.ndarray) -> int:
@@ -353,22 +347,22 @@ class LimitedSearch:
             words = task.table.hashes.reshape(-1, 2)[mine].sum(axis=0, dtype=np.uint64)
             node = int(find(task.memory.slots, *_at_depth(words, depth)))
             feature = arrays.PAIR
-            if node == 0 and task.levels.frame[0, arrays.BEST] < task.memory.upper[0]:
-                feature = int(task.levels.frame[0, arrays.FEATURE])
+            if node == 0 and task.levels.frame["ub"][0] < task.memory.upper[0]:
+                feature = int(task.levels.frame["feature"][0])
             elif node >= 0 and task.memory.upper[node] < arrays.HUGE:
                 feature = int(task.memory.feature[node])
             if feature != arrays.PAIR:
                 return feature, depth - 1
         small = task
-        if task.state[arrays.LEVEL] >= 0:  # the search is to go on with its arrays
+        if task.state["level"][0] >= 0:  # the search is to go on with its arrays
             self._small = small = self._small or task._replace(
                 levels=arrays.new_levels(task.table, task.layout, task.setting, 1),
                 scratch=arrays.new_scratch(task.table, task.layout, task.setting),
             )
-        levels, opened = small.levels, task.state[arrays.OPENED]
-        levels.rows[0, : len(mine)], levels.frame[0, arrays.ROWS] = mine, len(mine)
+        levels, opened = small.levels, task.state["opened"][0]
+        levels.rows[0, : len(mine)], levels.frame["rows"][0] = mine, len(mine)
         kernels.search_limited(small, -1 if depth > 1 else -2)
-        task.state[arrays.OPENED] = opened
+        task.state["opened"] = opened
         if depth > 1:
             return int(small.scratch.key[: self.features].argmax()), 1
         inside = (
