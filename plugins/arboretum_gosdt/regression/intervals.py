@@ -19,15 +19,14 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.regression.pairs import ABSOLUTE
 
 
 @jit(inner=True, borrow=True)
 def segment(table, prefix, i, j):
     """Cost of the objects i … j − 1 of a sorted list as one leaf."""
     weight, total = prefix[0, j] - prefix[0, i], prefix[1, j] - prefix[1, i]
-    if table.numbers[ABSOLUTE] == 0:
-        return prefix[2, j] - prefix[2, i] - table.scale[0] * total * total / weight
+    if not table.setting.absolute:
+        return prefix[2, j] - prefix[2, i] - table.setting.scale * total * total / weight
     half, low, high = (prefix[0, i] + prefix[0, j]) / 2, i, j - 1
     while low < high:  # the object that holds the median
         middle = (low + high) // 2
@@ -36,7 +35,7 @@ def segment(table, prefix, i, j):
         else:
             high = middle
     y = (prefix[1, low + 1] - prefix[1, low]) / (prefix[0, low + 1] - prefix[0, low])
-    return table.scale[0] * (
+    return table.setting.scale * (
         prefix[1, j]
         + prefix[1, i]
         - 2 * prefix[1, low]

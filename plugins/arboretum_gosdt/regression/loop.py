@@ -7,7 +7,7 @@ of a test: its best one and two leaves, exactly, from all pairs of tests; the le
 division of its targets into intervals (k-means in one dimension, Zhang et al. 2023), when the side
 is about to be entered; a tree for fewer rows costs no more, and a tree for a similar set serves
 with what the rows between them can cost at most.  With s the set on top of the stack, k its leaves
-at most (0: any number), ub(s) = ``node[BEST]``, low and high the bounds of a side::
+at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side::
 
     push the set of all objects
     repeat:
@@ -35,13 +35,13 @@ Invariants:
   ``intervals`` needs.  What is behind the top is room: ``look`` and ``enter`` lay a side there.
 - low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
   Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
-- ``spread`` and ``look`` take SLACK off their bounds: what rounding may have added.
-- ``memo``: numbers 0 … ``state[KNOWN]`` − 1; a fingerprint stands for the objects with what depth
+- ``spread`` and ``look`` take ``slack`` off their bounds: what rounding may have added.
+- ``memo``: numbers 0 … ``state.known`` − 1; a fingerprint stands for the objects with what depth
   and leaves are left (``keyed``); lower rises, upper falls, and ``test`` and ``share`` are those of
   ``upper`` (test −1: a leaf).
 - numba checks no index: NEED_ROOM comes before a set is expanded where the memo could not take a
   set of every level; half of ``slots`` stays free.
-- With PAUSED and TOO_LONG, ``out[0]`` is what level 0 proves of the whole so far.
+- With PAUSED and TOO_LONG, ``state.bound`` is what level 0 proves of the whole so far.
 """
 
 from __future__ import annotations
@@ -56,26 +56,8 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.problem.kernels import TOO_LONG
 from arboretum_gosdt.regression.intervals import intervals
 from arboretum_gosdt.regression.pairs import (
-    ABSOLUTE,
-    BEST,
-    BUDGET,
-    CHILD,
-    DEPTH,
-    FIRST,
-    GIVEN,
-    KEY_1,
-    KEY_2,
-    LEAF,
-    LEAST,
-    LEAVES,
     NEVER,
     NEW,
-    SHARE,
-    SIDE,
-    SIMILAR,
-    SLACK,
-    WIDTH,
-    P,
     absolute_cells,
     absolute_twos,
     count_pairs,
@@ -106,8 +88,16 @@ class Memo(NamedTuple):
     share: np.ndarray
 
 
-LEVEL, KNOWN, OPENED = range(3)
-N_STATE = 3
+STATE = np.dtype(
+    [
+        ("level", "i8"),  # of the set on top
+        ("known", "i8"),  # sets in the memo
+        ("opened", "i8"),  # sets whose tests were counted in pairs
+        ("bound", "i8"),  # no tree of all objects costs less
+    ],
+    align=True,
+)
+"""Where a search is."""
 
 
 @jit(inline=True, borrow=True)
@@ -129,15 +119,15 @@ def below(depth):
 @jit(inner=True, borrow=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
-    node, p, absolute = levels.node[d], table.numbers[P], table.numbers[ABSOLUTE] != 0
-    node[CHILD], node[WIDTH], node[FIRST] = -1, 0, -1
-    node[LEAF] = node[BEST] = (
+    node, p, absolute = levels.node[d], table.setting.p, table.setting.absolute
+    node.child, node.width, node.first = -1, 0, -1
+    node.leaf = node.ub = (
         leaf_cost(table, levels.objects[levels.first[d] : levels.first[d + 1]]) + p
     )
-    if node[DEPTH] < 1 or node[LEAVES] == 1 or node[LEAF] <= 2 * p:
+    if node.depth < 1 or node.leaves == 1 or node.leaf <= 2 * p:
         return
     m = count_tests(table, levels, scratch, d)
-    node[WIDTH] = m
+    node.width = m
     if m == 0:
         return
     sums, whole, both, square = scratch.sums, scratch.whole, scratch.both, m * m
@@ -149,13 +139,13 @@ def expand(table, levels, scratch, memo, d):
         squared_twos(table, scratch, m)
     for k in range(square):
         levels.near[d, k] = both[2, k]
-    depth, leaves, scale = below(node[DEPTH]), levels.low.shape[3], table.scale[0]
+    depth, leaves, scale = below(node.depth), levels.low.shape[3], table.setting.scale
     for i in range(m):
         for side in range(2):
             mine = sums[:, i]
             for word in range(2):
                 levels.child[d, side, i, word] = (
-                    mine[4 + word] if side == 0 else node[KEY_1 + word] - mine[4 + word]
+                    mine[4 + word] if side == 0 else node.key[word] - mine[4 + word]
                 )
             levels.weight[d, side, i] = mine[3] if side == 0 else whole[3] - mine[3]
             squares = mine[2] if side == 0 else whole[2] - mine[2]
@@ -178,7 +168,7 @@ def expand(table, levels, scratch, memo, d):
             for k in range(leaves):
                 few = leaf if depth < 1 or k == 1 else min(leaf, two)
                 low = few if depth < 2 or k == 1 or k == 2 else min(few, floor + 3 * p)
-                high = few if table.numbers[LEAST] <= 1 else leaf
+                high = few if table.setting.least <= 1 else leaf
                 if low < high:
                     known = find(
                         memo.slots,
@@ -190,7 +180,7 @@ def expand(table, levels, scratch, memo, d):
                 levels.low[d, side, i, k], levels.high[d, side, i, k] = low, high
     for i in range(m):
         refresh(levels, d, i)
-    if table.numbers[SIMILAR] != 0:
+    if table.setting.similar:
         for i in range(m):
             for side in range(2):
                 spread(table, levels, d, i, side)
@@ -199,11 +189,12 @@ def expand(table, levels, scratch, memo, d):
 @jit(inner=True, borrow=True)
 def refresh(levels, d, i):
     """The best tree by test i."""
-    node, many = levels.node[d], levels.node[d, LEAVES]
+    node = levels.node[d]
+    many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
         cost = levels.high[d, 0, i, a] + levels.high[d, 1, i, many - a]
-        if cost < node[BEST]:
-            node[BEST], node[FIRST], node[GIVEN] = cost, levels.test[d, i], a
+        if cost < node.ub:
+            node.ub, node.first, node.given = cost, levels.test[d, i], a
 
 
 @jit(inner=True, borrow=True)
@@ -211,10 +202,10 @@ def spread(table, levels, d, i, side):
     """R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S): what is known of one side bounds those of all
     tests.
     """
-    m, slack = levels.node[d, WIDTH], table.numbers[SLACK]
+    m, slack = levels.node[d].width, table.setting.slack
     for k in range(levels.low.shape[3]):
         low = levels.low[d, side, i, k] - slack
-        if low <= 2 * table.numbers[P]:
+        if low <= 2 * table.setting.p:
             continue
         whole = levels.weight[d, side, i]
         for j in range(m):
@@ -249,9 +240,10 @@ def enter(table, levels, d, i, side, k, budget):
         levels.objects[end] = r
         end += (table.outcome[r, f] == 1) == (side == 0)
     levels.first[d + 2] = end
-    node[CHILD], node[SIDE], node[SHARE] = i, side, k
-    child[BUDGET], child[DEPTH], child[LEAVES], child[CHILD] = budget, below(node[DEPTH]), k, NEW
-    child[KEY_1], child[KEY_2] = levels.child[d, side, i, 0], levels.child[d, side, i, 1]
+    node.child, node.side, node.share = i, side, k
+    child.budget, child.depth, child.leaves, child.child = budget, below(node.depth), k, NEW
+    for word in range(2):
+        child.key[word] = levels.child[d, side, i, word]
 
 
 @jit(inner=True, borrow=True)
@@ -259,8 +251,8 @@ def next_open(levels, d, limit):
     """(test, leaves of its side 1) within the limit of which a side is not solved, the most
     balanced; test −1: none.
     """
-    found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d, LEAVES]
-    for i in range(levels.node[d, WIDTH]):
+    found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
+    for i in range(levels.node[d].width):
         balance = min(levels.weight[d, 0, i], levels.weight[d, 1, i])
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
@@ -277,13 +269,13 @@ def look(table, levels, scratch, d, i, side):
     """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
     overcharges the most leaves that it may have.
     """
-    f, end, p = levels.test[d, i], levels.first[d + 1], table.numbers[P]
+    f, end, p = levels.test[d, i], levels.first[d + 1], table.setting.p
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         levels.objects[end] = r
         end += (table.outcome[r, f] == 1) == (side == 0)
     levels.seen[d, side, i] = 1
-    depth, many = below(levels.node[d, DEPTH]), levels.low.shape[3] - 1
+    depth, many = below(levels.node[d].depth), levels.low.shape[3] - 1
     most = np.int64(1) << min(depth, 20)
     most = min(most, many) if many > 0 else most
     price = max(np.float64(p), 2.0 * levels.high[d, side, i, many] / most / most / most)
@@ -292,7 +284,7 @@ def look(table, levels, scratch, d, i, side):
             intervals(table, scratch, levels.objects[levels.first[d + 1] : end], price)
             - (price - p) * most
         )
-        - table.numbers[SLACK]
+        - table.setting.slack
     )
     for k in range(many + 1):
         levels.low[d, side, i, k] = max(
@@ -305,19 +297,19 @@ def remember(memo, state, node, lower):
     """Enter what is known of a set; returns its number."""
     number = find_or_enter(
         memo.slots,
-        keyed(node[KEY_1], node[DEPTH], node[LEAVES]),
-        np.uint64(node[KEY_2]),
-        state[KNOWN],
+        keyed(node.key[0], node.depth, node.leaves),
+        np.uint64(node.key[1]),
+        state.known,
     )
-    if number == state[KNOWN]:
-        state[KNOWN] += 1
+    if number == state.known:
+        state.known += 1
         memo.lower[number], memo.upper[number] = 0, NEVER
     memo.lower[number] = max(memo.lower[number], lower)
-    if node[BEST] < memo.upper[number]:
+    if node.ub < memo.upper[number]:
         memo.upper[number], memo.test[number], memo.share[number] = (
-            node[BEST],
-            node[FIRST],
-            node[GIVEN],
+            node.ub,
+            node.first,
+            node.given,
         )
     return number
 
@@ -325,49 +317,48 @@ def remember(memo, state, node, lower):
 @jit(inner=True, borrow=True)
 def least_open(levels, d):
     """What is proven of the set of level d."""
-    node, many = levels.node[d], levels.node[d, LEAVES]
-    lower = node[BEST]
-    for i in range(node[WIDTH]):
+    node = levels.node[d]
+    many, lower = node.leaves, node.ub
+    for i in range(node.width):
         for a in range(min(many, 1), max(many, 1)):
             lower = min(lower, levels.low[d, 0, i, a] + levels.low[d, 1, i, many - a])
     return lower
 
 
 @jit(borrow=True)
-def search(table, levels, scratch, memo, state, out, work, most):
+def search(table, levels, scratch, memo, state, work, most):
     """Work on, some ``work`` objects · tests² long; returns FINISHED, NEED_ROOM or PAUSED, or
     TOO_LONG where the next set alone takes ``most``.
-
-    out : int64[1], the bound of the root.
     """
+    now = state[0]
     tests, short = (
         table.outcome.shape[1],
-        table.numbers[ABSOLUTE] == 0 and table.numbers[LEAST] <= 1,
+        not table.setting.absolute and table.setting.least <= 1,
     )
     while True:
-        d = state[LEVEL]
+        d = now.level
         node = levels.node[d]
-        if node[CHILD] == NEW:
-            soon = state[KNOWN] + d + 2
+        if node.child == NEW:
+            soon = now.known + d + 2
             if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0:
-                out[0] = least_open(levels, 0) if d > 0 else out[0]
+                now.bound = least_open(levels, 0) if d > 0 else now.bound
                 return PAUSED
             step = (levels.first[d + 1] - levels.first[d]) * tests * tests // 8
             if step > most:
-                out[0] = least_open(levels, 0) if d > 0 else out[0]
+                now.bound = least_open(levels, 0) if d > 0 else now.bound
                 return TOO_LONG
             work -= 1000 + step
-            state[OPENED] += 1
-            if node[DEPTH] == 2 and short and (node[LEAVES] == 0 or node[LEAVES] > 3):
+            now.opened += 1
+            if node.depth == 2 and short and (node.leaves == 0 or node.leaves > 3):
                 two_levels(table, levels, scratch, d)
             else:
                 expand(table, levels, scratch, memo, d)
-        limit = min(node[BUDGET], node[BEST] - 1)
+        limit = min(node.budget, node.ub - 1)
         i, a = next_open(levels, d, limit)
         if i >= 0:
-            one, rest = a, node[LEAVES] - a
+            one, rest = a, node.leaves - a
             open_1, open_0 = (
                 levels.low[d, 0, i, one] < levels.high[d, 0, i, one],
                 levels.low[d, 1, i, rest] < levels.high[d, 1, i, rest],
@@ -384,15 +375,16 @@ def search(table, levels, scratch, memo, state, out, work, most):
                 look(table, levels, scratch, d, i, side)
                 continue
             enter(table, levels, d, i, side, k, limit - other)
-            state[LEVEL] = d + 1
+            now.level = d + 1
             continue
-        number = remember(memo, state, node, least_open(levels, d))
+        number = remember(memo, now, node, least_open(levels, d))
         if d == 0:
-            out[0] = memo.lower[number]
+            now.bound = memo.lower[number]
             return FINISHED
         d -= 1
-        state[LEVEL] = d
-        i, side, k = levels.node[d, CHILD], levels.node[d, SIDE], levels.node[d, SHARE]
+        now.level = d
+        node = levels.node[d]
+        i, side, k = node.child, node.side, node.share
         learn(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
-        if table.numbers[SIMILAR] != 0:
+        if table.setting.similar:
             spread(table, levels, d, i, side)

@@ -15,9 +15,9 @@ gain.
 
 Invariants: objects of a level are sorted by target.  Rows of ``sums``: weight, total, square,
 worst, two words of the fingerprint, rows; ``count_tests`` moves those of the tests it keeps to the
-front.  Counting Σ w and Σ w y in one number needs SHIFT bits below, which all weights together fit
-into.  Sums are whole numbers; only gains, and all of absolute errors, are floats before they are
-rounded.
+front.  Counting Σ w and Σ w y in one number needs ``shift`` bits below, which all weights together
+fit into.  Sums are whole numbers; only gains, and all of absolute errors, are floats before they
+are rounded.
 """
 
 from __future__ import annotations
@@ -32,6 +32,28 @@ NEVER = np.int64(1) << 60
 """The cost of what does not exist."""
 
 
+class Setting(NamedTuple):
+    """What does not change.
+
+    p : price of a leaf.
+    least : rows that a side needs.
+    absolute : whether errors are absolute.
+    similar : whether bounds of similar sets hold.
+    slack : what rounding may add to a bound.
+    shift : by how many bits Σ w y is moved where it is counted in one number with Σ w; 0: they do
+        not fit into one.
+    scale : costs in a unit of the deviation.
+    """
+
+    p: int
+    least: int
+    absolute: bool
+    similar: bool
+    slack: int
+    shift: int
+    scale: float
+
+
 class Table(NamedTuple):
     """What is searched, sorted by target.
 
@@ -42,8 +64,6 @@ class Table(NamedTuple):
     worst : int64[objects], the most that an object can add to a tree.
     rows : int64[objects].
     keys : int64[objects, 2], random.
-    numbers : int64, see the names below.
-    scale : float64[1].
     """
 
     outcome: np.ndarray
@@ -53,15 +73,28 @@ class Table(NamedTuple):
     worst: np.ndarray
     rows: np.ndarray
     keys: np.ndarray
-    numbers: np.ndarray
-    scale: np.ndarray
+    setting: Setting
 
 
-P, LEAST, ABSOLUTE, SIMILAR, SLACK, SHIFT = range(6)
-"""Price of a leaf; rows that a side needs; 1 for absolute errors; 1 where bounds of similar sets
-hold; what rounding may add to a bound; by how many bits Σ w y is moved where it is counted in one
-number with Σ w, 0: they do not fit into one.
-"""
+NODE = np.dtype(
+    [
+        ("width", "i8"),  # tests that divide it
+        ("budget", "i8"),  # what its tree may cost
+        ("ub", "i8"),  # least cost known
+        ("leaf", "i8"),  # cost of a leaf
+        ("depth", "i8"),  # that remains
+        ("leaves", "i8"),  # at most, 0: any number
+        ("child", "i8"),  # the test that is being solved, −1: none, NEW: nothing was done yet
+        ("side", "i8"),  # of it, that is
+        ("share", "i8"),  # leaves of that side
+        ("key", "i8", 2),  # fingerprint
+        ("first", "i8"),  # test of the best tree, −1: a leaf
+        ("given", "i8"),  # leaves given to its side of outcome 1
+    ],
+    align=True,
+)
+"""A set of objects on the way."""
+NEW = -2
 
 
 class Levels(NamedTuple):
@@ -69,7 +102,7 @@ class Levels(NamedTuple):
     other.
 
     objects : int64, first : int64[levels + 1], those of each set.
-    node : int64[levels, N_NODE].
+    node : NODE[levels].
     test : int64[levels, tests], those that divide it.
     low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at
         least and at most.
@@ -89,17 +122,6 @@ class Levels(NamedTuple):
     weight: np.ndarray
     near: np.ndarray
     seen: np.ndarray
-
-
-N_NODE = 13
-WIDTH, BUDGET, BEST, LEAF, DEPTH, LEAVES, CHILD, SIDE, SHARE, KEY_1, KEY_2, FIRST, GIVEN = range(
-    N_NODE
-)
-"""Tests of a set; what its tree may cost; least cost known; cost of a leaf; remaining depth;
-leaves, 0: any number; test, side and its leaves that are being solved (NEW: nothing was done yet);
-fingerprint; first test of the best tree (−1: a leaf) and the leaves given to its side of outcome 1.
-"""
-NEW = -2
 
 
 class Scratch(NamedTuple):
@@ -137,13 +159,13 @@ def leaf_cost(table, objects):
         weight += table.weight[r]
         total += table.total[r]
         square += table.square[r]
-    if table.numbers[ABSOLUTE] == 0:
-        return square - np.int64(gain(table.scale[0], total, weight))
+    if not table.setting.absolute:
+        return square - np.int64(gain(table.setting.scale, total, weight))
     for r in objects:
         w = np.float64(table.weight[r])
         raw += table.total[r] / w * (w - min(max(weight - 2 * below, 0.0), 2 * w))
         below += w
-    return np.int64(raw * table.scale[0])
+    return np.int64(raw * table.setting.scale)
 
 
 @jit(inner=True, borrow=True)
@@ -173,7 +195,7 @@ def count_tests(table, levels, scratch, d):
             row = sums[c]
             for f in range(tests):
                 row[f] += value & mask[f]
-    width, least = 0, max(table.numbers[LEAST], 1)
+    width, least = 0, max(table.setting.least, 1)
     for f in range(tests):
         if least <= sums[6, f] <= whole[6] - least:
             levels.test[d, width] = f
@@ -199,8 +221,8 @@ def count_pairs(table, levels, scratch, d, m, deep):
     both, mask, shift, absolute = (
         scratch.both,
         scratch.mask,
-        table.numbers[SHIFT],
-        table.numbers[ABSOLUTE] != 0,
+        table.setting.shift,
+        table.setting.absolute,
     )
     two = shift == 0 and not absolute
     for c in range(3):
@@ -237,12 +259,17 @@ def count_pairs(table, levels, scratch, d, m, deep):
 @jit(inner=True, borrow=True)
 def two_levels(table, levels, scratch, d):
     """The best tree of two levels, from pairs alone."""
-    node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.numbers[P], table.scale[0]
+    node, tests, p, scale = (
+        levels.node[d],
+        table.outcome.shape[1],
+        table.setting.p,
+        table.setting.scale,
+    )
     for f in range(tests):
         levels.test[d, f] = f
     count_pairs(table, levels, scratch, d, tests, False)
     sums, whole, two, square = scratch.sums, scratch.whole, scratch.two, np.int64(0)
-    whole[0], whole[1], node[WIDTH], node[FIRST], node[CHILD] = 0, 0, 0, -1, -1
+    whole[0], whole[1], node.width, node.first, node.child = 0, 0, 0, -1, -1
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         whole[0] += table.weight[r]
@@ -251,7 +278,7 @@ def two_levels(table, levels, scratch, d):
     for f in range(tests):
         sums[0, f], sums[1, f] = scratch.both[0, f * tests + f], scratch.both[1, f * tests + f]
     squared_twos(table, scratch, tests)
-    node[LEAF] = node[BEST] = (
+    node.leaf = node.ub = (
         square - np.int64(gain(scale, np.float64(whole[1]), np.float64(whole[0]))) + p
     )
     for f in range(tests):
@@ -266,14 +293,14 @@ def two_levels(table, levels, scratch, d):
                 - max(np.int64(one), np.int64(two[0, f]) - p)
                 - max(np.int64(rest), np.int64(two[1, f]) - p)
             )
-            if cost < node[BEST]:
-                node[BEST], node[FIRST], node[GIVEN] = cost, f, node[LEAVES] // 2
+            if cost < node.ub:
+                node.ub, node.first, node.given = cost, f, node.leaves // 2
 
 
 @jit(inner=True, borrow=True)
 def squared_twos(table, scratch, m):
     """two[side, j] : the most that two leaves for a side of test j save."""
-    scale, sums, whole, two = table.scale[0], scratch.sums, scratch.whole, scratch.two
+    scale, sums, whole, two = table.setting.scale, scratch.sums, scratch.whole, scratch.two
     weight, total = scratch.both[0], scratch.both[1]
     all_w, all_s = np.float64(whole[0]), np.float64(whole[1])
     one, rest = two[0], two[1]
@@ -331,7 +358,7 @@ def absolute_cells(table, levels, scratch, d, m):
 @jit(inner=True, borrow=True)
 def absolute_twos(table, scratch, m):
     """two[side, j] : the least that two leaves for a side of test j cost."""
-    two, loss, scale = scratch.two, scratch.cells[2], table.scale[0]
+    two, loss, scale = scratch.two, scratch.cells[2], table.setting.scale
     for side in range(2):
         for j in range(m):
             best = np.inf

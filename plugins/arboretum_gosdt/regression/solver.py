@@ -215,7 +215,9 @@ class Search:
         )
         shift = int(weight.sum()).bit_length()
         shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
-        numbers = np.array([self.p, least, absolute, least <= 1, 2 * n + 64, shift], kind)
+        setting = pairs.Setting(
+            self.p, least, absolute, least <= 1, 2 * n + 64, shift, float(self.scale)
+        )
         keys = random_words(n).view(kind)
         self._table = pairs.Table(
             outcome,
@@ -225,8 +227,7 @@ class Search:
             worst,
             rows,
             keys,
-            numbers,
-            np.array([float(self.scale)]),
+            setting,
         )
         self.upper = int(kernels.leaf_cost(self._table, np.arange(n))) + self.p
         most_depth = kernels.UNLIMITED if depth is None else depth
@@ -252,7 +253,7 @@ class Search:
         self._levels = pairs.Levels(
             np.empty(n * (levels + 1) + 64, kind),
             np.zeros(levels + 1, kind),
-            level(pairs.N_NODE),
+            np.zeros(levels, pairs.NODE),
             level(tests),
             level(2, tests, k),
             level(2, tests, k),
@@ -278,20 +279,12 @@ class Search:
                 **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]},
             }
         )
-        self._state, self._bound = np.zeros(kernels.N_STATE, kind), np.zeros(1, kind)
+        self._state = np.zeros(1, kernels.STATE)
         self._levels.objects[:n], self._levels.first[1] = np.arange(n), n
         root = self._levels.node[0]
-        root[kernels.BUDGET], root[kernels.BEST], root[kernels.DEPTH], root[kernels.LEAVES] = (
-            kernels.NEVER,
-            self.upper,
-            most_depth,
-            self.leaves,
-        )
-        root[kernels.CHILD], root[[kernels.KEY_1, kernels.KEY_2]], root[kernels.FIRST] = (
-            kernels.NEW,
-            keys.sum(axis=0),
-            -1,
-        )
+        root["budget"], root["ub"], root["key"] = pairs.NEVER, self.upper, keys.sum(axis=0)
+        root["depth"], root["leaves"] = most_depth, self.leaves
+        root["child"], root["first"] = pairs.NEW, -1
 
     def run(self, until: float | None = None, tell: Any = lambda low, up: None) -> str:
         """Search; returns "" when the least cost is known, else what ran out, "seconds" or
@@ -306,13 +299,12 @@ class Search:
                 self._scratch,
                 memo,
                 self._state,
-                self._bound,
                 SLICE,
                 most,
             )
 
         def make_room() -> bool:
-            known = int(self._state[self._kernels.KNOWN]) + len(self._levels.node) + 3
+            known = int(self._state["known"][0]) + len(self._levels.node) + 3
             return self._memo.make_room(
                 {"slots": 2 * known + 1, **dict.fromkeys(self._kernels.Memo._fields[1:], known)},
                 self._bytes,
@@ -323,18 +315,18 @@ class Search:
                 work,
                 make_room,
                 until,
-                lambda: tell(self.lower, int(self._levels.node[0, self._kernels.BEST])),
+                lambda: tell(self.lower, int(self._levels.node["ub"][0])),
             )
 
     @property
     def lower(self) -> int:
         """No tree costs less."""
-        return max(int(self._bound[0]), self.p)
+        return max(int(self._state["bound"][0]), self.p)
 
     @property
     def opened(self) -> int:
         """Sets whose tests were counted in pairs."""
-        return int(self._state[self._kernels.OPENED])
+        return int(self._state["opened"][0])
 
     def deviation(self, cost: int) -> Fraction:
         """What a cost says, prices of leaves included, in whole units of the table."""
@@ -344,8 +336,8 @@ class Search:
         """The best tree known, as its tests in preorder (−1: a leaf; the side of outcome 1 comes
         first).
         """
-        node, kernels = self._levels.node[0], self._kernels
-        start = int(node[kernels.FIRST]), int(node[kernels.GIVEN])
+        node = self._levels.node[0]
+        start = int(node["first"]), int(node["given"])
         if start[0] < 0:
             return [-1]
         return self._grown(np.arange(len(self._table.weight)), self.depth, self.leaves, start)[1]
@@ -393,10 +385,7 @@ class Search:
         for f in range(table.outcome.shape[1]):
             mine = table.outcome[rows, f] == 1
             sides = rows[mine], rows[~mine]
-            if all(
-                len(side) and table.rows[side].sum() >= table.numbers[kernels.LEAST]
-                for side in sides
-            ):
+            if all(len(side) and table.rows[side].sum() >= table.setting.least for side in sides):
                 cost = sum(int(kernels.leaf_cost(table, side)) for side in sides) + 2 * self.p
                 found = min(found, (cost, [f, -1, -1]), key=lambda tree: tree[0])
         return found
