@@ -9,7 +9,7 @@ both cells y = x ∧ j and z = x ∧ ¬j (or the other way) rows enough::
     two(x) = min over j of leaf(y) + leaf(z) + paid
     three(x) = min over j of paid + min(min(leaf(y), divided(y)) + divided(z),
                                         divided(y) + min(leaf(z), divided(z)))
-        only where children may have three leaves (DEEP), else FAR
+        only where children may have three leaves (``deep``), else FAR
     floors[x] = min(leaf(x), two(x), three(x)): no tree of x costs less
 
 Invariants: columns of sums are those of the classes, the influence, training rows, objects, mass
@@ -18,6 +18,8 @@ them add up.  ``costs[1]`` is −1 where no second test beats a leaf.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,28 +76,46 @@ def tally_pairs(rows, outcome, data, feature, mine, out):
 
 FAR = 1 << 60
 """Above the cost of every tree."""
-P, Q, CLASSES, LEAST, SPLIT, LIGHT, MEMBERS, CHEAPEST, WORST, BILL, DEEP = range(11)
-"""Of ``numbers``: price of a leaf and of a loss, classes, the rules of :class:`general.Rules`, the
-least price of a test, whether the dearest path counts, what it may cost, and whether children may
-have three leaves.
-"""
 COUNT, SIZE, MASS, OWN = 1, 2, 3, 4
 """Columns of sums, behind the classes' and the influence: training rows, objects, mass, the
 problem's objects.
 """
 
 
+class Setting(NamedTuple):
+    """What a call does not change.
+
+    p, q : price of a leaf and of a loss.
+    least, split, light, members, worst : of :class:`general.Rules`.
+    cheapest : the least price of a test.
+    bill : what the dearest path may cost, where ``worst``.
+    deep : whether children may have three leaves.
+    """
+
+    p: int
+    q: int
+    classes: int
+    least: int
+    split: int
+    light: int
+    members: int
+    cheapest: int
+    worst: bool
+    bill: int
+    deep: bool
+
+
 @jit(inline=True, borrow=True)
-def divided(count, size, mass, members, numbers):
+def divided(count, size, mass, members, setting):
     """The least that a set costs if it is divided; FAR where it must be a leaf."""
-    few = size < 2 or count < max(numbers[SPLIT], 2 * numbers[LEAST])
-    if few or mass <= numbers[LIGHT] or members < numbers[MEMBERS]:
+    few = size < 2 or count < max(setting.split, 2 * setting.least)
+    if few or mass <= setting.light or members < setting.members:
         return np.int64(FAR)
-    return 2 * numbers[P] + numbers[CHEAPEST] * mass
+    return 2 * setting.p + setting.cheapest * mass
 
 
 @jit
-def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
+def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
     """What the children of every feature i cost with one more test j, and at least with more.
 
     both : of :func:`tally_pairs`.
@@ -106,7 +126,7 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
         its price, both leaves.
     floors : int64[2, m], filled: no tree of the child is below.
     """
-    m, k = both.shape[1], numbers[CLASSES]
+    m, k = both.shape[1], setting.classes
     for side in range(2):
         for i in range(m):
             two, three, costs[0, side, i], costs[1, side, i] = np.int64(FAR), np.int64(FAR), FAR, -1
@@ -128,18 +148,18 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
                 if (
                     size <= 0
                     or other_size <= 0
-                    or count < numbers[LEAST]
-                    or other_count < numbers[LEAST]
+                    or count < setting.least
+                    or other_count < setting.least
                 ):
                     continue
-                if numbers[WORST] and price[i] + price[j] > numbers[BILL]:
+                if setting.worst and price[i] + price[j] > setting.bill:
                     continue
                 one, rest = np.int64(FAR), np.int64(FAR)
                 for c in range(k):
                     loss = both[c, i, j] if side == 0 else sums[0, c, j] - both[c, i, j]
                     one, rest = min(one, loss), min(rest, sums[side, c, i] - loss)
-                one, rest = numbers[Q] * one + numbers[P], numbers[Q] * rest + numbers[P]
-                paid = np.int64(0) if numbers[WORST] else price[j] * sums[side, k + MASS, i]
+                one, rest = setting.q * one + setting.p, setting.q * rest + setting.p
+                paid = np.int64(0) if setting.worst else price[j] * sums[side, k + MASS, i]
                 if one + rest + paid < two:
                     two = one + rest + paid
                     (
@@ -149,7 +169,7 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
                         costs[3, side, i],
                         costs[4, side, i],
                     ) = two, j, paid, one, rest
-                if numbers[DEEP] and min(one, rest, 2 * numbers[P]) + 2 * numbers[P] + paid < three:
+                if setting.deep and min(one, rest, 2 * setting.p) + 2 * setting.p + paid < three:
                     mass = (
                         both[k + MASS, i, j]
                         if side == 0
@@ -160,13 +180,13 @@ def look_ahead(both, sums, price, firm, leaf, numbers, costs, floors):
                         if side == 0
                         else sums[0, k + OWN, j] - both[k + OWN, i, j]
                     )
-                    here = divided(count, size, mass, own, numbers)
+                    here = divided(count, size, mass, own, setting)
                     there = divided(
                         other_count,
                         other_size,
                         sums[side, k + MASS, i] - mass,
                         sums[side, k + OWN, i] - own,
-                        numbers,
+                        setting,
                     )
                     three = min(three, paid + min(min(one, here) + there, here + min(rest, there)))
             if two >= leaf[side, i]:
@@ -181,18 +201,14 @@ def load() -> None:
     for data in (table, table[:, 1:2]):  # the sums of one column are taken as well
         tally(two, outcome, data, np.zeros((data.shape[1], 1), np.int64))
     tally_pairs(two, outcome, table, two[:1], two[:1], cube)
-    sums, leaf, numbers = (
-        np.zeros((2, 6, 1), np.int64),
-        np.zeros((2, 1), np.int64),
-        np.ones(DEEP + 1, np.int64),
-    )
+    sums, leaf = np.zeros((2, 6, 1), np.int64), np.zeros((2, 1), np.int64)
     look_ahead(
         cube,
         sums,
         two[:1],
         np.ones((2, 1), np.bool_),
         leaf,
-        numbers,
+        Setting(1, 1, 1, 1, 1, 1, 1, 1, True, 1, True),
         np.zeros((5, 2, 1), np.int64),
         leaf,
     )

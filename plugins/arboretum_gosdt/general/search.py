@@ -435,7 +435,7 @@ class GeneralSearch:
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
         """Sharpen the bounds by all pairs of tests, and keep the best tree of two levels."""
-        from arboretum_gosdt.general.kernels import look_ahead, tally_pairs
+        from arboretum_gosdt.general.kernels import Setting, look_ahead, tally_pairs
 
         m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
@@ -451,7 +451,7 @@ class GeneralSearch:
             0 if rules.worst else self._cheapest,
             limits.depth >= 3 and limits.leaves >= 4,
         )
-        setting = (
+        setting = Setting(
             self.p,
             self.q,
             self._classes,
@@ -470,7 +470,7 @@ class GeneralSearch:
             self._price[split.feature],
             split.firm,
             split.leaf,
-            np.array(setting, np.int64),
+            setting,
             costs,
             floors,
         )
