@@ -69,12 +69,13 @@ commands.
 
 
 def pytest_configure(config) -> None:
-    """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told
-    to ignore them.
+    """Kernels are compiled and not interpreted, as those of large problems are; and commands that
+    tests start obey Ctrl-C and a closed terminal, also where this process was told to ignore them.
 
     A shell starts what runs in its background so, and ``nohup`` does; what is ignored stays ignored
     in children.
     """
+    os.environ.setdefault("ARBORETUM_KERNELS", "compiled")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

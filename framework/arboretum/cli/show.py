@@ -383,6 +383,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         however many are better.
     """
     from arboretum.engine import run as engine
+    from arboretum.engine.interpreting import light
     from arboretum.engine.why import reasons
 
     tree = record.tree
@@ -391,7 +392,8 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     problem = engine.fit(
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
     ).problem
-    found = reasons(problem, tree, node, record.seed)
+    with light(problem):
+        found = reasons(problem, tree, node, record.seed)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(
         f"{r.columns[0] if len(r.columns) == 1 else f'{r.describe()}:'} {r.outcome_label(outcome)}"

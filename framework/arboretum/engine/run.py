@@ -18,14 +18,22 @@ import numpy as np
 
 from arboretum.engine import check, select
 from arboretum.engine.class_weights import weighted, weights_of_classes
+from arboretum.engine.interpreting import light, or_compiled
 from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
-from arboretum.errors import ArboretumError, BudgetError, DataError, VerificationError, blaming
+from arboretum.errors import (
+    ArboretumError,
+    BudgetError,
+    DataError,
+    VerificationError,
+    blaming,
+)
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
 from arboretum.interfaces.split import Division
+from arboretum.kernels.plain import active_interpreter
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
@@ -335,9 +343,12 @@ def _verified(
         )
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
-    metrics = measure(tree, fitted, table)
-    with clock(timings, "verify"):
-        checked = verify(tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+    with light(fitted.problem, request.budget):
+        metrics = or_compiled(lambda: measure(tree, fitted, table))
+        with clock(timings, "verify"):
+            asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
+            checked = or_compiled(lambda: verify(*asked))
+        notes = notes_of(fitted.problem, tree)
     solution = attrs.evolve(
         fitted.solution,
         checked=Checked.verified if checked["value"] == RECOMPUTED else Checked.claimed,
@@ -378,7 +389,7 @@ def _verified(
             *objects.notes,
             *solution.notes,
             *restricted,
-            *notes_of(fitted.problem, tree),
+            *notes,
             *scale.notes(),
         ),
         selections=fitted.selections,
@@ -412,7 +423,8 @@ def _certified(
             if request.budget.memory_mb
             else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         )
-        with suppress(ArboretumError):  # what it refuses it refuses again, where that is noted
+        # what it refuses it refuses again, where that is noted
+        with light(fitted.problem, budget), suppress(ArboretumError, ArithmeticError):
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
         asked = (
@@ -423,7 +435,8 @@ def _certified(
             fitted.solution,
             metrics,
         )
-        certificate, remarks = certify(*asked, context)
+        with light(fitted.problem, request.budget):
+            certificate, remarks = or_compiled(lambda: certify(*asked, context))
         fitted.seal.check("the certifier")
     return attrs.evolve(
         record, certificate=certificate, timings=timings, notes=(*record.notes, *remarks)
@@ -521,16 +534,17 @@ def fit(
     posed = pose(parts, table, seed, progress=progress, timings=timings, sealed=sealed, scale=scale)
     problem = posed.problem
     timings["compile"] = 0.0
-    if warm:
-        with clock(timings, "compile"):
-            warm_up(parts.method, problem, budget.context(seed, progress))
-    progress(0, None, f"growing with {parts.method.name}")
-    with clock(timings, "fit", progress):
-        context = listen(budget.context(seed, progress))
-        grown = select.grow_or_tune(problem, context)
-        over()
-        grown = select.prune(grown, context)
-        solution = _legible(grown.solution, problem.objects.table)
+    with light(problem, budget):
+        if warm and not active_interpreter():
+            with clock(timings, "compile"):
+                warm_up(parts.method, problem, budget.context(seed, progress))
+        progress(0, None, f"growing with {parts.method.name}")
+        with clock(timings, "fit", progress):
+            context = listen(budget.context(seed, progress))
+            grown = or_compiled(lambda: select.grow_or_tune(problem, context))
+            over()
+            grown = or_compiled(lambda: select.prune(grown, context))
+            solution = _legible(grown.solution, problem.objects.table)
     told = {
         "division": posed.division,
         "train": problem.objects.table,

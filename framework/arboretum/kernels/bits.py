@@ -12,6 +12,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from arboretum.kernels.plain import with_twin
+
 
 @intrinsic
 def popcount(typingctx, word):
@@ -31,3 +33,12 @@ def lowest(typingctx, word):
         return builder.cttz(args[0], cgutils.false_bit)
 
     return types.int64(types.uint64), codegen
+
+
+with_twin(popcount, lambda word: int(word).bit_count())
+# the word's lowest one, or the one behind its end
+with_twin(lowest, lambda word: _lowest(int(word) | 1 << 64))
+
+
+def _lowest(word: int) -> int:
+    return (word & -word).bit_length() - 1

@@ -36,6 +36,7 @@ from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.kernel_decorators import KernelNode, mark_of
+from arboretum.kernels.plain import active_interpreter, kernel_at, plain, with_twin
 
 _F1 = types.Array(types.float64, 1, "C")
 IMPURITY_SIGNATURE = types.float64(_F1)
@@ -102,16 +103,29 @@ or −1 when a value is not finite; then picked[0] is its row.
 """
 
 
-def address_of(kernel: Callable, mark: str) -> int:
-    """Address of the loop around a kernel of that mark, compiled now, or read from the cache."""
+def address_of(kernel: Callable, mark: str) -> Any:
+    """Address of the loop around a kernel of that mark, compiled now, or read from the cache; the
+    loop itself, in Python, where kernels are interpreted (:mod:`arboretum.kernels.plain`).
+    """
     template, signature = FORMS[mark]
-    result = compiled(kernel, template, signature).overloads[signature.args]
-    # the C entry of a first-class function; its library lives as long as the dispatcher that
-    # compiled() remembers
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+    return _address(compiled(kernel, template, True), signature)
 
 
-def address_in_python(value: Callable) -> int:
+def _address(loop: Any, signature: Any) -> Any:
+    interpreter = active_interpreter()
+    if interpreter is not None and interpreter.runs(loop, signature.args):
+        return plain(loop)
+    loop.compile(signature)
+    result = loop.overloads[signature.args]
+    # the C entry of a first-class function; its library lives as long as the dispatcher, which its
+    # maker remembers
+    address = result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+    if interpreter is not None:
+        interpreter.at[address] = plain(loop)
+    return address
+
+
+def address_in_python(value: Callable) -> Any:
     """Address of an impurity that has no kernel: each call comes back to Python, some 20 µs.
 
     value : of the component.
@@ -119,8 +133,7 @@ def address_in_python(value: Callable) -> int:
     An exception cannot pass through a kernel: the call answers NaN, and :func:`raise_from_python`
     raises it afterwards.
     """
-    result = _calling_back(value)[0].overloads[IMPURITY_SIGNATURE.args]
-    return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+    return _address(_calling_back(value)[0], IMPURITY_SIGNATURE)
 
 
 def raise_from_python(value: Callable) -> None:
@@ -149,7 +162,7 @@ def _calling_back(value: Callable) -> tuple[Any, list[BaseException]]:
         return found
 
     dispatcher = numba.njit(impurity)
-    dispatcher.compile(IMPURITY_SIGNATURE)
+    dispatcher.plain = guarded
     return dispatcher, failures
 
 
@@ -162,19 +175,19 @@ def undefined_impurity(weights):
 def compiled(
     kernel: Callable,
     template: str = _BATCH,
-    signature: Any = BATCH_SIGNATURE,
+    pointer: bool = False,
     names: tuple[tuple[str, Any], ...] = (),
 ) -> Any:
-    """Compile the loop around ``kernel``.
+    """The loop around ``kernel``, compiled at its first call.
 
-    signature : None compiles at the first call, with the kernel merged as source
+    pointer : it has an entry for C; else the kernel is merged as source
         (:func:`arboretum.kernels.jit.merged`).
     names : what else the template refers to. The loop's source pretends to lie in the kernel's
         file, so that numba caches it beside the plugin and drops it when the plugin changes; a
         change of the loop itself changes its name.
     """
     python = getattr(kernel, "py_func", kernel)
-    inner = _with_parts(python, merged if signature is None else _inlined)
+    inner = _with_parts(python, _inlined if pointer else merged)
     # the module's name, too: cached code refers to it, and a file may be loaded as a plugin and
     # imported by its test
     tag = hashlib.sha256((template + numba.__version__ + python.__module__).encode()).hexdigest()[
@@ -192,7 +205,7 @@ def compiled(
     # 3.13 refuses to tokenize from the middle of a docstring
     above = "\n" * (python.__code__.co_firstlineno - 2)
     exec(compile(above + template.format(name=name), file, "exec"), scope)  # our own template
-    return jit(scope[name], signature=signature)
+    return jit(scope[name], pointer=pointer)
 
 
 def _inlined(python: Callable) -> Any:
@@ -244,7 +257,7 @@ def _caller(signature: Any) -> Callable:
     call.__signature__ = inspect.Signature(
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     )
-    return intrinsic(call)
+    return with_twin(intrinsic(call), lambda address, *arguments: kernel_at(address)(*arguments))
 
 
 call_batch = _caller(BATCH_SIGNATURE)
@@ -269,6 +282,9 @@ def impurity_at(typingctx, address):
         return function._getvalue()
 
     return IMPURITY_TYPE(types.int64), codegen
+
+
+with_twin(impurity_at, kernel_at)
 
 
 @jit(inner=True)

@@ -19,6 +19,11 @@ from numba import types
 from numba.core import event
 from numba.core.compiler import Compiler
 
+from arboretum.kernels.plain import active_interpreter
+
+LOADING = "arboretum:loading"
+"""Event of numba's: a kernel is compiled, or read from the disk cache."""
+
 IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 """An import statement, also one that goes on in parentheses."""
 
@@ -73,7 +78,8 @@ def jit(
     inner: bool = False,
     inline: bool = False,
     borrow: bool = False,
-    signature: Any = None,
+    pointer: bool = False,
+    wraps: bool = False,
 ) -> Any:
     """Decorate a kernel (see the module's docstring for the policy).
 
@@ -87,18 +93,20 @@ def jit(
         is a third of the time of a kernel that does little with many arrays, and half of its
         compilation.  Such a kernel neither allocates nor returns arrays (also in tuples), and calls
         only such kernels; its caller keeps the arrays alive.
-    signature : numba signature; with one, compilation happens now, so only
-        :mod:`arboretum.kernels.function_pointers` gives it.
+    pointer : it has an entry for C, whose address :mod:`arboretum.kernels.function_pointers` takes.
+    wraps : its unsigned integers leave their range on purpose, as sums of fingerprints do.
     """
     if function is None:
-        return lambda f: jit(f, inner=inner, inline=inline, borrow=borrow, signature=signature)
+        return lambda f: jit(
+            f, inner=inner, inline=inline, borrow=borrow, pointer=pointer, wraps=wraps
+        )
     inner = inner or inline
     options = {
         "nogil": True,
         "error_model": "numpy",
         "forceinline": inline,
         "no_cpython_wrapper": inner,
-        "no_cfunc_wrapper": signature is None,
+        "no_cfunc_wrapper": not pointer,
     }
     # always said: numba would take it from whichever kernel happens to call this one first
     options["_nrt"] = not borrow
@@ -107,7 +115,22 @@ def jit(
         with_entry = lru_cache(maxsize=1)(
             lambda: numba.njit(**options | {"no_cpython_wrapper": False})(function)
         )
-        dispatcher._insert, dispatcher._compile_for_args = _nothing, lambda *_, **__: with_entry()
+        dispatcher._insert, compile_for = _nothing, lambda *_, **__: with_entry()
+    else:
+        compile_for = dispatcher._compile_for_args
+
+    typeof_pyval = dispatcher.typeof_pyval
+
+    def missed(*args: Any, **named: Any) -> Any:
+        """What answers a call that no version answers which this process has compiled."""
+        interpreter = active_interpreter()
+        if interpreter and interpreter.runs(dispatcher, tuple(map(typeof_pyval, args))):
+            return interpreter(dispatcher)
+        with event.trigger_event(LOADING):
+            return compile_for(*args, **named)
+
+    dispatcher._compile_for_args = missed
+    dispatcher.wraps = wraps
     template = dispatcher.get_call_template
     # a number that is written out in a call would make a kernel of its own
     dispatcher.get_call_template = lambda args, kws: template(
@@ -120,8 +143,6 @@ def jit(
         pass
     else:
         _stamp(dispatcher, stamp_of(function.__code__.co_filename))
-    if signature is not None:
-        dispatcher.compile(signature)
     return dispatcher
 
 
@@ -193,7 +214,9 @@ def _or_nothing(read: Callable[[], dict]) -> dict:
 
 
 class CompileClock(event.Listener):
-    """Adds up the seconds spent in compilation (not in loading from the cache); says so once."""
+    """Adds up the seconds that kernels take to be compiled or loaded; says once that some are
+    compiled.
+    """
 
     def __init__(self, announce: Callable[[str], None] | None = None) -> None:
         self.seconds = 0.0
@@ -206,11 +229,13 @@ class CompileClock(event.Listener):
         """Count a compilation that begins, also one within another, and announce the first."""
         if self._depth == 0:
             self._start = time.perf_counter()
-            if self.kernels == 0 and self._announce is not None:
-                lost = "not kept, for want of a cache folder: set NUMBA_CACHE_DIR"
-                kept = "once; later runs load them from the cache"
-                self._announce(f"compiling kernels ({lost if cache_trouble() else kept})")
         self._depth += 1
+        if event.kind == LOADING:
+            return
+        if self.kernels == 0 and self._announce is not None:
+            lost = "not kept, for want of a cache folder: set NUMBA_CACHE_DIR"
+            kept = "once; later runs load them from the cache"
+            self._announce(f"compiling kernels ({lost if cache_trouble() else kept})")
         self.kernels += 1
 
     def on_end(self, event: Any) -> None:
@@ -226,5 +251,5 @@ def compile_clock(announce: Callable[[str], None] | None = None) -> Iterator[Com
     all come from the cache.
     """
     clock = CompileClock(announce)
-    with event.install_listener("numba:compile", clock):
+    with event.install_listener("numba:compile", clock), event.install_listener(LOADING, clock):
         yield clock

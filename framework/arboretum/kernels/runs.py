@@ -47,6 +47,7 @@ TO_CLASS, TO_RANK = np.uint64(OBJECT_BITS), np.uint64(42)
 OBJECT = np.uint64((1 << OBJECT_BITS) - 1)
 CLASS = np.uint64((1 << 20) - 1)
 MISSING = np.uint64((1 << 22) - 1)
+NOBODY = np.uint64((1 << 64) - 1)  # no entry has this rank
 
 PROBED, MOST_CLASSES = 256, 3
 """Runs from this length on are scored in pieces, where there are at most so many classes (a
@@ -396,8 +397,7 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
     (start, stop, known), (left_c, all_c) = span, sums
     zeros, ones = left_c[0], left_c[1]
     total = all_c[0] + all_c[1]
-    nobody = np.uint64(0) - np.uint64(1)  # no entry has this rank
-    before = run[np.uintp(start - 1)] >> TO_RANK if start > 0 else nobody
+    before = run[np.uintp(start - 1)] >> TO_RANK if start > 0 else NOBODY
     after = run[np.uintp(start)]
     # unsigned: no test for negative positions
     for at in range(np.uintp(start) + np.uintp(1), np.uintp(stop) + np.uintp(1)):

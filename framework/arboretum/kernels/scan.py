@@ -140,7 +140,7 @@ def _scan(kernel: Callable, *constants: Any) -> Any:
     column = merged(baked(scan_column, "scan_column", **names))
     whole = merged(baked(search, "search", scan_column=column, **names))
     return compiled(
-        kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), None, (("search", whole),)
+        kernel, _TEMPLATE.replace("CONSTANTS", repr(constants)), names=(("search", whole),)
     )
 
 

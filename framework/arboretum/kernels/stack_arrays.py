@@ -12,14 +12,17 @@ no memory and must not outlive the call of the function that made it.
 
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from arboretum.kernels.plain import with_twin
+
 ROOM = 16  # entries that such a table may have
 
 
-def _table(dtype: types.Type) -> Any:
+def _table(dtype: types.Type, python: type) -> Any:
     """An intrinsic (rows, columns) → uninitialised dtype[rows, columns]; rows · columns ≤ ROOM,
     which the caller sees to.
 
@@ -41,8 +44,8 @@ def _table(dtype: types.Type) -> Any:
 
         return array_type(types.intp, types.intp), codegen
 
-    return intrinsic(table)
+    return with_twin(intrinsic(table), lambda rows, columns: np.empty((rows, columns), python))
 
 
-float_table = _table(types.float64)
-int_table = _table(types.int64)
+float_table = _table(types.float64, np.float64)
+int_table = _table(types.int64, np.int64)

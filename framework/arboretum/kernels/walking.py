@@ -14,6 +14,7 @@ Addresses are those of columns that the caller keeps, and codes are −2 or more
 """
 
 from collections.abc import Sequence
+from ctypes import c_double, c_float, c_int32
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from arboretum.kernels.jit import jit
+from arboretum.kernels.plain import with_twin
 
 CHUNK = 1024  # rows that walk together: what they carry stays in the first cache
 DOUBLE, SINGLE, CODE = range(3)
@@ -49,7 +51,7 @@ class Steps(NamedTuple):
     to: np.ndarray
 
 
-def _load(kind: types.Type, llvm: ir.Type) -> Any:
+def _load(kind: types.Type, llvm: ir.Type, own: Any) -> Any:
     """An intrinsic (address) → the value of that type that lies there: columns of several types
     need no copy, and no kernel of their own.
     """
@@ -60,13 +62,13 @@ def _load(kind: types.Type, llvm: ir.Type) -> Any:
 
         return kind(types.int64), codegen
 
-    return intrinsic(load)
+    return with_twin(intrinsic(load), lambda address: own.from_address(int(address)).value)
 
 
 _double, _single, _code = (
-    _load(types.float64, ir.DoubleType()),
-    _load(types.float32, ir.FloatType()),
-    _load(types.int32, ir.IntType(32)),
+    _load(types.float64, ir.DoubleType(), c_double),
+    _load(types.float32, ir.FloatType(), c_float),
+    _load(types.int32, ir.IntType(32), c_int32),
 )
 
 

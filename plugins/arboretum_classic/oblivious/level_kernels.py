@@ -169,7 +169,7 @@ def _compiled(kernel, function, known, **parts):
         f"{tuple(known.values())[:5]}\n"
     )
     return compiled(
-        kernel, template, None, ((name, merged(baked(function, name, **known, **parts))),)
+        kernel, template, names=((name, merged(baked(function, name, **known, **parts))),)
     )
 
 

@@ -17,6 +17,7 @@ from arboretum.engine.search.reasons import reasons_of
 from arboretum.engine.search.workspace import Workspace
 from arboretum.interfaces.method import Parts, Problem
 from arboretum.interfaces.stopping import LeafRule, tightest
+from arboretum.kernels.plain import active_interpreter
 from arboretum.kernels.runs import OBJECT_BITS
 
 # bins of all features beyond which their tables are too many to be cleared at every node
@@ -103,8 +104,10 @@ class Plan:
             else "grown node by node, by "
         )
         slower = [f"no kernel for subtrees: {reason}" for reason in self.no_kernel]
+        small = "the problem is small: kernels that are not compiled yet are interpreted"
         return (
             way + " and ".join(self.engines),
+            *([small] if active_interpreter() else ()),
             *slower,
             *(f"no bins: {reason}" for reason in self.no_bins),
         )

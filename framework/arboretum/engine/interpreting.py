@@ -1,0 +1,51 @@
+"""Small problems: kernels that are compiled nowhere are interpreted, which takes less than to
+compile them.
+"""
+
+import math
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from arboretum.errors import ConfigError
+from arboretum.interfaces.method import Budget, Problem
+from arboretum.kernels.plain import active_interpreter, compiled, interpreted
+
+T = TypeVar("T")
+
+MOST_CELLS, PATIENCE = 1 << 14, 10.0
+"""Objects · (tests and raw columns) of a small problem, whose kernels are interpreted unless they
+are compiled already, and the processor seconds that a process does so.  That takes 0.1 ms a cell;
+compiling the kernels that a tree needs takes 20 to 40 s.
+"""
+
+
+def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager[None]:
+    """Where kernels are interpreted that are compiled nowhere, if the problem is small and its
+    seconds are not counted.
+
+    The variable ARBORETUM_KERNELS says otherwise: ``python`` interprets all of them, so that a
+    debugger can step through; ``compiled`` none.
+    """
+    way, objects = os.environ.get("ARBORETUM_KERNELS", "auto"), problem.objects
+    if way not in ("auto", "compiled", "python"):
+        raise ConfigError(f"ARBORETUM_KERNELS={way}: choose auto, compiled or python")
+    cells = objects.n_objects * (objects.n_tests + len(objects.raw_features))
+    small = cells <= MOST_CELLS and budget.seconds is None
+    return (
+        interpreted(math.inf) if way == "python" else interpreted(PATIENCE, small and way == "auto")
+    )
+
+
+def or_compiled(work: Callable[[], T]) -> T:
+    """What work finds; begun anew with compiled kernels, where an interpreted one meets a number
+    that Python has no room for, or what only machine code can do.
+    """
+    if active_interpreter():
+        try:
+            return work()
+        except (ArithmeticError, NotImplementedError):
+            with compiled():
+                return work()
+    return work()

@@ -1,0 +1,169 @@
+"""Kernels as the Python that they are: where work is small, compiling takes longer than doing it::
+
+    with interpreted():
+        kernel(…):  compiled in this process, or kept in the disk cache for these types: as always
+                    else, and as long as patience lasts: in Python
+                    else: compile it
+
+The source is the same, and so is what it computes: an integer that leaves the range of its type
+raises ArithmeticError, where machine code might go on with another type or a wrapped number; the
+caller then begins anew with compiled kernels.  What has no source, an intrinsic, has a twin in
+Python (:func:`with_twin`), or is compiled alone.  In place of a kernel's address
+(:mod:`arboretum.kernels.function_pointers`) stands a Python function, which no compiled kernel
+takes for a number.
+
+Invariants: what a kernel leaves in arrays and records is the same either way, so that one way may
+take up what the other has begun.  Kernels of other threads are compiled.
+"""
+
+import builtins
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+
+class Interpreter:
+    """Runs kernels in Python.
+
+    left : seconds of patience.
+    active : within a block.
+    at : what lies at addresses that were taken within a block, in Python.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self.left, self.active = patience, False
+        self.at: dict[int, Callable] = {}
+        self._kept: dict[tuple[int, tuple[Any, ...]], bool] = {}
+
+    def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
+        """Whether a kernel that this process has not compiled for these numba types is run here."""
+        key = (id(kernel), kinds)
+        if key not in self._kept:
+            self._kept[key] = is_kept(kernel, kinds)
+        return not self._kept[key]
+
+    def __call__(self, kernel: Any) -> Callable:
+        """The kernel as a Python function, under a clock."""
+        function = plain(kernel)
+
+        def timed(*args: Any) -> Any:
+            start = time.thread_time()
+            try:
+                with np.errstate(over="raise", divide="ignore", invalid="ignore"):
+                    return function(*args)
+            finally:
+                self.left -= time.thread_time() - start
+
+        return timed
+
+
+_INTERPRETER: ContextVar[Interpreter | None] = ContextVar("interpreter", default=None)
+
+
+@contextmanager
+def interpreted(patience: float, wanted: bool = True) -> Iterator[None]:
+    """Interpret kernels that are compiled nowhere, until so many processor seconds have gone into
+    such blocks.
+
+    wanted : False leaves it to the block around this one.
+    """
+    found = _INTERPRETER.get() or Interpreter(patience)
+    _INTERPRETER.set(found)
+    before = found.active
+    found.active = before or wanted
+    try:
+        yield
+    finally:
+        found.active = before
+
+
+@contextmanager
+def compiled() -> Iterator[None]:
+    """Compile what is compiled nowhere, also within a block of :func:`interpreted`."""
+    found = _INTERPRETER.get() or Interpreter(0.0)
+    before, found.active = found.active, False
+    try:
+        yield
+    finally:
+        found.active = before
+
+
+def active_interpreter() -> Interpreter | None:
+    """Who interprets kernels that are compiled nowhere now."""
+    found = _INTERPRETER.get()
+    return found if found is not None and found.active and found.left > 0.0 else None
+
+
+def kernel_at(address: Any) -> Callable:
+    """In Python what lies at an address, or stands in its place."""
+    found = address if callable(address) else _INTERPRETER.get().at.get(address)
+    if found is None:
+        raise NotImplementedError("only machine code calls what lies at an address")
+    return found
+
+
+def is_kept(kernel: Any, kinds: tuple[Any, ...]) -> bool:
+    """Whether the process, or the disk cache, has a kernel for arguments of these numba types."""
+    file = getattr(kernel._cache, "_cache_file", None)  # numba offers no public way
+    return kinds in kernel.overloads or (
+        file is not None
+        and kernel._cache._index_key(kinds, kernel.targetctx.codegen()) in file._load_index()
+    )
+
+
+def with_twin(kernel: Any, twin: Callable) -> Any:
+    """The same kernel, for which ``twin`` stands in Python."""
+    kernel.plain = twin
+    return kernel
+
+
+def plain(kernel: Any) -> Callable:
+    """A kernel's source as a function that calls the sources of the kernels that it calls.
+
+    Names are looked up once, so that none of its modules' is replaced later.
+    """
+    if not hasattr(kernel, "plain"):
+        import numba
+
+        with_twin(
+            kernel,
+            _rebound(kernel)
+            if hasattr(kernel, "py_func")
+            else numba.njit(lambda *args: kernel(*args)),
+        )
+    return kernel.plain
+
+
+def _rebound(kernel: Any) -> Callable:
+    python = kernel.py_func
+    known = python.__globals__
+    scope = {name: known[name] for name in {*_names(python.__code__)} & known.keys()}
+    cells = [cell.cell_contents for cell in python.__closure__ or ()]
+    copy = FunctionType(
+        python.__code__,
+        scope,
+        python.__name__,
+        python.__defaults__,
+        tuple(CellType(plain(one) if _is_kernel(one) else one) for one in cells),
+    )
+    found = np.errstate(over="ignore")(copy) if getattr(kernel, "wraps", False) else copy
+    with_twin(kernel, found)  # before those that it calls: it may be among them
+    scope |= {name: plain(value) for name, value in scope.items() if _is_kernel(value)}
+    scope |= {"__name__": python.__module__, "__builtins__": builtins}
+    return found
+
+
+def _is_kernel(value: Any) -> bool:
+    return hasattr(value, "py_func") or type(value).__name__ == "_Intrinsic"  # both are numba's
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _names(one)

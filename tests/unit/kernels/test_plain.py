@@ -1,0 +1,204 @@
+"""Kernels interpreted: the same source, the same trees, and when they are compiled all the same."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numba.core.caching import NullCache
+
+import arboretum
+from arboretum.engine import interpreting as policy
+from arboretum.engine.interpreting import light, or_compiled
+from arboretum.errors import ConfigError
+from arboretum.interfaces.method import Budget
+from arboretum.kernels import plain as way
+from arboretum.kernels.bits import lowest, popcount
+from arboretum.kernels.function_pointers import address_of
+from arboretum.kernels.jit import jit
+from arboretum.kernels.kernel_decorators import impurity_kernel
+from arboretum.kernels.stack_arrays import float_table, int_table
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """An interpreter of each test's own."""
+    token = way._INTERPRETER.set(None)
+    yield
+    way._INTERPRETER.reset(token)
+
+
+def kernel_of(function, **how):
+    """A kernel that no cache has."""
+    kernel = jit(function, **how)
+    kernel._cache = NullCache()
+    return kernel
+
+
+def half(x):
+    return x / 2
+
+
+def added(values):
+    found = values[0]
+    for v in values[1:]:
+        found += v
+    return found
+
+
+@impurity_kernel
+def lightest(weights):
+    return weights.min()
+
+
+def test_what_is_compiled_nowhere_is_interpreted_within_a_block():
+    kernel = kernel_of(half)
+    with way.interpreted(1.0):
+        assert kernel(3.0) == 1.5 and not kernel.overloads
+        assert way.active_interpreter() is not None
+    assert not (way.active_interpreter() is not None)
+    assert kernel(3.0) == 1.5 and len(kernel.overloads) == 1
+
+
+def test_what_is_compiled_is_not_interpreted():
+    kernel = kernel_of(half)
+    kernel(3.0)
+    kernel.plain = None  # nobody calls it
+    with way.interpreted(1.0):
+        assert kernel(3.0) == 1.5
+
+
+def test_what_the_disk_cache_has_is_loaded(tmp_path, monkeypatch):
+    file = tmp_path / "kept_kernels.py"
+    file.write_text("def twice(x):\n    return 2 * x\n")
+    scope: dict = {"__name__": "kept_kernels"}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    jit(scope["twice"])(3.0)
+    again = jit(scope["twice"])
+    with way.interpreted(1.0):
+        assert again(3.0) == 6.0
+        assert len(again.overloads) == 1 and again.stats.cache_hits
+        assert again(3) == 6 and len(again.overloads) == 1  # kept for other types alone
+
+
+def test_patience_ends():
+    kernel = kernel_of(added)
+    with way.interpreted(0.0):
+        assert kernel(np.ones(3)) == 3.0 and len(kernel.overloads) == 1
+
+
+def test_a_kernel_calls_the_sources_of_those_that_it_calls():
+    inner = kernel_of(half, inner=True)
+
+    def outer(x):
+        return inner(x) + popcount(np.uint64(7))
+
+    with way.interpreted(1.0):
+        assert kernel_of(outer)(4.0) == 5.0
+    assert not inner.overloads
+
+
+def test_numbers_that_python_has_no_room_for_are_left_to_machine_code():
+    kernel, ways = kernel_of(added), []
+
+    def work():
+        ways.append(way.active_interpreter() is not None)
+        return kernel(np.array([200, 100], np.uint8))
+
+    with way.interpreted(1.0):
+        assert or_compiled(work) == 300  # in machine code the sum of two bytes is a word
+    assert ways == [True, False]
+
+
+def test_fingerprints_wrap_around():
+    def mixed(word):
+        return word * np.uint64(0x9E3779B97F4A7C15)
+
+    word = np.uint64(1 << 63 | 5)
+    kernel = kernel_of(mixed, wraps=True)
+    with way.interpreted(1.0):
+        found = kernel(word)
+    assert found == kernel(word) and len(kernel.overloads) == 1
+
+
+@pytest.mark.parametrize("word", [0, 1, 6, 1 << 63, (1 << 64) - 1])
+def test_intrinsics_have_twins(word):
+    both = kernel_of(lambda w: (popcount(w), lowest(w)))
+    with way.interpreted(1.0):
+        found = both(np.uint64(word))
+    assert found == both(np.uint64(word))
+
+
+def test_tables_on_the_stack_have_twins():
+    assert way.plain(float_table)(2, 3).shape == (2, 3)
+    assert way.plain(int_table)(2, 3).dtype == np.int64
+
+
+def test_an_interpreted_kernel_has_no_address_that_machine_code_would_take():
+    with way.interpreted(1.0):
+        found = address_of(lightest, "impurity")
+    assert found(np.array([3.0, 2.0])) == 2.0
+    assert isinstance(address_of(lightest, "impurity"), int)
+
+
+TREES = {
+    "cart": "dataset=iris method=cart",
+    "cart with gaps": "dataset=file dataset.path={file} dataset.target=z method=cart split=none",
+    "regression": "dataset=file dataset.path={file} dataset.target=x method=cart_regression",
+    "id3": "dataset=play-tennis method=id3 split=none",
+    "j48": "dataset=iris method=j48",
+    "shares": "dataset=file dataset.path={file} dataset.target=z method=c45 split=none",
+}
+
+
+@pytest.mark.parametrize("asked", TREES.values(), ids=TREES)
+def test_both_ways_grow_the_same_tree(asked, monkeypatch, tmp_path):
+    draw, found = np.random.default_rng(0), []
+    lines = [
+        f"{x:.2f},{'' if gap else round(y, 2)},{'ab'[int(x * y > 0.2)]},{'uvw'[int(3 * x)]}"
+        for x, y, gap in zip(*draw.random((2, 60)), draw.random(60) < 0.2, strict=True)
+    ]
+    (tmp_path / "drawn.csv").write_text("\n".join(["x,y,z,c", *lines]))
+    for kernels in ("python", "compiled"):
+        monkeypatch.setenv("ARBORETUM_KERNELS", kernels)
+        overrides = asked.format(file=tmp_path / "drawn.csv").split()
+        record = arboretum.run([*overrides, "tracker=none"])
+        found.append((json.loads(record.tree.to_json()), dict(record.metrics)))
+    assert found[0] == found[1]
+
+
+class Cells:
+    """As much of a problem as decides."""
+
+    def __init__(self, n_objects, n_tests):
+        self.objects = self
+        self.n_objects, self.n_tests, self.raw_features = n_objects, n_tests, ()
+
+
+def test_small_problems_are_interpreted_unless_seconds_are_counted(monkeypatch):
+    monkeypatch.setenv("ARBORETUM_KERNELS", "auto")
+
+    def ways(problem, **budget):
+        with light(problem, Budget(**budget)):
+            return way.active_interpreter() is not None
+
+    assert ways(Cells(1, policy.MOST_CELLS)) and not ways(Cells(2, policy.MOST_CELLS))
+    assert not ways(Cells(1, 1), seconds=1.0)
+    monkeypatch.setenv("ARBORETUM_KERNELS", "compiled")
+    assert not ways(Cells(1, 1))
+    monkeypatch.setenv("ARBORETUM_KERNELS", "python")
+    assert ways(Cells(1 << 20, 1 << 20), seconds=1.0)
+    monkeypatch.setenv("ARBORETUM_KERNELS", "pyhton")
+    with pytest.raises(ConfigError, match="choose auto, compiled or python"):
+        ways(Cells(1, 1))
+
+
+def test_a_block_within_a_block_keeps_its_way_and_its_patience():
+    with way.interpreted(math.inf):
+        with way.interpreted(0.0, wanted=False):
+            assert way.active_interpreter() is not None
+        with way.compiled():
+            assert not (way.active_interpreter() is not None)
+        assert way.active_interpreter() is not None
