@@ -20,7 +20,7 @@ it holds only without a limit of depth.
 
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
 trees of three leaves and more.  All but ``hand_up`` write ``scratch.cells``.  ``three_leaves``
-gives up after ``numbers[THREE_WORK]`` steps, and then tells nothing.
+gives up after ``numbers.three_work`` steps, and then tells nothing.
 """
 
 from __future__ import annotations
@@ -29,24 +29,9 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse.node import (
-    BOUNDS,
-    CHEAPEST,
-    CHILD,
-    DEPTH,
     DIVIDED,
-    LANES,
-    LEAF,
-    LOSS,
-    N_FEATURES,
     NEVER,
-    PATH,
-    PLANES,
-    SIDE,
     SIMILAR,
-    STRIDE,
-    SUMMED,
-    SUPPORT,
-    THREE_WORK,
     TWO_0,
     TWO_1,
     UNLIMITED,
@@ -72,19 +57,19 @@ def inherit(data, levels, scratch, d):
     them, one level deeper (as in ``spread_bound``).
     """
     q, p, support, above = (
-        data.numbers[LOSS],
-        data.numbers[LEAF],
-        data.numbers[SUPPORT],
+        data.numbers.q,
+        data.numbers.p,
+        data.numbers.support,
         levels.node[d - 1],
     )
-    path, asked = levels.node[d, PATH], levels.features[d - 1, above[CHILD]]
-    cells(data, levels, scratch, d - 1, above[CHILD], 1 - above[SIDE])
-    if above[DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
+    path, asked = levels.node[d].path, levels.features[d - 1, above.child]
+    cells(data, levels, scratch, d - 1, above.child, 1 - above.side)
+    if above.depth != UNLIMITED or data.numbers.bounds & DIVIDED == 0:
         support = NEVER
     wide, stride, n, found, lane = (
-        above[STRIDE],
-        levels.node[d, STRIDE],
-        levels.node[d, N_FEATURES],
+        above.stride,
+        levels.node[d].stride,
+        levels.node[d].n_features,
         scratch.cells,
         levels.lane[d],
     )
@@ -117,15 +102,15 @@ def spread_bound(data, levels, scratch, d, i, side, value):
     loss and a leaf, one level deeper.
     """
     q, p, support, stride = (
-        data.numbers[LOSS],
-        data.numbers[LEAF],
-        data.numbers[SUPPORT],
-        levels.node[d, STRIDE],
+        data.numbers.q,
+        data.numbers.p,
+        data.numbers.support,
+        levels.node[d].stride,
     )
-    if data.numbers[BOUNDS] & SIMILAR == 0:
+    if data.numbers.bounds & SIMILAR == 0:
         return
     cells(data, levels, scratch, d, i, side)
-    if levels.node[d, DEPTH] != UNLIMITED or data.numbers[BOUNDS] & DIVIDED == 0:
+    if levels.node[d].depth != UNLIMITED or data.numbers.bounds & DIVIDED == 0:
         support = NEVER
     upper, low, many, pair, found = (
         levels.upper[d],
@@ -134,7 +119,7 @@ def spread_bound(data, levels, scratch, d, i, side, value):
         levels.pair[d],
         scratch.cells,
     )
-    mass, path = levels.mass[d], levels.node[d, PATH]
+    mass, path = levels.mass[d], levels.node[d].path
     for other in range(2):
         out = 2 * stride if other == 1 else 0  # T without f where S has it
         if has_prices(data.price):
@@ -145,7 +130,7 @@ def spread_bound(data, levels, scratch, d, i, side, value):
                     other * stride + f,
                 )
                 less = q * (loss + saved) + path * scratch.gone[out // 2 + f]
-                if support != NEVER and f < levels.node[d, N_FEATURES]:
+                if support != NEVER and f < levels.node[d].n_features:
                     less = min(
                         less,
                         p + q * loss + data.price[levels.features[d, f]] * mass[side * stride + i],
@@ -176,9 +161,9 @@ def hand_up(data, levels, d):
     more rows cost no less.
     """
     wide, stride, n, lane = (
-        levels.node[d, STRIDE],
-        levels.node[d + 1, STRIDE],
-        levels.node[d + 1, N_FEATURES],
+        levels.node[d].stride,
+        levels.node[d + 1].stride,
+        levels.node[d + 1].n_features,
         levels.lane[d + 1],
     )
     upper, low, many, pair = levels.upper[d], levels.low[d], levels.many[d], levels.pair[d]
@@ -201,15 +186,15 @@ def hand_up(data, levels, d):
 def two_leaves(data, levels, scratch, d, i, side):
     """The least cost of two leaves for child (side, i), where tests have prices."""
     q, p, stride, found = (
-        data.numbers[LOSS],
-        data.numbers[LEAF],
-        levels.node[d, STRIDE],
+        data.numbers.q,
+        data.numbers.p,
+        levels.node[d].stride,
         scratch.cells,
     )
     place, best = side * stride + i, NEVER
     cells(data, levels, scratch, d, i, side)
     mass = levels.mass[d, place]
-    for f in range(levels.node[d, N_FEATURES]):
+    for f in range(levels.node[d].n_features):
         if levels.alive[d, f] != 0:
             loss = np.int64(found[f]) + np.int64(found[2 * stride + f])
             best = min(best, q * loss + data.price[levels.features[d, f]] * mass)
@@ -228,11 +213,11 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     what is left.  Returns that and the work it took; the work is negative, and nothing is told,
     where there is too much to do.
     """
-    q, p, stride = data.numbers[LOSS], data.numbers[LEAF], levels.node[d, STRIDE]
+    q, p, stride = data.numbers.q, data.numbers.p, levels.node[d].stride
     planes, priced, cheapest, size, work = (
-        data.numbers[PLANES],
+        data.numbers.planes,
         has_prices(data.price),
-        levels.node[d, CHEAPEST],
+        levels.node[d].cheapest,
         np.int64(0),
         np.int64(0),
     )
@@ -245,7 +230,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     cells(data, levels, scratch, d, i, side)
     found, lanes, allowed, never = (
         scratch.cells,
-        data.numbers[LANES],
+        data.numbers.lanes,
         most // q,
         np.int64(scratch.never[0]),
     )
@@ -271,14 +256,14 @@ def three_leaves(data, levels, scratch, d, i, side, most):
             if loss > allowed or q * (saved + allowed) < least_saved:
                 continue
             work += n_words * stride // 32
-            if work > data.numbers[THREE_WORK]:
+            if work > data.numbers.three_work:
                 return most, -work
             if not ready:
                 ready = True
                 mask_of(words, stride, i, 1 - side, levels.full[d], 0, n_words, scratch.child)
             mask_of(words, stride, f, 1 - without, scratch.child, 0, n_words, scratch.mask)
             row = i * planes * stride
-            for k in range(data.numbers[SUMMED]):
+            for k in range(data.numbers.summed):
                 of_f, of_i = (
                     np.int64(levels.counts[d, k * stride + f]),
                     np.int64(levels.counts[d, k * stride + i]),

@@ -2,7 +2,7 @@
 
 This is the look-ahead (B.2): one and two leaves below every literal ℓ = (side, f) are known exactly
 before a child is entered, and trees of three leaves and more are bounded.  With s the set of rows,
-w(s) its weight, ub(s) = ``node[BEST]``, and floor(ℓ) = the lowest price times the mass of ℓ (0
+w(s) its weight, ub(s) = ``node.best``, and floor(ℓ) = the lowest price times the mass of ℓ (0
 where tests cost nothing)::
 
     begin_node(s):
@@ -11,10 +11,10 @@ where tests cost nothing)::
             upper[ℓ] = q · loss(ℓ as a leaf) + p
             low[ℓ] = min(upper[ℓ], 2 p + floor(ℓ)), or upper[ℓ] if no test may follow
         raise low, set many by the bounds of the parent's children                    (inherit)
-        WITHIN = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
+        within = min(budget, ub(s) − 1) and some part of p more, or NEVER without ``select``
         for every feature f:  ub(s) = min(ub(s), upper[1, f] + upper[0, f] + paid(f))
     count_pairs(s), in stretches:
-        for every feature i that is alive, and may be asked first within WITHIN or if HALF is set:
+        for every feature i that is alive, and may be asked first within ``within`` or if ``half``:
             count i with all f; two[ℓ], three[ℓ] = least loss of two leaves, and of a leaf beside
             a cell that can be divided; others that divide s as i does are not alive  (pairs_of)
     end_node(s):
@@ -27,13 +27,13 @@ where tests cost nothing)::
 
 Invariants:
 
-- ``node[STATE]`` is COUNTING between ``begin_node`` and ``end_node``; ``node[COUNTED]`` features
+- ``node.state`` is COUNTING between ``begin_node`` and ``end_node``; ``node.counted`` features
   are done.  ``scratch.two``, ``three`` and (with prices) ``alive`` belong to that node until then,
   so no other node is begun in between.  ``scratch.cells`` is anyone's.
-- OPEN in ``seen[f]``: row f of ``both`` is counted.  If HALF is set, it is there from f's vector
+- OPEN in ``seen[f]``: row f of ``both`` is counted.  If ``half``, it is there from f's vector
   on, and ``cells`` completes it (WHOLE) when it is first read.
 - A feature whose pairs are not counted has pair[f] = low[1, f] + low[0, f] + paid(f).  That is
-  above WITHIN, so it is not asked.
+  above ``within``, so it is not asked.
 - ``alive[f]`` is 0 behind the last feature, and where f was found to divide the rows as one before
   it.  With prices the features stand in the order of their prices, so that the cheaper one stays.
 """
@@ -45,39 +45,17 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse.bounds import inherit
 from arboretum_gosdt.sparse.node import (
-    BEST,
-    BEST_FEATURE,
-    BOUNDS,
-    BUDGET,
-    CHEAPEST,
-    CHILD,
-    CLASSES,
-    COUNTED,
     COUNTING,
-    DEPTH,
     EXPANDED_NODE,
-    HALF,
-    LANES,
-    LEAF,
-    LOSS,
-    MASS,
-    N_FEATURES,
     NEVER,
     OPEN,
-    OWN,
     PARENT,
-    PLANES,
     RANK,
     SELECT,
     SHAPE,
-    STATE,
-    STRIDE,
-    SUMMED,
     TWO_0,
     TWO_1,
-    WEIGHT,
     WHOLE,
-    WITHIN,
     paid_for,
     weigh,
     words_of,
@@ -99,19 +77,19 @@ def begin_node(data, levels, scratch, d):
     """
     node, q, p, classes = (
         levels.node[d],
-        data.numbers[LOSS],
-        data.numbers[LEAF],
-        data.numbers[CLASSES],
+        data.numbers.q,
+        data.numbers.p,
+        data.numbers.classes,
     )
-    n, stride, depth = node[N_FEATURES], node[STRIDE], node[DEPTH]
+    n, stride, depth = node.n_features, node.stride, node.depth
     most, priced = np.int64(0), has_prices(data.price)
     for k in range(classes):
         most = max(most, np.int64(levels.totals[d, k]))
     weigh(data, levels, scratch, d)
-    node[STATE], node[CHILD] = EXPANDED_NODE, -1
-    node[BEST], node[BEST_FEATURE] = q * (node[WEIGHT] - most) + p, -1
+    node.state, node.child = EXPANDED_NODE, -1
+    node.best, node.best_feature = q * (node.weight - most) + p, -1
     if n == 0 or depth == 0:
-        node[N_FEATURES] = 0
+        node.n_features = 0
         return
     pack_node(data, levels, d)
     upper, low, many, _pair, alive, weight = (
@@ -120,12 +98,12 @@ def begin_node(data, levels, scratch, d):
         levels.many[d],
         levels.pair[d],
         levels.alive[d],
-        node[WEIGHT],
+        node.weight,
     )
     for f in range(n, stride):
         alive[f] = 0
     leaf_losses(
-        scratch.cells, stride, classes, data.numbers[SUMMED], levels.counts[d], levels.totals[d]
+        scratch.cells, stride, classes, data.numbers.summed, levels.counts[d], levels.totals[d]
     )
     if priced:
         price_tests(data, levels, scratch, d)
@@ -134,22 +112,20 @@ def begin_node(data, levels, scratch, d):
         low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
     if priced and depth > 1:
         for place in range(2 * stride):
-            low[place] = min(upper[place], 2 * p + node[CHEAPEST] * levels.mass[d, place])
+            low[place] = min(upper[place], 2 * p + node.cheapest * levels.mass[d, place])
     for f in range(stride):
         levels.seen[d, f] = 0
         has = np.int64(scratch.cells[2 * stride + f])
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
-    if d > 0 and data.numbers[BOUNDS] & PARENT != 0:
+    if d > 0 and data.numbers.bounds & PARENT != 0:
         inherit(data, levels, scratch, d)
     # more than the limit: bounds that only just suffice here say too little about other nodes.
     # Most nodes of less than five leaves are closed at once: they take a quarter less time with a
     # quarter of a leaf (carryout; as many nodes)
-    limit = min(node[BUDGET], node[BEST] - 1)
-    limit = (
-        limit + (p // 4 if limit < 5 * p else p) if data.numbers[BOUNDS] & SELECT != 0 else NEVER
-    )
-    node[STATE], node[COUNTED], node[WITHIN] = COUNTING, 0, limit
-    some, all_of, lanes = np.int64(0), np.int64(0), data.numbers[LANES]
+    limit = min(node.budget, node.best - 1)
+    limit = limit + (p // 4 if limit < 5 * p else p) if data.numbers.bounds & SELECT != 0 else NEVER
+    node.state, node.counted, node.within = COUNTING, 0, limit
+    some, all_of, lanes = np.int64(0), np.int64(0), data.numbers.lanes
     for f in range(n):
         if alive[f] != 0:
             all_of += (stride - f // lanes * lanes) // lanes
@@ -158,14 +134,14 @@ def begin_node(data, levels, scratch, d):
                 if low[f] + low[stride + f] + paid_for(data, levels, d, f) <= limit
                 else 0
             )
-    node[HALF] = some >= all_of
+    node.half = some >= all_of
     for c in range(2 * stride):
         scratch.two[c] = scratch.never[0]
         scratch.three[c] = scratch.never[0]
     for f in range(stride):  # a leaf on both sides is known before any pair
         cost = upper[f] + upper[stride + f] + paid_for(data, levels, d, f)
-        if alive[f] != 0 and cost < node[BEST]:
-            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
+        if alive[f] != 0 and cost < node.best:
+            node.best, node.best_feature = cost, levels.features[d, f]
         if priced:
             scratch.alive[f] = alive[f]
 
@@ -174,7 +150,7 @@ def begin_node(data, levels, scratch, d):
 def end_node(data, levels, scratch, d):
     """What its pairs, now counted, say of a node."""
     read_pairs(data, levels, scratch, d)
-    node, stride = levels.node[d], levels.node[d, STRIDE]
+    node, stride = levels.node[d], levels.node[d].stride
     upper, low, many, pair, alive = (
         levels.upper[d],
         levels.low[d],
@@ -182,7 +158,7 @@ def end_node(data, levels, scratch, d):
         levels.pair[d],
         levels.alive[d],
     )
-    node[STATE] = EXPANDED_NODE
+    node.state = EXPANDED_NODE
     for f in range(stride):
         paid = paid_for(data, levels, d, f)
         bound, cost = (
@@ -196,8 +172,8 @@ def end_node(data, levels, scratch, d):
             if levels.seen[d, f] & OPEN != 0
             else low[f] + low[stride + f] + paid
         )
-        if alive[f] != 0 and cost < node[BEST]:
-            node[BEST], node[BEST_FEATURE] = cost, levels.features[d, f]
+        if alive[f] != 0 and cost < node.best:
+            node.best, node.best_feature = cost, levels.features[d, f]
 
 
 @jit(inner=True, borrow=True)
@@ -205,13 +181,13 @@ def read_pairs(data, levels, scratch, d):
     """What the pairs of level d say of two leaves, and of three and more, below every literal."""
     node, q, p, priced = (
         levels.node[d],
-        data.numbers[LOSS],
-        data.numbers[LEAF],
+        data.numbers.q,
+        data.numbers.p,
         has_prices(data.price),
     )
     stride, depth, upper, low, many = (
-        node[STRIDE],
-        node[DEPTH],
+        node.stride,
+        node.depth,
         levels.upper[d],
         levels.low[d],
         levels.many[d],
@@ -221,10 +197,10 @@ def read_pairs(data, levels, scratch, d):
         f = place if place < stride else place - stride
         if levels.seen[d, f] & OPEN != 0:
             two, three = np.int64(scratch.two[place]), np.int64(scratch.three[place])
-            floor = node[CHEAPEST] * levels.mass[d, place] if priced else 0
+            floor = node.cheapest * levels.mass[d, place] if priced else 0
             two = q * two + 2 * p + floor if depth >= 2 and two != never else NEVER
             least = (
-                min(4 * p, q * three + 3 * p) if data.numbers[BOUNDS] & SHAPE != 0 else 3 * p
+                min(4 * p, q * three + 3 * p) if data.numbers.bounds & SHAPE != 0 else 3 * p
             ) + floor
             more = max(many[place], least if depth >= 3 and three != never else NEVER)
             if not priced:
@@ -246,28 +222,28 @@ def price_tests(data, levels, scratch, d):
     """
     node, numbers = levels.node[d], data.numbers
     stride, n, summed, counts, mass, alive = (
-        node[STRIDE],
-        node[N_FEATURES],
-        numbers[SUMMED],
+        node.stride,
+        node.n_features,
+        numbers.summed,
         levels.counts[d],
         levels.mass[d],
         levels.alive[d],
     )
     for f in range(stride):
-        mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers[OWN] != 0 else 0
-    if numbers[PLANES] > summed:
+        mass[stride + f] = np.int64(scratch.cells[2 * stride + f]) if numbers.own != 0 else 0
+    if numbers.planes > summed:
         for f in range(stride):
             mass[stride + f] += np.int64(counts[summed * stride + f])
-    node[CHEAPEST] = NEVER
+    node.cheapest = NEVER
     for f in range(stride):
-        mass[f] = node[MASS] - mass[stride + f]
+        mass[f] = node.mass - mass[stride + f]
         price = data.price[levels.features[d, f]] if f < n else np.int64(0)
-        levels.paid[d, f] = price * node[MASS]
+        levels.paid[d, f] = price * node.mass
         if mass[f] == 0 or mass[stride + f] == 0:
             alive[f] = 0
         if alive[f] != 0:
-            node[CHEAPEST] = min(node[CHEAPEST], price)
-    node[CHEAPEST] = 0 if node[CHEAPEST] == NEVER else node[CHEAPEST]
+            node.cheapest = min(node.cheapest, price)
+    node.cheapest = 0 if node.cheapest == NEVER else node.cheapest
 
 
 @jit(inner=True, borrow=True)
@@ -277,30 +253,29 @@ def count_pairs(data, levels, scratch, d, work):
 
     Where tests have prices, a feature goes only where a cheaper one, which is before it, divides
     the rows alike.  Returns the work that is left; a node is done when all its features are
-    COUNTED.
+    ``counted``.
     """
     node, lanes, planes, priced = (
         levels.node[d],
-        data.numbers[LANES],
-        data.numbers[PLANES],
+        data.numbers.lanes,
+        data.numbers.planes,
         has_prices(data.price),
     )
-    n, stride, alive, low = node[N_FEATURES], node[STRIDE], levels.alive[d], levels.low[d]
+    n, stride, alive, low = node.n_features, node.stride, levels.alive[d], levels.low[d]
     judged, words, n_words = (
         scratch.alive if priced else alive,
         words_of(data, levels, d),
         levels.starts[d, data.factors.shape[0]],
     )
-    for i in range(node[COUNTED], n):
+    for i in range(node.counted, n):
         if work < 0:
             return work
-        node[COUNTED] = i + 1
+        node.counted = i + 1
         alive[i] = judged[i]
         if alive[i] != 0 and (
-            node[HALF] != 0
-            or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node[WITHIN]
+            node.half or low[i] + low[stride + i] + paid_for(data, levels, d, i) <= node.within
         ):
-            begins = i // lanes * lanes if node[HALF] != 0 else 0
+            begins = i // lanes * lanes if node.half else 0
             both = levels.both[d, i * planes * stride :]
             pairs_of(
                 words,
@@ -315,6 +290,6 @@ def count_pairs(data, levels, scratch, d, work):
                 judged,
             )
             alive[i] = 1
-            levels.seen[d, i] |= OPEN if node[HALF] != 0 else OPEN | WHOLE
+            levels.seen[d, i] |= OPEN if node.half else OPEN | WHOLE
             work -= 2 * n_words * ((stride - begins) // lanes + 1)
     return work

@@ -4,14 +4,14 @@ nodes, a memo of bounds, and the order in which children are solved.
 Contract of a node with a budget: on return its cost is known exactly, or its bound is above the
 budget.  Costs are q · loss + p · leaves (+ prices), so that λ = p / q.  With s the set of rows on
 top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, ub(child) =
-``upper``, ub(s) = ``node[BEST]``)::
+``upper``, ub(s) = ``node.best``)::
 
     push the set of all rows                                                            (begin)
     repeat:
         if s is new: if there is no room, or no work is left, return; else begin_node(s)
         if pairs of s are not counted: count them, or return in between; then end_node(s)     (B.2)
-        limit = min(budget of s, ub(s) − 1 (of all rows: + BEYOND))
-        i = the most balanced feature with pair[i] ≤ limit, if node[LEAST] ≤ limit
+        limit = min(budget of s, ub(s) − 1 (of all rows: + beyond))
+        i = the most balanced feature with pair[i] ≤ limit, if node.least ≤ limit
         if there is such a feature, do the first of these that is still to be done for it:
             where tests have prices: the best two leaves of its children, exactly    (two_leaves)
             limit ≥ 5 p, or prices, or no bound ``three``: for all features with pair ≤ limit,
@@ -21,7 +21,7 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             push a child that is not solved, of two that with the lower ub, with the budget
                 min(limit − paid(i) − lb(other child), ub(child) − 1)                   (descend)
         else:
-            lb(s) = min(ub(s), max(node[LEAST], min over f of pair[f]))
+            lb(s) = min(ub(s), max(node.least, min over f of pair[f]))
             memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
             if s was the set of all rows, return
             lb and ub of s become those of a child of the set that is now on top          (learn)
@@ -29,7 +29,7 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
 
 Invariants:
 
-- Rows 0 … ``state[LEVEL]`` of ``Levels`` are the stack.  ``node[CHILD]`` and ``node[SIDE]`` of a
+- Rows 0 … ``state.level`` of ``Levels`` are the stack.  ``node.child`` and ``node.side`` of a
   row say which child the next row is.  Rows behind the top are stale; only ``hand_up`` reads one,
   that of the node which was just closed.
 - Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
@@ -37,7 +37,7 @@ Invariants:
 - ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
   more on one side make it min(low₁ + many₀, many₁ + low₀) + paid.  NEVER: none is left.
 - ``keys[f]`` is valid where ``seen[f]`` has LOOKED; before, it is what another node left there.
-- ``memo`` has numbers 0 … ``state[KNOWN]`` − 1; lower rises, upper falls.  A fingerprint stands for
+- ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
   the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
   those of the levels do not (``lost``).
 - numba checks no index.  So NEED_ROOM comes before a node is begun: the levels need a row for its
@@ -58,29 +58,11 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import hand_up, spread_bound, three_leaves, two_leaves
 from arboretum_gosdt.sparse.expand import begin_node, count_pairs, end_node
 from arboretum_gosdt.sparse.node import (
-    BEST,
-    BEST_FEATURE,
-    BOUNDS,
-    BUDGET,
-    CHEAPEST,
-    CHILD,
-    CLASSES,
-    COUNTED,
     COUNTING,
-    DEPTH,
     FRESH,
-    LEAF,
-    LEAST,
-    LOSS,
     MEMO,
-    N_FEATURES,
     NEVER,
-    POSITIONS,
     RANK,
-    SIDE,
-    STATE,
-    STRIDE,
-    SUMMED,
     SUPERSET,
     THREE,
     TWO_0,
@@ -110,11 +92,17 @@ class Memo(NamedTuple):
     log: np.ndarray
 
 
-LEVEL, KNOWN, EXPANDED, BEGUN, LOGGED, BEYOND = range(6)
-"""Places in the state: current level, sets in the memo, nodes expanded, 1 after the start, sets in
-the log, how much more than the best the first tests may cost that are solved.
-"""
-N_STATE = 6
+STATE = np.dtype(
+    [
+        ("level", np.int64),  # row of ``Levels`` on top of the stack
+        ("known", np.int64),  # sets in the memo
+        ("expanded", np.int64),  # nodes, as often as each was
+        ("logged", np.int64),  # sets in the log
+        ("beyond", np.int64),  # how much more than the best first tests may cost that are solved
+        ("begun", np.bool_),  # the root's features and fingerprint are there
+    ],
+    align=True,
+)
 LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the
 memo is to be asked.
@@ -137,11 +125,11 @@ def lost(data, levels, d, i, side):
     """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it,
     those of the levels do not.
     """
-    summed, weight = data.numbers[SUMMED], np.int64(0)
-    for k in range(data.numbers[CLASSES], summed):
-        with_i = np.int64(levels.counts[d, k * levels.node[d, STRIDE] + i])
+    summed, weight = data.numbers.summed, np.int64(0)
+    for k in range(data.numbers.classes, summed):
+        with_i = np.int64(levels.counts[d, k * levels.node[d].stride + i])
         weight += with_i if side == 1 else np.int64(levels.totals[d, k]) - with_i
-    return data.numbers[LOSS] * weight
+    return data.numbers.q * weight
 
 
 @jit(inner=True, borrow=True)
@@ -153,28 +141,28 @@ def below(depth):
 @jit(inner=True, borrow=True)
 def learn(data, levels, d, i, side, lower, upper):
     """Enter what is known of child (side, i) now."""
-    node, stride = levels.node[d], levels.node[d, STRIDE]
+    node, stride = levels.node[d], levels.node[d].stride
     place = side * stride + i
     levels.upper[d, place] = min(levels.upper[d, place], upper)
     lower = min(lower, levels.upper[d, place])
     levels.low[d, place] = max(levels.low[d, place], lower)
     levels.many[d, place] = max(levels.many[d, place], lower)
     # a tree for all rows serves fewer, but it may be one level deeper
-    if data.numbers[BOUNDS] & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
-        node[LEAST] = max(node[LEAST], lower)
+    if data.numbers.bounds & SUPERSET != 0 and node.depth == UNLIMITED:
+        node.least = max(node.least, lower)
     cost = levels.upper[d, i] + levels.upper[d, stride + i] + paid_for(data, levels, d, i)
-    if cost < node[BEST]:
-        node[BEST], node[BEST_FEATURE] = cost, levels.features[d, i]
+    if cost < node.best:
+        node.best, node.best_feature = cost, levels.features[d, i]
     bound_pair(data, levels, d, i)
 
 
 @jit(inner=True, borrow=True)
 def name_children(data, levels, memo, d, i):
     """Fingerprints of both children of feature i; the memo is asked for them soon."""
-    stride, n_words = levels.node[d, STRIDE], levels.starts[d, data.factors.shape[0]]
-    depth, mask = below(levels.node[d, DEPTH]), np.uint64(memo.slots.shape[0] - 1)
+    stride, n_words = levels.node[d].stride, levels.starts[d, data.factors.shape[0]]
+    depth, mask = below(levels.node[d].depth), np.uint64(memo.slots.shape[0] - 1)
     one = sum_where(levels.words[d], stride, i, n_words, levels.sums[d])
-    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers[POSITIONS] :])
+    two = sum_where(levels.words[d], stride, i, n_words, levels.sums[d, data.numbers.positions :])
     levels.keys[d, i, 0], levels.keys[d, i, 1] = one, two
     prefetch(memo.slots, np.int64(keyed(one, depth) & mask))
     prefetch(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
@@ -183,7 +171,7 @@ def name_children(data, levels, memo, d, i):
 @jit(inner=True, borrow=True)
 def look_up(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i."""
-    depth, one, two = below(levels.node[d, DEPTH]), levels.keys[d, i, 0], levels.keys[d, i, 1]
+    depth, one, two = below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
     for side in range(2):
         a, b = (
             (one, two) if side == 1 else (levels.node_key[d, 0] - one, levels.node_key[d, 1] - two)
@@ -199,16 +187,16 @@ def look_up(data, levels, scratch, memo, d, i):
                 d,
                 i,
                 side,
-                min(lower, levels.upper[d, side * levels.node[d, STRIDE] + i]),
+                min(lower, levels.upper[d, side * levels.node[d].stride + i]),
             )
 
 
 @jit(inner=True, borrow=True)
 def keep(memo, state, one, two, lower, upper, test):
     """Enter what is known of a set; returns its number."""
-    number = find_or_enter(memo.slots, one, two, state[KNOWN])
-    if number == state[KNOWN]:
-        state[KNOWN] += 1
+    number = find_or_enter(memo.slots, one, two, state.known)
+    if number == state.known:
+        state.known += 1
         memo.lower[number], memo.upper[number], memo.test[number] = lower, upper, test
     else:
         memo.lower[number] = max(memo.lower[number], lower)
@@ -220,24 +208,24 @@ def keep(memo, state, one, two, lower, upper, test):
 @jit(inner=True, borrow=True)
 def close(data, levels, memo, state, d):
     """What is proven of the node of level d: entered into the memo; returns its number there."""
-    node, bound = levels.node[d], levels.node[d, BEST]
-    for f in range(node[N_FEATURES]):
+    node, bound = levels.node[d], levels.node[d].best
+    for f in range(node.n_features):
         bound = min(bound, levels.pair[d, f])
-    bound = min(max(bound, node[LEAST]), node[BEST])
-    one, two = keyed(levels.node_key[d, 0], node[DEPTH]), levels.node_key[d, 1]
+    bound = min(max(bound, node.least), node.best)
+    one, two = keyed(levels.node_key[d, 0], node.depth), levels.node_key[d, 1]
     more = np.int64(0)
-    for k in range(data.numbers[CLASSES], data.numbers[SUMMED]):
-        more += data.numbers[LOSS] * np.int64(levels.totals[d, k])
+    for k in range(data.numbers.classes, data.numbers.summed):
+        more += data.numbers.q * np.int64(levels.totals[d, k])
     number = keep(
-        memo, state, one, two, bound + more, node[BEST] + more, np.int32(node[BEST_FEATURE])
+        memo, state, one, two, bound + more, node.best + more, np.int32(node.best_feature)
     )
     if memo.log.shape[0] > 0:
-        memo.log[state[LOGGED], 0], memo.log[state[LOGGED], 1], memo.log[state[LOGGED], 2] = (
+        memo.log[state.logged, 0], memo.log[state.logged, 1], memo.log[state.logged, 2] = (
             one,
             two,
             number,
         )
-        state[LOGGED] += 1
+        state.logged += 1
     return number
 
 
@@ -246,12 +234,12 @@ def descend(data, levels, scratch, d, i, side, budget):
     """Make child (side, i) the node of level d + 1."""
     enter_child(data, levels, scratch, d, i, side)
     node, child = levels.node[d], levels.node[d + 1]
-    node[CHILD], node[SIDE] = i, side
+    node.child, node.side = i, side
     for word in range(2):
         key = levels.keys[d, i, word]
         levels.node_key[d + 1, word] = key if side == 1 else levels.node_key[d, word] - key
-    child[STATE], child[BUDGET], child[DEPTH] = FRESH, budget, below(node[DEPTH])
-    child[LEAST] = levels.low[d, side * node[STRIDE] + i]
+    child.state, child.budget, child.depth = FRESH, budget, below(node.depth)
+    child.least = levels.low[d, side * node.stride + i]
 
 
 @jit(inner=True, borrow=True)
@@ -261,9 +249,9 @@ def few_leaves(data, levels, scratch, d, i, side):
 
     Where tests have prices, a bound of it.
     """
-    p, priced, place = data.numbers[LEAF], has_prices(data.price), side * levels.node[d, STRIDE] + i
+    p, priced, place = data.numbers.p, has_prices(data.price), side * levels.node[d].stride + i
     levels.seen[d, i] |= THREE_1 if side == 1 else THREE_0
-    floor = levels.node[d, CHEAPEST] * levels.mass[d, place] if priced else 0
+    floor = levels.node[d].cheapest * levels.mass[d, place] if priced else 0
     cap = min(levels.upper[d, place], 4 * p + floor) - 1
     if cap < 3 * p + floor or levels.many[d, place] > cap:
         return np.int64(0)
@@ -284,8 +272,8 @@ def next_candidate(levels, d, limit):
 
     Bounds of balanced children say most about other children.
     """
-    stride, pair, rank, best = levels.node[d, STRIDE], levels.pair[d], levels.rank[d], np.int64(0)
-    for f in range(levels.node[d, N_FEATURES]):
+    stride, pair, rank, best = levels.node[d].stride, levels.pair[d], levels.rank[d], np.int64(0)
+    for f in range(levels.node[d].n_features):
         best = max(best, rank[f] if pair[f] <= limit else np.int64(0))
     return stride - best % RANK if best > 0 else np.int64(-1)
 
@@ -299,12 +287,12 @@ def choose(data, levels, scratch, memo, d, limit, i):
     again, with the work that took for a budget.
     """
     stride, low, upper, seen = (
-        levels.node[d, STRIDE],
+        levels.node[d].stride,
         levels.low[d],
         levels.upper[d],
         levels.seen[d],
     )
-    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers[BOUNDS], has_prices(data.price)
+    again, use, priced = (np.int64(-1), np.int64(0)), data.numbers.bounds, has_prices(data.price)
     if seen[i] & (TWO_0 | TWO_1) != 0:
         for one in range(2):
             if seen[i] & (TWO_1 if one == 1 else TWO_0) != 0:
@@ -312,14 +300,14 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 learn(data, levels, d, i, one, min(cost, levels.many[d, place]), cost)
         return again
     # else trees of three leaves settle every child, unless that was too much to do
-    entered = limit >= 5 * data.numbers[LEAF] or use & THREE == 0 or priced
+    entered = limit >= 5 * data.numbers.p or use & THREE == 0 or priced
     if seen[i] & LOOKED == 0 and (entered or seen[i] & NEWLY != 0):
-        for f in range(levels.node[d, N_FEATURES]):
+        for f in range(levels.node[d].n_features):
             if (levels.pair[d, f] <= limit or seen[f] & NEWLY != 0) and seen[f] & LOOKED == 0:
                 name_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
         # of all features: what is known of one child bounds others
-        for f in range(levels.node[d, N_FEATURES]):
+        for f in range(levels.node[d].n_features):
             if seen[f] & NEWLY != 0:
                 seen[f] ^= NEWLY | LOOKED
                 if levels.pair[d, f] <= limit and use & MEMO != 0:
@@ -339,12 +327,12 @@ def choose(data, levels, scratch, memo, d, limit, i):
         one = side if turn == 0 else 1 - side
         untested = (
             seen[i] & (THREE_1 if one == 1 else THREE_0) == 0
-            and levels.node[d, DEPTH] >= 3
+            and levels.node[d].depth >= 3
             and use & THREE != 0
         )
         if untested and (open_1 if one == 1 else open_0):
             place = one * stride + i
-            if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers[LEAF]:
+            if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers.p:
                 took = few_leaves(data, levels, scratch, d, i, one)
                 if took > 0:
                     spread_bound(data, levels, scratch, d, i, one, low[place])
@@ -361,16 +349,16 @@ def search(data, levels, scratch, memo, state, work):
     """Work on, some ``work`` nodes · words · features long; returns FINISHED, NEED_ROOM or
     PAUSED.
     """
-    use = data.numbers[BOUNDS]
-    if state[BEGUN] == 0:
-        state[BEGUN] = 1
+    use = data.numbers.bounds
+    if not state.begun:
+        state.begun = True
         begin(data, levels, scratch)
     while True:
-        d = state[LEVEL]
+        d = state.level
         node = levels.node[d]
-        if node[STATE] == FRESH:
+        if node.state == FRESH:
             # every node on the way from the root may be closed before the next is expanded
-            soon = state[KNOWN] + levels.node.shape[0]
+            soon = state.known + levels.node.shape[0]
             if (
                 d + 2 >= levels.node.shape[0]
                 or soon >= memo.lower.shape[0]
@@ -378,24 +366,24 @@ def search(data, levels, scratch, memo, state, work):
             ):
                 return NEED_ROOM
             if work < 0 or (
-                memo.log.shape[0] > 0 and state[LOGGED] + levels.node.shape[0] > memo.log.shape[0]
+                memo.log.shape[0] > 0 and state.logged + levels.node.shape[0] > memo.log.shape[0]
             ):
                 return PAUSED
-            state[EXPANDED] += 1
+            state.expanded += 1
             work -= 2000
             begin_node(data, levels, scratch, d)
-        if node[STATE] == COUNTING:
+        if node.state == COUNTING:
             work = count_pairs(data, levels, scratch, d, work)
-            if node[COUNTED] < node[N_FEATURES]:
+            if node.counted < node.n_features:
                 return PAUSED
             end_node(data, levels, scratch, d)
-        limit = min(node[BUDGET], node[BEST] - 1 + (state[BEYOND] if d == 0 else 0))
-        i = next_candidate(levels, d, limit) if node[LEAST] <= limit else np.int64(-1)
+        limit = min(node.budget, node.best - 1 + (state.beyond if d == 0 else 0))
+        i = next_candidate(levels, d, limit) if node.least <= limit else np.int64(-1)
         if i >= 0:
             side, budget = choose(data, levels, scratch, memo, d, limit, i)
             if side >= 0:
                 descend(data, levels, scratch, d, i, side, budget)
-                state[LEVEL] = d + 1
+                state.level = d + 1
                 continue
             work -= budget
             if work < 0 and budget > 0:
@@ -405,11 +393,11 @@ def search(data, levels, scratch, memo, state, work):
         if d == 0:
             return FINISHED
         d -= 1
-        state[LEVEL] = d
+        state.level = d
         node = levels.node[d]
-        i, side = node[CHILD], node[SIDE]
-        if use & SUPERSET != 0 and node[DEPTH] == UNLIMITED:
+        i, side = node.child, node.side
+        if use & SUPERSET != 0 and node.depth == UNLIMITED:
             hand_up(data, levels, d)
         more = lost(data, levels, d, i, side)
         learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
-        spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node[STRIDE] + i])
+        spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i])

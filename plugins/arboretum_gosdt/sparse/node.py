@@ -20,8 +20,8 @@ exactly for one literal.
 
 Invariants:
 
-- A level is one row of every array of ``Levels``.  It has ``node[STRIDE]`` lanes, a multiple of
-  PART.  Features that are alive are among the first ``node[N_FEATURES]``.
+- A level is one row of every array of ``Levels``.  It has ``node.stride`` lanes, a multiple of
+  PART.  Features that are alive are among the first ``node.n_features``.
 - In words, counts and both the lane comes last, so that a vector of features is read at once.  No
   index is checked, and vectors are read to the end of the stride.
 - NEVER marks a cost of what does not exist; two of them still add up in int64.
@@ -53,7 +53,7 @@ class Data(NamedTuple):
     saving : [1], what a leaf must save, in the type of a lane.
     price : int64, of every feature, ascending; none where tests cost nothing.
     dearest : int64, [k] the sum of the k highest prices.
-    numbers : int64, see the names below.
+    numbers : a record of NUMBERS.
     """
 
     of_class: np.ndarray
@@ -61,18 +61,27 @@ class Data(NamedTuple):
     saving: np.ndarray
     price: np.ndarray
     dearest: np.ndarray
-    numbers: np.ndarray
+    numbers: np.record
 
 
-CLASSES, PLANES, WORD_BITS, LOSS, LEAF, SUPPORT, POSITIONS, LANES, OWN, BOUNDS, SUMMED = range(11)
-THREE_WORK = 11
-"""Places in ``Data.numbers``: classes, planes (more, where lost weight or mass is counted), bits of
-a word, q, p, what a leaf must save, rows that a level can hold, lanes of a vector, 1 where the
-weights of the classes are mass, besides that which is counted, which bounds are used (the bits
-below), and planes of classes and of the weight that every label loses, which no bound needs to
-know: it stays the same, whatever the tree, so that the weight of a row is what its best label
-saves; and the most work on trees of three leaves below one child.
-"""
+NUMBERS = np.dtype(
+    [
+        ("classes", np.int64),  # the first planes
+        # those of classes and of the weight that every label loses: that stays the same, whatever
+        # the tree, so no bound needs it, and the weight of a row is what its best label saves
+        ("summed", np.int64),
+        ("planes", np.int64),  # all: more than ``summed`` where mass is counted
+        ("word_bits", np.int64),  # rows of a word
+        ("positions", np.int64),  # rows that a level can hold
+        ("lanes", np.int64),  # of a vector
+        ("q", np.int64),  # cost of a unit of loss
+        ("p", np.int64),  # cost of a leaf
+        ("support", np.int64),  # weight that a leaf must save (B.6)
+        ("own", np.int64),  # 1: the weights of the classes are mass, besides that which is counted
+        ("bounds", np.int64),  # those that are used: the bits below
+        ("three_work", np.int64),  # most work on trees of three leaves below one child
+    ]
+)
 SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 
 
@@ -97,7 +106,7 @@ class Levels(NamedTuple):
     lane : int32, of a feature on the level above.
     keys : uint64[…, 2], of child (1, f).
     seen : uint8, what was done for a feature.
-    node : int64, see the names below.
+    node : records of NODE.
     node_key : uint64[2].
     """
 
@@ -126,34 +135,31 @@ class Levels(NamedTuple):
     node_key: np.ndarray
 
 
-(
-    N_FEATURES,
-    STRIDE,
-    DEPTH,
-    BUDGET,
-    BEST,
-    BEST_FEATURE,
-    LEAST,
-    CHILD,
-    SIDE,
-    STATE,
-    WEIGHT,
-    MASS,
-    SAVING,
-    PATH,
-    CHEAPEST,
-    COUNTED,
-    WITHIN,
-    HALF,
-) = range(18)
-"""Places in ``Levels.node``: features, their number rounded up to whole vectors, remaining depth,
-what a tree may cost to matter, least cost known and its feature (−1: a leaf), proven bound, feature
-and side of the child that is being solved, its state (below), weight of all rows; where tests have
-prices, mass of all rows, what a path below may cost, and the lowest price; what a leaf must save
-beside a node that is divided; while pairs are counted, of how many features they are, what a tree
-may cost whose are, and 1 where a pair is counted once, with the first of its features.
-"""
-N_NODE = 18
+NODE = np.dtype(
+    [
+        ("n_features", np.int64),  # its lanes behind these are not alive
+        ("stride", np.int64),  # that number rounded up to a multiple of PART
+        ("depth", np.int64),  # tests that may follow; UNLIMITED: any number
+        ("budget", np.int64),  # what a tree may cost to matter
+        ("best", np.int64),  # least cost known
+        ("best_feature", np.int64),  # the test of that tree; −1: a leaf
+        ("least", np.int64),  # cost of every tree, at least
+        ("child", np.int64),  # feature whose child is being solved; −1: none
+        ("side", np.int64),  # of that child
+        ("state", np.int64),  # FRESH, COUNTING or EXPANDED_NODE
+        ("weight", np.int64),  # of all rows
+        ("saving", np.int64),  # weight that a leaf must save beside a node that is divided
+        # where tests have prices
+        ("mass", np.int64),  # of all rows
+        ("path", np.int64),  # what a path below may cost, of a unit of mass
+        ("cheapest", np.int64),  # lowest price of a feature that is alive
+        # while pairs are counted
+        ("counted", np.int64),  # features whose turn was
+        ("within", np.int64),  # what a tree may cost whose first feature's pairs are counted
+        ("half", np.bool_),  # a pair is counted once, with the first of its features
+    ],
+    align=True,
+)
 FRESH, EXPANDED_NODE, COUNTING = range(3)
 """States of a node: nothing is known of it; its children are bounded; its pairs are being
 counted.
@@ -200,10 +206,10 @@ def words_of(data, levels, d):
     return Words(
         levels.words[d],
         *groups,
-        numbers[CLASSES],
-        numbers[SUMMED],
-        numbers[PLANES],
-        levels.node[d, STRIDE],
+        numbers.classes,
+        numbers.summed,
+        numbers.planes,
+        levels.node[d].stride,
     )
 
 
@@ -211,10 +217,10 @@ def words_of(data, levels, d):
 def cells(data, levels, scratch, d, i, side):
     """Child (side, i) with and without each feature, in ``scratch.cells`` and ``scratch.gone``."""
     summed, planes, stride, lanes = (
-        data.numbers[SUMMED],
-        data.numbers[PLANES],
-        levels.node[d, STRIDE],
-        data.numbers[LANES],
+        data.numbers.summed,
+        data.numbers.planes,
+        levels.node[d].stride,
+        data.numbers.lanes,
     )
     both, counts, totals = levels.both[d], levels.counts[d], levels.totals[d]
     if levels.seen[d, i] & WHOLE == 0:
@@ -226,21 +232,21 @@ def cells(data, levels, scratch, d, i, side):
     cells_of(
         found,
         stride,
-        data.numbers[CLASSES],
+        data.numbers.classes,
         summed,
         row,
         counts,
         totals,
         i,
         1 - side,
-        levels.node[d, SAVING],
-        data.numbers[SUPPORT],
+        levels.node[d].saving,
+        data.numbers.support,
     )
     if has_prices(data.price):
         gone = scratch.gone
         for c in range(2 * stride):
             gone[c] = 0
-        if data.numbers[OWN] != 0:
+        if data.numbers.own != 0:
             for f in range(stride):
                 gone[f] = np.int64(found[f]) + np.int64(found[stride + f])
                 gone[stride + f] = np.int64(found[2 * stride + f]) + np.int64(found[3 * stride + f])
@@ -266,7 +272,7 @@ def bound_pair(data, levels, d, i):
     """The bound of feature i: a tree that is not among those known has at least three leaves on
     one side.
     """
-    low, many, other = levels.low[d], levels.many[d], levels.node[d, STRIDE] + i
+    low, many, other = levels.low[d], levels.many[d], levels.node[d].stride + i
     levels.pair[d, i] = max(
         levels.pair[d, i],
         min(low[other] + many[i], many[other] + low[i]) + paid_for(data, levels, d, i),
@@ -281,22 +287,22 @@ def weigh(data, levels, scratch, d):
     costs no more.  If a leaf goes, its rows are asked what the other side of the test above is
     asked (B.6): where tests have prices that costs at most its mass times the price of a path.
     """
-    node, numbers, classes = levels.node[d], data.numbers, data.numbers[CLASSES]
-    q, p = numbers[LOSS], numbers[LEAF]
-    node[SAVING] = numbers[SUPPORT]
+    node, numbers, classes = levels.node[d], data.numbers, data.numbers.classes
+    q, p = numbers.q, numbers.p
+    node.saving = numbers.support
     if has_prices(data.price):
-        most, weight, summed = np.int64(0), node[WEIGHT], numbers[SUMMED]
+        most, weight, summed = np.int64(0), node.weight, numbers.summed
         for k in range(classes):
             most = max(most, np.int64(levels.totals[d, k]))
-        rest = np.int64(levels.totals[d, summed]) if numbers[PLANES] > summed else np.int64(0)
-        node[MASS] = numbers[OWN] * weight + rest
-        tests = min(q * (weight - most) // p, node[DEPTH] - 1, data.dearest.shape[0] - 1)
-        node[PATH] = data.dearest[max(tests, 0)]
+        rest = np.int64(levels.totals[d, summed]) if numbers.planes > summed else np.int64(0)
+        node.mass = numbers.own * weight + rest
+        tests = min(q * (weight - most) // p, node.depth - 1, data.dearest.shape[0] - 1)
+        node.path = data.dearest[max(tests, 0)]
         path = data.dearest[max(min(tests, q * (weight - most) // p - 1), 0)]
         saved = (
-            (p - rest * path) // (q + numbers[OWN] * classes * path) + 1
+            (p - rest * path) // (q + numbers.own * classes * path) + 1
             if rest * path <= p
             else np.int64(0)
         )
-        node[SAVING] = min(numbers[SUPPORT], saved)
-    scratch.least[0], scratch.least[1] = min(node[SAVING], np.int64(data.saving[0])), data.saving[0]
+        node.saving = min(numbers.support, saved)
+    scratch.least[0], scratch.least[1] = min(node.saving, np.int64(data.saving[0])), data.saving[0]

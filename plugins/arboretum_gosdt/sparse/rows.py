@@ -27,21 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from arboretum.kernels.jit import jit
-from arboretum_gosdt.sparse.node import (
-    CLASSES,
-    N_FEATURES,
-    PART,
-    PLANES,
-    POSITIONS,
-    SAVING,
-    STRIDE,
-    SUMMED,
-    WEIGHT,
-    WORD_BITS,
-    cells,
-    weigh,
-    words_of,
-)
+from arboretum_gosdt.sparse.node import PART, cells, weigh, words_of
 from arboretum_gosdt.sparse.pair_counts import (
     Rows,
     class_weights,
@@ -105,14 +91,14 @@ def begin(data, levels, scratch):
     """
     weigh(data, levels, scratch, 0)
     node, counts, valid, kept = levels.node[0], levels.counts[0], scratch.two, 0
-    positions, stride, support = data.numbers[POSITIONS], node[STRIDE], node[SAVING]
-    for r in range(levels.starts[0, data.factors.shape[0]] * data.numbers[WORD_BITS]):
+    positions, stride, support = data.numbers.positions, node.stride, node.saving
+    for r in range(levels.starts[0, data.factors.shape[0]] * data.numbers.word_bits):
         levels.node_key[0, 0] += levels.sums[0, r]
         levels.node_key[0, 1] += levels.sums[0, positions + r]
     pack_node(data, levels, 0)
-    for f in range(node[N_FEATURES]):
+    for f in range(node.n_features):
         most_with, most_without = np.int64(0), np.int64(0)
-        for k in range(data.numbers[CLASSES]):
+        for k in range(data.numbers.classes):
             x = np.int64(counts[k * stride + f])
             most_with, most_without = (
                 max(most_with, x),
@@ -129,8 +115,8 @@ def enter_child(data, levels, scratch, d, i, side):
 
     Features that leave a side of the child too little to save for a leaf stay out, here and below.
     """
-    numbers, stride = data.numbers, levels.node[d, STRIDE]
-    bits = numbers[WORD_BITS]
+    numbers, stride = data.numbers, levels.node[d].stride
+    bits = numbers.word_bits
     at, words = np.int64(0), words_of(data, levels, d)
     old_rows, new_rows = (
         Rows(levels.rows[d], levels.sums[d]),
@@ -146,7 +132,7 @@ def enter_child(data, levels, scratch, d, i, side):
             levels.full[d],
             g,
             stride // PART,
-            numbers[POSITIONS],
+            numbers.positions,
             old_rows,
             at,
             new_rows,
@@ -157,15 +143,15 @@ def enter_child(data, levels, scratch, d, i, side):
             at += bits
     levels.starts[d + 1, data.factors.shape[0]] = at // bits
     child, weight = levels.node[d + 1], np.int64(0)
-    for k in range(numbers[PLANES]):
+    for k in range(numbers.planes):
         of_i = np.int64(levels.counts[d, k * stride + i])
         total = of_i if side == 1 else np.int64(levels.totals[d, k]) - of_i
         levels.totals[d + 1, k] = total
-        weight += total if k < numbers[CLASSES] else -total if k < numbers[SUMMED] else 0
-    child[WEIGHT] = weight
+        weight += total if k < numbers.classes else -total if k < numbers.summed else 0
+    child.weight = weight
     cells(data, levels, scratch, d, i, side)
     valid, alive, kept = scratch.cells[4 * stride : 5 * stride], levels.alive[d], 0
-    for f in range(levels.node[d, N_FEATURES]):
+    for f in range(levels.node[d].n_features):
         valid[f] &= alive[f]
         kept += np.int64(valid[f])
     place_features(data, levels, scratch, d + 1, d, valid, kept)
@@ -178,12 +164,12 @@ def place_features(data, levels, scratch, d, above, valid, kept):
     Only where that saves a vector are lanes moved; else features that are out keep theirs and are
     not alive.
     """
-    wide, n = levels.node[above, STRIDE], levels.node[above, N_FEATURES]
+    wide, n = levels.node[above].stride, levels.node[above].n_features
     lane, features, alive = levels.lane[d], levels.features[d], levels.alive[d]
     stride = max(kept + PART - 1, PART) // PART * PART
-    levels.node[d, STRIDE], levels.node[d, N_FEATURES] = stride, kept
+    levels.node[d].stride, levels.node[d].n_features = stride, kept
     if stride == wide:
-        levels.node[d, N_FEATURES] = n
+        levels.node[d].n_features = n
         for f in range(n):
             lane[f], features[f], alive[f] = f, levels.features[above, f], valid[f]
         return
@@ -192,7 +178,7 @@ def place_features(data, levels, scratch, d, above, valid, kept):
         if valid[f] != 0:
             lane[c], features[c], alive[c] = f, levels.features[above, f], 1
             c += 1
-    positions, bits, words = data.numbers[POSITIONS], data.numbers[WORD_BITS], levels.words[d]
+    positions, bits, words = data.numbers.positions, data.numbers.word_bits, levels.words[d]
     for w in range(levels.starts[d, data.factors.shape[0]]):
         pack_word(scratch.row, 0, wide // PART, positions, levels.rows[d], w * bits)
         for f in range(kept):
@@ -205,13 +191,13 @@ def place_features(data, levels, scratch, d, above, valid, kept):
 @jit(inner=True, borrow=True)
 def pack_node(data, levels, d):
     """Words of the features of level d for its rows, and what each class weighs with them."""
-    stride, bits = levels.node[d, STRIDE], data.numbers[WORD_BITS]
+    stride, bits = levels.node[d].stride, data.numbers.word_bits
     for w in range(levels.starts[d, data.factors.shape[0]]):
         pack_word(
             levels.words[d],
             w * stride,
             stride // PART,
-            data.numbers[POSITIONS],
+            data.numbers.positions,
             levels.rows[d],
             w * bits,
         )

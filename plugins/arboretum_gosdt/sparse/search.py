@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import DTypeLike
 
 from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
@@ -21,46 +22,22 @@ from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL
 from arboretum_gosdt.sparse.incumbent import Asked, first_tree
-from arboretum_gosdt.sparse.loop import (
-    BEYOND,
-    DEPTH_KEY,
-    EXPANDED,
-    KNOWN,
-    LEVEL,
-    LOGGED,
-    N_STATE,
-    Memo,
-    search,
-)
+from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
-    BEST,
-    BEST_FEATURE,
-    BOUNDS as USED,
-    BUDGET,
-    CHILD,
-    DEPTH,
     DIVIDED,
     EXPANDED_NODE,
-    LEAF,
-    LEAST,
-    LOSS,
     MEMO,
-    N_FEATURES,
-    N_NODE,
     NEVER,
+    NODE,
+    NUMBERS,
     PARENT,
     PART,
     SELECT,
     SHAPE,
-    SIDE,
     SIMILAR,
-    STATE,
-    STRIDE,
     SUPERSET,
-    SUPPORT,
     THREE,
     UNLIMITED,
-    WEIGHT,
     Data,
     Levels,
     Scratch,
@@ -135,7 +112,7 @@ def room_of_levels(
     """Arrays for ``Levels``, by name."""
     prices = stride if priced else 0
 
-    def level(kind_of: type, *shape: int) -> np.ndarray:
+    def level(kind_of: DTypeLike, *shape: int) -> np.ndarray:
         return np.empty((levels, *shape), kind_of)
 
     return Arrays(
@@ -161,7 +138,7 @@ def room_of_levels(
             "lane": level(np.int32, stride),
             "keys": level(np.uint64, stride, 2),
             "seen": level(np.uint8, stride),
-            "node": level(np.int64, N_NODE),
+            "node": level(NODE),
             "node_key": level(np.uint64, 2),
         },
         tables=(),
@@ -225,10 +202,8 @@ class SparseSearch:
         words_of = -(-sizes // word_bits)
         n_words, stride = int(words_of.sum()) + len(sizes), parts * 32
         positions = (n_words + 1) * word_bits
-        numbers = np.array(
-            [classes, n_planes, word_bits, 0, 0, 0, positions, lanes, own, use, summed, LONGEST],
-            np.int64,
-        )
+        sizes_of = classes, summed, n_planes, word_bits, positions, lanes
+        numbers = np.rec.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS)[0]
         # no path asks more than there are rows
         dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])
         shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
@@ -298,16 +273,16 @@ class SparseSearch:
             self._data,
             self._levels["features"].shape[1],
         )
-        total, numbers, node, use = (
+        total, numbers, node = (
             int(weights.max(axis=1).sum()),
             data.numbers.copy(),
             self._levels["node"],
-            int(data.numbers[USED]),
         )
-        numbers[[LOSS, LEAF, SUPPORT]] = q, p, p // q + 1 if use & SUPPORT_BOUND else 1
+        numbers.q, numbers.p = q, p
+        numbers.support = p // q + 1 if numbers.bounds & SUPPORT_BOUND else 1
         self._data = data._replace(
             numbers=numbers,
-            saving=np.minimum(numbers[[SUPPORT]], self._scratch.never[0]).astype(data.saving.dtype),
+            saving=np.minimum([numbers.support], self._scratch.never[0]).astype(data.saving.dtype),
         )
         self._laid: np.ndarray | None = None
         self._slices, self._given, self._log = (
@@ -323,8 +298,9 @@ class SparseSearch:
                 "test": np.empty(1024, np.int32),
             }
         )
-        node[0], self._levels["node_key"][0], self._state = 0, 0, np.zeros(N_STATE, np.int64)
-        node[0, [N_FEATURES, STRIDE, WEIGHT, BUDGET, DEPTH]] = (
+        self._state = np.zeros(1, STATE).view(np.recarray)[0]
+        node[0], self._levels["node_key"][0] = 0, 0
+        node[["n_features", "stride", "weight", "budget", "depth"]][0] = (
             n_features if len(data.price) else stride,
             stride,
             total,
@@ -349,7 +325,7 @@ class SparseSearch:
     @property
     def subproblems(self) -> int:
         """Number of sets of rows that were expanded, as often as each was."""
-        return int(self._state[EXPANDED])
+        return int(self._state.expanded)
 
     @property
     def bytes_used(self) -> int:
@@ -471,21 +447,21 @@ class SparseSearch:
             self.make_room(memory_bytes)
         return found
 
-    def arrays(self) -> tuple[Levels, Memo, np.ndarray]:
+    def arrays(self) -> tuple[Levels, Memo, np.record]:
         """Its levels, memo and state."""
         return Levels(*self._levels.values()), Memo(*self._memo.values(), self._log), self._state
 
     def log_up_to(self, sets: int) -> None:
         """Keep a log of so many sets that were closed last (0: none); it is empty now."""
-        self._state[LOGGED] = 0
+        self._state.logged = 0
         self._log = np.empty((sets, 3), np.uint64)
 
     def make_room(self, memory_bytes: int | None, more: int = 0) -> bool:
         """Room for the next expansion, and for ``more`` sets in the memo; False where that takes
         more bytes.
         """
-        level = int(self._state[LEVEL])
-        known = int(self._state[KNOWN]) + max(level + 3, len(self._levels["node"])) + 1 + more
+        level = int(self._state.level)
+        known = int(self._state.known) + max(level + 3, len(self._levels["node"])) + 1 + more
         left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
         if not self._memo.make_room(
             {"slots": 2 * known, "lower": known, "upper": known, "test": known}, left
@@ -496,17 +472,18 @@ class SparseSearch:
 
     def _look(self, finished: bool = False) -> None:
         """Read bound and value from the root."""
-        if not self._state[EXPANDED]:
+        if not self._state.expanded:
             return
         node = self._levels["node"][0]
-        self.upper = int(node[BEST]) + self._lost
-        if node[STATE] != EXPANDED_NODE:
+        best = int(node["best"])
+        self.upper = best + self._lost
+        if node["state"] != EXPANDED_NODE:
             return
-        bound = min(self._levels["pair"][0, : node[N_FEATURES]].min(initial=NEVER), node[BEST])
+        bound = self._levels["pair"][0, : node["n_features"]].min(initial=NEVER)
         self.lower = (
-            min(self.upper, int(node[BUDGET]) + 1 + self._lost)
+            min(self.upper, int(node["budget"]) + 1 + self._lost)
             if finished
-            else max(self.lower, int(max(bound, min(node[LEAST], node[BEST]))) + self._lost)
+            else max(self.lower, min(max(int(bound), int(node["least"])), best) + self._lost)
         )
 
     def start_from(self, nodes: np.ndarray) -> int:
@@ -515,8 +492,8 @@ class SparseSearch:
         """
         self._greedy = False
         cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
-        if cost < node[BEST]:
-            node[BEST], node[BEST_FEATURE], self._given = cost, GIVEN, nodes
+        if cost < node["best"]:
+            node["best"], node["best_feature"], self._given = cost, GIVEN, nodes
             self._look()
         return cost + self._lost
 
@@ -530,9 +507,9 @@ class SparseSearch:
             return np.array([[-1, 0, -1, -1]])
         if self._laid is not None:
             return self._laid
-        if self._levels["node"][0, BEST_FEATURE] == GIVEN:
+        best, feature = self._levels["node"][["best", "best_feature"]][0].tolist()
+        if feature == GIVEN:
             return self._given
-        best, feature = self._levels["node"][0, [BEST, BEST_FEATURE]].tolist()
         return best_tree(
             self.asked,
             self._virtual,
@@ -571,12 +548,14 @@ class SparseSearch:
             leave; it has ended before.  Where the pairs that were counted do not reach so far, more
             than a quarter of a leaf, it does not.
         """
-        self._state[BEYOND] = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
+        self._state.beyond = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
         with self.moved_by(until):
             run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
         words, slots = self.remembered()[1:3]
-        end, (levels, memo, _) = int(self._state[KNOWN]), self.arrays()
-        n, stride = levels.node[0, [N_FEATURES, STRIDE]].tolist() if self.subproblems else (0, 0)
+        end, (levels, memo, _) = int(self._state.known), self.arrays()
+        n, stride = (
+            levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
+        )
         # of others nothing is known
         first, asked = (
             np.zeros(32 * self.asked.bits.shape[1], np.int64),
@@ -594,7 +573,7 @@ class SparseSearch:
         """Seek only trees that cost less, before any work; where there are none, the bound is
         ``cost`` at the end, and no tree is known.
         """
-        self._levels["node"][0, BUDGET] = cost - 1 - self._lost
+        self._levels["node"]["budget"][0] = cost - 1 - self._lost
 
     def start_between(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
         """Take bounds from searches of the same table, with a lower and a higher price of a
@@ -602,7 +581,7 @@ class SparseSearch:
         """
         sides = [one for one in (cheap, dear) if one is not None]
         known, none = (
-            sum(int(one._state[KNOWN]) for one in sides),
+            sum(int(one._state.known) for one in sides),
             (np.zeros((1, 2), np.uint64), np.empty(0, np.int64)),
         )
         prices = np.array([(one.asked.p, one.asked.q) for one in (cheap, dear or self, self)])
@@ -611,13 +590,13 @@ class SparseSearch:
                 {"slots": 2 * known, "lower": known, "upper": known, "test": known}, None
             )
             held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
-            self._state[KNOWN] = inherit(held[0], held[1], prices, self._memo.values())
+            self._state.known = inherit(held[0], held[1], prices, self._memo.values())
 
     def path(self) -> list[tuple[int, int]]:
         """The literals (feature, outcome) from the root to where the search stands."""
-        levels = range(int(self._state[LEVEL]))
+        levels = range(int(self._state.level))
         node, features = self._levels["node"], self._levels["features"]
-        return [(int(features[d, node[d, CHILD]]), int(node[d, SIDE])) for d in levels]
+        return [(int(features[d, node[d]["child"]]), int(node[d]["side"])) for d in levels]
 
     def resume(self, words: np.ndarray, start: np.ndarray, nodes: np.ndarray) -> None:
         """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being
@@ -629,7 +608,7 @@ class SparseSearch:
         )
         sums = self.remembered()[1]
         question, memo = np.array([asked.p, asked.q]), self._memo.values()
-        self._state[KNOWN] = enter_records(
+        self._state.known = enter_records(
             asked.bits, asked.weights, sums, words, start, *memo, question
         )
         # the root is there

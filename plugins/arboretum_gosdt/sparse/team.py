@@ -18,18 +18,8 @@ import numpy as np
 from arboretum.api import OutOfTime
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
-from arboretum_gosdt.sparse.loop import LEVEL, LOGGED, LOOKED, keep
-from arboretum_gosdt.sparse.node import (
-    BEST,
-    BEST_FEATURE,
-    CHILD,
-    EXPANDED_NODE,
-    LEAST,
-    RANK,
-    SIDE,
-    STATE,
-    STRIDE,
-)
+from arboretum_gosdt.sparse.loop import LOOKED, keep
+from arboretum_gosdt.sparse.node import EXPANDED_NODE, RANK
 from arboretum_gosdt.sparse.search import SparseSearch
 
 LOG = 1 << 14
@@ -41,7 +31,7 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
     """Another search learns what was closed here, and what is known of the nodes that both are
     in.
     """
-    for r in range(state[LOGGED]):
+    for r in range(state.logged):
         number = np.int64(memo.log[r, 2])
         keep(
             other_memo,
@@ -52,24 +42,24 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
             memo.upper[number],
             memo.test[number],
         )
-    for d in range(min(state[LEVEL], other_state[LEVEL]) + 1):
+    for d in range(min(state.level, other_state.level) + 1):
         node, other = levels.node[d], other_levels.node[d]
-        if node[STATE] != EXPANDED_NODE or other[STATE] != EXPANDED_NODE:
+        if node.state != EXPANDED_NODE or other.state != EXPANDED_NODE:
             return
-        for place in range(2 * node[STRIDE]):
+        for place in range(2 * node.stride):
             other_levels.upper[d, place] = min(other_levels.upper[d, place], levels.upper[d, place])
             other_levels.low[d, place] = max(other_levels.low[d, place], levels.low[d, place])
             other_levels.many[d, place] = max(other_levels.many[d, place], levels.many[d, place])
-        for f in range(node[STRIDE]):
+        for f in range(node.stride):
             other_levels.pair[d, f] = max(other_levels.pair[d, f], levels.pair[d, f])
             other_levels.seen[d, f] &= ~np.uint8(LOOKED)
-        other[LEAST] = max(other[LEAST], node[LEAST])
-        if node[BEST] < other[BEST]:
-            other[BEST], other[BEST_FEATURE] = node[BEST], node[BEST_FEATURE]
-        if d == state[LEVEL]:
+        other.least = max(other.least, node.least)
+        if node.best < other.best:
+            other.best, other.best_feature = node.best, node.best_feature
+        if d == state.level:
             return
-        other_levels.rank[d, node[CHILD]] %= RANK
-        if d == other_state[LEVEL] or node[CHILD] != other[CHILD] or node[SIDE] != other[SIDE]:
+        other_levels.rank[d, node.child] %= RANK
+        if d == other_state.level or node.child != other.child or node.side != other.side:
             return
 
 

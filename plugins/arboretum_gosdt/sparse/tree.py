@@ -14,7 +14,7 @@ The memo holds one test per set, so the tree is laid by asking it from the root 
 Between two prices p₀ < p < p₁ of a leaf ``inherit`` takes the line through two bounds: the least
 cost of trees of three leaves and more is concave in the price.
 
-Invariants: ``order`` is a permutation of the rows, and a set that waits is its stretch LOW … HIGH −
+Invariants: ``order`` is a permutation of the rows, and a set that waits is its stretch low … high −
 1; stretches of waiting sets do not overlap.  Nodes stand in preorder, that of outcome 1 first.
 NO_TREE as a set's test: the memo has only a bound.  In these kernels sets are known by the sums of
 their rows' random words, as in :mod:`.loop`.
@@ -45,10 +45,15 @@ LONG = 1 << 29
 """The same, from which the pairs of all nodes of a tree are not counted in a hurry: it takes
 some tenths of a second.
 """
-LOW, HIGH, DEPTH, ABOVE, PLACE = range(5)
-"""Places of a set that waits: its rows in ``order``, remaining depth, node above and place of
-the child there.
-"""
+WAITING = np.dtype(
+    [
+        ("low", np.int64),  # its rows are order[low:high]
+        ("high", np.int64),
+        ("depth", np.int64),  # tests that may follow
+        ("above", np.int64),  # node above; −1: none
+        ("place", np.int64),  # of the child there
+    ]
+)
 
 
 @jit(borrow=True)
@@ -61,7 +66,7 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
     sums : uint64[rows, 2], random words of the rows, added up.
     memo : its slots, upper and test.
     order : int64[rows].
-    waiting : int64[2 · rows + 1, 5].
+    waiting : WAITING[2 · rows + 1].
     counts : int64[classes, features + 1].
     question : int64, p, q, depth, test and cost of the root, levels.   Returns (nodes, cost).
     """
@@ -70,14 +75,14 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
     p, q = question[0], question[1]
     for r in range(n):
         order[r] = r
-    waiting[0, LOW], waiting[0, HIGH], waiting[0, DEPTH], waiting[0, ABOVE] = 0, n, question[2], -1
+    waiting[0].low, waiting[0].high, waiting[0].depth, waiting[0].above = 0, n, question[2], -1
     left, made, cost = 1, 0, np.int64(0)
     while left > 0:
         left -= 1
-        low, high, depth = waiting[left, LOW], waiting[left, HIGH], waiting[left, DEPTH]
+        low, high, depth = waiting[left].low, waiting[left].high, waiting[left].depth
         at, made = made, made + 1
-        if waiting[left, ABOVE] >= 0:
-            nodes[waiting[left, ABOVE], waiting[left, PLACE]] = at
+        if waiting[left].above >= 0:
+            nodes[waiting[left].above, waiting[left].place] = at
         counts[:, features] = 0
         one, two, here = np.uint64(0), np.uint64(0), np.int64(0)
         for c in range(low, high):
@@ -123,8 +128,8 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
                 order[c], order[end] = order[end], r
                 end += 1
         for place in range(2):
-            waiting[left, LOW], waiting[left, HIGH] = (end, high) if place == 0 else (low, end)
-            waiting[left, DEPTH], waiting[left, ABOVE], waiting[left, PLACE] = (
+            waiting[left].low, waiting[left].high = (end, high) if place == 0 else (low, end)
+            waiting[left].depth, waiting[left].above, waiting[left].place = (
                 below(depth),
                 at,
                 3 - place,
@@ -319,7 +324,7 @@ def best_tree(
             sums,
             (memo["slots"], memo["upper"], memo["test"]),
             np.empty(n, np.int64),
-            np.empty((2 * n + 1, 5), np.int64),
+            np.empty(2 * n + 1, WAITING),
             np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64),
             np.array([*question, levels]),
             nodes,

@@ -13,7 +13,6 @@ import pytest
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
 from arboretum_gosdt.sparse.incumbent import Asked, first_tree
-from arboretum_gosdt.sparse.node import BEST
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
 from arboretum_gosdt.sparse.tree import two_leaves
@@ -310,7 +309,7 @@ def test_in_a_hurry_the_tree_costs_what_is_said(monkeypatch):
             )
             dearer += (
                 search.subproblems > 0
-                and search.upper > search._levels["node"][0, BEST] + search._lost
+                and search.upper > search._levels["node"]["best"][0] + search._lost
             )
         assert search.lower == search.upper, seed
     assert dearer > 0, "every tree is laid out at once"
