@@ -1,7 +1,7 @@
 """The trees of a graph of :mod:`.graph`: how many of each cost, and each of them in its
 order (numba kernels).
 
-With N(s, c) the number of trees of set s that cost c ≤ MOST of s::
+With N(s, c) the number of trees of set s that cost c ≤ ``most`` of s::
 
     N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + paid(e) = c:
                   N(side 1 of e, a) · N(side 0 of e, b)            (count_trees, smallest set first)
@@ -24,7 +24,6 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.all_trees.graph import ALONE, FROM, MOST, TO
 
 FREE = np.int64(-1)
 
@@ -70,12 +69,12 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
         if steps <= 0:
             return PAUSED
         s = graph.order[state[0] - 1]
-        most, n = graph.set[s, MOST], np.int64(0)
-        if graph.set[s, ALONE] <= most:
-            n = add(bag, mask, n, graph.set[s, ALONE], bag.sums[0] * 0 + 1, modulus)
-        for e in range(graph.set[s, FROM], graph.set[s, TO]):
-            one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
-            if without[graph.edge[e, 0]]:
+        most, n = graph.set[s].most, np.int64(0)
+        if graph.set[s].alone <= most:
+            n = add(bag, mask, n, graph.set[s].alone, bag.sums[0] * 0 + 1, modulus)
+        for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
+            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
+            if without[graph.edge[e].test]:
                 continue
             for a in range(counted.first[one], counted.last[one]):
                 steps -= 1
@@ -149,8 +148,8 @@ def meetings(graph, counted, state, above):
     for t in range(state[0]):
         s = graph.order[t]
         first, last = counted.first[s], counted.last[s]
-        for e in range(graph.set[s, FROM], graph.set[s, TO]):
-            one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
+        for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
+            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
             for a in range(counted.first[one], counted.last[one]):
                 c = first
                 for b in range(counted.first[rest], counted.last[rest]):
@@ -163,10 +162,17 @@ def meetings(graph, counted, state, above):
                     above[b] += above[c] * counted.count[a]
 
 
-SET, COST, EDGE, LEFT, RIGHT, WAITS = range(6)
-"""Of a node of the tree that is listed: its set; place of its cost; edge, −1 for a leaf; places
-of the costs of both sides; room for a stack.
-"""
+NODE = np.dtype(
+    [
+        ("set", np.int64),
+        ("cost", np.int64),  # its place in ``Counted``
+        ("edge", np.int64),  # −1: a leaf
+        ("left", np.int64),  # places of the costs of both sides
+        ("right", np.int64),
+        ("waits", np.int64),  # room for a stack of nodes whose second side is to come
+    ]
+)
+"""Of a node of the tree that is listed."""
 
 
 @jit(borrow=True)
@@ -176,15 +182,15 @@ def choice(graph, counted, s, place, edge, left):
     """
     cost = counted.cost[place]
     if edge < 0:
-        if graph.set[s, ALONE] == cost:
+        if graph.set[s].alone == cost:
             return np.int64(-1), np.int64(0), np.int64(0)
-        edge = graph.set[s, FROM]
-    while edge < graph.set[s, TO]:
-        one, rest = graph.edge[edge, 1], graph.edge[edge, 2]
+        edge = graph.set[s].first_edge
+    while edge < graph.set[s].end_edge:
+        one, rest = graph.edge[edge].one, graph.edge[edge].rest
         a, b, wanted = (
             max(left, counted.first[one]),
             counted.last[rest] - 1,
-            cost - graph.edge[edge, 3],
+            cost - graph.edge[edge].paid,
         )
         while a < counted.last[one] and b >= counted.first[rest]:
             both = counted.cost[a] + counted.cost[b]
@@ -203,7 +209,7 @@ def list_trees(graph, counted, nodes, state, tests, starts):
     """Write the next trees, cheapest first: their tests in preorder (−1: a leaf; outcome 1 first);
     returns how many, 0 at the end.
 
-    nodes : int64[most nodes, 6], the tree written last.
+    nodes : NODE[most nodes], the tree written last.
     state : int64[2], its nodes (0: none), place of its cost.
     tests : int64, out.
     starts : int64, out, where each tree begins in ``tests``, and the end.
@@ -215,23 +221,23 @@ def list_trees(graph, counted, nodes, state, tests, starts):
             return written
         at, edge, a, b = state[0] - 1, np.int64(-2), np.int64(0), np.int64(0)
         if at < 0:
-            nodes[0, SET], nodes[0, COST] = root, state[1]
+            nodes[0].set, nodes[0].cost = root, state[1]
             edge, a, b = choice(graph, counted, root, state[1], np.int64(-1), np.int64(-1))
             at = 0
         while edge == -2 and at >= 0 and state[0] > 0:  # the last node that can be something else
-            s, place, now = nodes[at, SET], nodes[at, COST], nodes[at, EDGE]
+            s, place, now = nodes[at].set, nodes[at].cost, nodes[at].edge
             if now < 0:
-                edge, a, b = choice(graph, counted, s, place, graph.set[s, FROM], np.int64(-1))
+                edge, a, b = choice(graph, counted, s, place, graph.set[s].first_edge, np.int64(-1))
             else:
-                edge, a, b = choice(graph, counted, s, place, now, nodes[at, LEFT] + 1)
+                edge, a, b = choice(graph, counted, s, place, now, nodes[at].left + 1)
             at -= edge == -2
         if edge == -2:
             state[0], state[1] = 0, state[1] + 1
             continue
-        nodes[at, EDGE], nodes[at, LEFT], nodes[at, RIGHT] = edge, a, b
+        nodes[at].edge, nodes[at].left, nodes[at].right = edge, a, b
         state[0] = complete(graph, counted, nodes, at)
         for i in range(state[0]):
-            tests[end + i] = graph.edge[nodes[i, EDGE], 0] if nodes[i, EDGE] >= 0 else -1
+            tests[end + i] = graph.edge[nodes[i].edge].test if nodes[i].edge >= 0 else -1
         end += state[0]
         written += 1
         starts[written] = end
@@ -244,25 +250,25 @@ def complete(graph, counted, nodes, at):
     are.
     """
     n, top = at + 1, np.int64(0)
-    waiting = nodes[:, WAITS]  # a stack of nodes whose second side is to come
     for i in range(at + 1):
-        if nodes[i, EDGE] >= 0:
-            waiting[top] = i
+        if nodes[i].edge >= 0:
+            nodes[top].waits = i
             top += 1
         elif i < at:  # the next node is a second side
             top -= 1
-    first_side = nodes[at, EDGE] >= 0
+    first_side = nodes[at].edge >= 0
     while top > 0:
-        above = waiting[top - 1]
+        above = nodes[nodes[top - 1].waits]
         top -= not first_side
-        s = graph.edge[nodes[above, EDGE], 1 if first_side else 2]
-        nodes[n, SET], nodes[n, COST] = s, nodes[above, LEFT if first_side else RIGHT]
-        nodes[n, EDGE], nodes[n, LEFT], nodes[n, RIGHT] = choice(
-            graph, counted, s, nodes[n, COST], np.int64(-1), np.int64(-1)
+        edge = graph.edge[above.edge]
+        s = edge.one if first_side else edge.rest
+        nodes[n].set, nodes[n].cost = s, above.left if first_side else above.right
+        nodes[n].edge, nodes[n].left, nodes[n].right = choice(
+            graph, counted, s, nodes[n].cost, np.int64(-1), np.int64(-1)
         )
-        first_side = nodes[n, EDGE] >= 0
+        first_side = nodes[n].edge >= 0
         if first_side:
-            waiting[top] = n
+            nodes[top].waits = n
             top += 1
         n += 1
     return n

@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import DTypeLike
 
 from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
@@ -112,7 +113,7 @@ class Within:
         planes = np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
         excess = np.ascontiguousarray(table.cost - table.cost.min(axis=1, keepdims=True), kind)
         similar = least <= 1 and not table.price.any()
-        numbers = np.array([p, q, least if least > 1 else 0, similar], kind)
+        numbers = np.rec.array([(p, q, least if least > 1 else 0, similar)], kernels.NUMBERS)[0]
         plain = (
             np.ascontiguousarray(one, kind)
             for one in (table.mass * table.price.any(), table.rows * (least > 1), table.price)
@@ -136,14 +137,14 @@ class Within:
                 f"MB; {ways}"
             )
 
-        def level(*shape: int, of: type = kind) -> np.ndarray:
+        def level(*shape: int, of: DTypeLike = kind) -> np.ndarray:
             return np.empty((levels, *shape), of)
 
         self._levels = kernels.Levels(
             np.empty(n * (levels + 1) + 64, kind),
             np.empty(levels + 1, kind),
             level(words, of=np.uint64),
-            level(kernels.N_NODE),
+            level(of=kernels.NODE),
             level(tests),
             level(tests),
             level(tests),
@@ -173,18 +174,17 @@ class Within:
         self._graph = Arrays(
             {
                 "bits": np.zeros((1024, words), np.uint64),
-                "set": np.empty((1024, kernels.N_SET), kind),
+                "set": np.empty(1024, kernels.SET),
                 "waiting": np.full(n + 1, -1),
                 "order": np.empty(1024, kind),
-                "edge": np.empty((1024, 4), kind),
+                "edge": np.empty(1024, kernels.EDGE),
             },
             tables=(),
         )
-        self._state = np.zeros(kernels.N_STATE, kind)
-        self._state[[kernels.LEVEL, kernels.SETS, kernels.SIZE]] = -1, 1, n
+        self._state = np.rec.array([(-1, 0, 1, 0, 0, n)], kernels.STATE)[0]
         if known is not None:
             _, slots, lower, upper, _ = known
-            self._state[kernels.KNOWN] = len(lower)
+            self._state.known = len(lower)
             # that search knows no least leaf
             upper = upper if least <= 1 else np.full(len(upper), kernels.NEVER)
             self._memo = Arrays(
@@ -195,7 +195,7 @@ class Within:
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
             np.uint64
         )
-        self._graph["set"][0] = budget, kernels.NEVER, most, -1, *keys.sum(axis=0), 0, 0
+        self._graph["set"][0] = budget, kernels.NEVER, most, -1, keys.sum(axis=0), 0, 0
 
     def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
         """Find the graph; returns "" when it is whole, else what ran out, "seconds" or "bytes"."""
@@ -212,20 +212,20 @@ class Within:
 
     def _make_room(self) -> bool:
         kernels, tests = self._kernels, self._table.outcome.shape[1]
-        known = int(self._state[kernels.KNOWN]) + 2 * tests + len(self._levels.node) + 3
+        known = int(self._state.known) + 2 * tests + len(self._levels.node) + 3
         left = self._bytes - self._graph.bytes_used()
         if not self._memo.make_room(
             {"slots": 2 * known + 1, **dict.fromkeys(kernels.Memo._fields[1:], known)}, left
         ):
             return False
         sets, left = (
-            int(self._state[kernels.SETS]) + 2 * tests + 1,
+            int(self._state.sets) + 2 * tests + 1,
             self._bytes - self._memo.bytes_used(),
         )
         return self._graph.make_room(
             {
                 **dict.fromkeys(("bits", "set", "order"), sets),
-                "edge": int(self._state[kernels.EDGES]) + tests + 1,
+                "edge": int(self._state.edges) + tests + 1,
             },
             left,
         )
@@ -238,7 +238,7 @@ class Within:
     @property
     def taken(self) -> int:
         """Sets of objects whose trees within the budget are known."""
-        return int(self._state[self._kernels.TAKEN])
+        return int(self._state.taken)
 
     def counted(self, without: np.ndarray | None = None, modulus: int = 0) -> Any:
         """How many trees of each cost every set has
@@ -329,7 +329,7 @@ class Within:
                 :, : len(found)
             ].astype(float)
             answer = (inside @ self._table.excess).argmin(axis=1)
-            alone = graph.set[order, self._kernels.ALONE]
+            alone = graph.set["alone"][order]
             for s, said, cost, row in zip(order, answer, alone, inside, strict=True):
                 at = counted.first[s] + np.searchsorted(
                     counted.cost[counted.first[s] : counted.last[s]], cost
@@ -346,7 +346,7 @@ class Within:
 
         graph, state = self.graph, np.array([0, counted.first[0]])
         nodes, tests, starts = (
-            np.empty((2 * len(self._table.outcome) + 1, 6), np.int64),
+            np.empty(2 * len(self._table.outcome) + 1, kernels.NODE),
             np.empty(1 << 18, np.int64),
             np.empty(1 << 14, np.int64),
         )
@@ -364,12 +364,12 @@ class Within:
             or ``equal`` is comparable.  Of curves int64[objects, 1, 2], positives and negatives.
         """
         width = len(self._levels.node) + 1 if curves else columns.shape[2]
-        p, q = self._table.numbers[:2].tolist()
+        numbers = self._table.numbers
         return Fronts(
             self.graph,
             self.taken,
             columns,
-            (q * self._table.excess, p, width, self._bytes),
+            (numbers.q * self._table.excess, numbers.p, width, self._bytes),
             curves,
             equal,
         )
@@ -475,9 +475,9 @@ class Fronts:
         """
         state, (begin, end) = (
             np.array([-1, -1]),
-            self._graph.set[0, [self._kernels.FROM, self._kernels.TO]].tolist(),
+            self._graph.set[["first_edge", "end_edge"]][0].tolist(),
         )
-        sides = self._graph.edge[begin:end, 2]
+        sides = self._graph.edge["rest"][begin:end]
         # as many come at a time
         widest = int((self._last[sides] - self._first[sides]).max(initial=0))
         self._own.make_room(
@@ -506,6 +506,6 @@ class Fronts:
         found, waiting = [], [origin.tolist()]
         while waiting:
             edge, a, b = waiting.pop()
-            found.append((-1, a) if edge < 0 else (int(self._graph.edge[edge, 0]), -1))
+            found.append((-1, a) if edge < 0 else (int(self._graph.edge["test"][edge]), -1))
             waiting += [] if edge < 0 else [self._kept["origin"][one].tolist() for one in (b, a)]
         return found

@@ -6,7 +6,7 @@ is taken, all larger ones have said what its trees may cost at most.  It asks fo
 some tree within that budget asks first, for which it needs the least cost of both sides; these are
 found depth first, by branch and bound, with a memo.  What is kept is a graph of sets and edges
 (set, test, both sides): its unfoldings are the trees, and no tree is written down here.  With s a
-set, B(s) = ``graph.set[s, MOST]`` its budget, lb and ub bounds of least costs::
+set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
 
     the set of all objects waits, with the budget of the whole
     for n = number of objects … 1, while a set s of n objects waits:
@@ -33,13 +33,13 @@ difference can cost, for the sides of all other tests (B.10).
 Invariants:
 
 - A side has fewer objects than its set, so B(s) is final when s is taken.  ``graph.waiting[n]``
-  begins the list (``NEXT``, −1 at its end) of the waiting sets of n objects.  The first TAKEN of
-  ``graph.order`` are those taken, larger ones first; set 0 has all objects.  Edges of a set that
-  was taken are FROM … TO − 1.
+  begins the list (``next``, −1 at its end) of the waiting sets of n objects.  The first
+  ``state.taken`` of ``graph.order`` are those taken, larger ones first; set 0 has all objects.
+  Edges of a set that was taken are first_edge … end_edge − 1.
 - Level d has ``objects[first[d] : first[d + 1]]``, ascending, and the same as ``bits[d]``.  What is
-  behind the top is room for the next level.  Places of a level go by the WIDTH tests that divide
-  its set; ``test`` says which they are.
-- low ≤ least cost of a side ≤ high; low = high: it is solved.  ``near`` holds rows of the OPEN
+  behind the top is room for the next level.  Places of a level go by the ``width`` tests that
+  divide its set; ``test`` says which they are.
+- low ≤ least cost of a side ≤ high; low = high: it is solved.  ``near`` holds rows of the open
   tests only, those of ``levels.open``.
 - ``memo``: a new set has lower 0, upper NEVER and place −1, that is, it is not in the graph.
 - numba checks no index: NEED_ROOM comes before a set is taken (2 · tests sets and as many edges as
@@ -73,7 +73,7 @@ class Table(NamedTuple):
     mass : int64[objects].
     rows : int64[objects].
     price : int64[tests], of a unit of mass.   mass and rows are 0 where nothing asks for them.
-    numbers : int64, p, q, rows that a side needs, 1 where bounds of similar sets hold.
+    numbers : a record of NUMBERS.
     first : int64[tests], what trees cost at least that ask them first.
     """
 
@@ -84,11 +84,19 @@ class Table(NamedTuple):
     mass: np.ndarray
     rows: np.ndarray
     price: np.ndarray
-    numbers: np.ndarray
+    numbers: np.record
     first: np.ndarray
 
 
-P, Q, LEAST, SIMILAR = range(4)
+NUMBERS = np.dtype(
+    [
+        ("p", np.int64),  # cost of a leaf
+        ("q", np.int64),  # cost of a unit of loss
+        ("least", np.int64),  # rows that a side needs
+        ("similar", np.bool_),  # bounds of similar sets hold
+    ],
+    align=True,
+)
 
 
 class Levels(NamedTuple):
@@ -97,7 +105,7 @@ class Levels(NamedTuple):
 
     objects : int64, first : int64[levels + 1], those of each set.
     bits : uint64[levels, words].
-    node : int64[levels, N_NODE], see the names.
+    node : NODE[levels].
     test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there,
         at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
@@ -123,11 +131,19 @@ class Levels(NamedTuple):
     open: np.ndarray
 
 
-N_NODE = 10
-WIDTH, OPEN, BUDGET, BEST, LEAF, DEPTH, CHILD, SIDE, KEY_1, KEY_2 = range(N_NODE)
-"""Tests of a set, those of ``open``, what its trees may cost, least cost known, cost of a leaf,
-remaining depth, test and side that are being solved (NEW: nothing was done yet), fingerprint.
-"""
+NODE = np.dtype(
+    [
+        ("width", np.int64),  # tests that divide the set
+        ("open", np.int64),  # those of ``Levels.open``
+        ("budget", np.int64),  # what its trees may cost
+        ("best", np.int64),  # least cost known
+        ("leaf", np.int64),  # cost of a leaf
+        ("depth", np.int64),  # tests that may follow
+        ("child", np.int64),  # test of which a side is being solved; NEW: nothing was done yet
+        ("side", np.int64),  # that side: 0 of outcome 1, 1 the other
+        ("key", np.int64, (2,)),  # fingerprint
+    ]
+)
 NEW = -2
 
 
@@ -149,11 +165,10 @@ class Graph(NamedTuple):
     """Sets as they were met, and edges.
 
     bits : uint64[sets, words].
-    set : int64[sets, N_SET], see the names below.
+    set : SET[sets].
     waiting : int64[objects + 1], the first of the sets of so many objects that wait, or −1.
     order : int64[sets], as they were taken.
-    edge : int64[edges, 4], test, set of outcome 1, the other, what the test costs; those of a set
-        lie together.
+    edge : EDGE[edges], those of a set lie together.
     """
 
     bits: np.ndarray
@@ -163,11 +178,25 @@ class Graph(NamedTuple):
     edge: np.ndarray
 
 
-N_SET = 8
-MOST, ALONE, REST_DEPTH, NEXT, WORD_1, WORD_2, FROM, TO = range(N_SET)
-"""What its trees may cost, cost of a leaf, remaining depth, the next set that waits,
-fingerprint, its edges.
-"""
+SET = np.dtype(
+    [
+        ("most", np.int64),  # what its trees may cost
+        ("alone", np.int64),  # cost of a leaf
+        ("depth", np.int64),  # tests that may follow
+        ("next", np.int64),  # set that waits behind it; −1: none
+        ("key", np.int64, (2,)),  # fingerprint
+        ("first_edge", np.int64),  # its edges are edge[first_edge:end_edge]
+        ("end_edge", np.int64),
+    ]
+)
+EDGE = np.dtype(
+    [
+        ("test", np.int64),
+        ("one", np.int64),  # set of outcome 1
+        ("rest", np.int64),  # set of the other
+        ("paid", np.int64),  # what the test costs
+    ]
+)
 
 
 class Scratch(NamedTuple):
@@ -185,11 +214,16 @@ class Scratch(NamedTuple):
     side: np.ndarray
 
 
-N_STATE = 6
-LEVEL, KNOWN, SETS, TAKEN, EDGES, SIZE = range(N_STATE)
-"""Level of the search (−1: the next set is taken), numbers of the memo, sets, sets taken, edges,
-objects of the sets that are taken now.
-"""
+STATE = np.dtype(
+    [
+        ("level", np.int64),  # of the search; −1: the next set is taken
+        ("known", np.int64),  # sets in the memo
+        ("sets", np.int64),  # in the graph
+        ("taken", np.int64),  # of these
+        ("edges", np.int64),
+        ("objects", np.int64),  # of the sets that are taken now
+    ]
+)
 
 
 @jit(inner=True, borrow=True)
@@ -233,7 +267,7 @@ def count_tests(table, levels, scratch, d):
         total[n_answers + 4] += most
         total[n_answers + 2] += table.mass[r]
         total[n_answers + 3] += table.rows[r]
-    words, least = table.planes.shape[1], table.numbers[LEAST]
+    words, least = table.planes.shape[1], table.numbers.least
     for f in range(last):
         one, rest, rows = np.uint64(0), np.uint64(0), sums[n_answers + 3, f]
         for w in range(words):
@@ -279,7 +313,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
             n_open += 1
             for c in range(n_answers + 1):
                 both[c * square + i * m : c * square + i * m + m] = 0
-    levels.node[d, OPEN] = n_open
+    levels.node[d].open = n_open
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         for i in range(m):
@@ -307,20 +341,20 @@ def expand(table, levels, scratch, memo, d):
     node, n_answers, p, q = (
         levels.node[d],
         table.excess.shape[1],
-        table.numbers[P],
-        table.numbers[Q],
+        table.numbers.p,
+        table.numbers.q,
     )
-    node[CHILD], node[WIDTH], node[OPEN] = -1, 0, 0
+    node.child, node.width, node.open = -1, 0, 0
     m = count_tests(table, levels, scratch, d)
     sums, total = scratch.sums, scratch.side
     least = total[0]
     for c in range(1, n_answers):
         least = min(least, total[c])
-    node[LEAF] = node[BEST] = q * least + p
-    if m == 0 or node[DEPTH] < 1:
+    node.leaf = node.best = q * least + p
+    if m == 0 or node.depth < 1:
         return
-    node[WIDTH] = m
-    depth, mass = below(node[DEPTH]), total[n_answers + 2]
+    node.width = m
+    depth, mass = below(node.depth), total[n_answers + 2]
     whole_table = levels.first[d + 1] - levels.first[d] == table.outcome.shape[0]
     for i in range(m):
         f = levels.test[d, i]
@@ -332,7 +366,7 @@ def expand(table, levels, scratch, memo, d):
         )
         for word in range(2):
             levels.child[d, 0, i, word] = sums[n_answers + word, i]
-            levels.child[d, 1, i, word] = node[KEY_1 + word] - sums[n_answers + word, i]
+            levels.child[d, 1, i, word] = node.key[word] - sums[n_answers + word, i]
         for side in range(2):
             leaf = NEVER
             for c in range(n_answers):
@@ -353,7 +387,7 @@ def expand(table, levels, scratch, memo, d):
     both, near, square, priced = scratch.both, levels.near[d], m * m, False
     for i in range(m):
         priced |= table.price[levels.test[d, i]] != 0
-    for k in range(node[OPEN]):
+    for k in range(node.open):
         i = levels.open[d, k]
         f = levels.test[d, i]
         for j in range(i * m, i * m + m):
@@ -393,11 +427,11 @@ def expand(table, levels, scratch, memo, d):
             # few rows is a bound, and no tree
             low, high = (
                 min(high, min(two, three)),
-                min(high, two) if table.numbers[LEAST] <= 1 else high,
+                min(high, two) if table.numbers.least <= 1 else high,
             )
             levels.low[d, side, i], levels.high[d, side, i] = max(levels.low[d, side, i], low), high
         refresh(levels, d, i)
-    if table.numbers[SIMILAR] != 0:
+    if table.numbers.similar:
         for i in range(m):
             for side in range(2):
                 spread(table, levels, d, i, side)
@@ -429,7 +463,7 @@ def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side)
 @jit(inline=True, borrow=True)
 def limit_of(node, d):
     """What trees may cost by a test that is still asked."""
-    return node[BUDGET] if d == 0 else min(node[BUDGET], node[BEST] - 1)
+    return node.budget if d == 0 else min(node.budget, node.best - 1)
 
 
 @jit(inline=True, borrow=True)
@@ -437,17 +471,17 @@ def refresh(levels, d, i):
     """Bound and best tree by test i."""
     node, paid = levels.node[d], levels.paid[d, i]
     levels.bound[d, i] = max(levels.low[d, 0, i] + levels.low[d, 1, i] + paid, levels.told[d, i])
-    node[BEST] = min(node[BEST], levels.high[d, 0, i] + levels.high[d, 1, i] + paid)
+    node.best = min(node.best, levels.high[d, 0, i] + levels.high[d, 1, i] + paid)
 
 
 @jit(inner=True, borrow=True)
 def spread(table, levels, d, i, side):
     """R(S) ≥ R(T) − q · w(T ∖ S): what is known of one side bounds those of all tests (B.10)."""
-    m, q, low = levels.node[d, WIDTH], table.numbers[Q], levels.low[d, side, i]
-    if low <= 2 * table.numbers[P]:
+    m, q, low = levels.node[d].width, table.numbers.q, levels.low[d, side, i]
+    if low <= 2 * table.numbers.p:
         return
     whole = levels.weight[d, side, i]
-    for k in range(levels.node[d, OPEN]):
+    for k in range(levels.node[d].open):
         j = levels.open[d, k]
         near = levels.near[d, j * m + i]
         common = near if side == 0 else levels.weight[d, 0, j] - near
@@ -470,16 +504,17 @@ def enter(table, levels, d, i, side, budget):
     for w in range(table.planes.shape[1]):
         plane = table.planes[f, w]
         levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == 0 else ~plane)
-    node[CHILD], node[SIDE] = i, side
-    child[BUDGET], child[DEPTH], child[CHILD] = budget, below(node[DEPTH]), NEW
-    child[KEY_1], child[KEY_2] = levels.child[d, side, i, 0], levels.child[d, side, i, 1]
+    node.child, node.side = i, side
+    child.budget, child.depth, child.child = budget, below(node.depth), NEW
+    for word in range(2):
+        child.key[word] = levels.child[d, side, i, word]
 
 
 @jit(inner=True, borrow=True)
 def next_open(levels, d, limit):
     """The most balanced test within the limit of which a side is not solved; −1: none."""
     found, most = np.int64(-1), np.int64(-1)
-    for k in range(levels.node[d, OPEN]):
+    for k in range(levels.node[d].open):
         i = levels.open[d, k]
         if (
             levels.bound[d, i] <= limit
@@ -494,9 +529,9 @@ def next_open(levels, d, limit):
 @jit(inner=True, borrow=True)
 def know(memo, state, one, two, depth):
     """The number of a set, given to it where it is new."""
-    number = find_or_enter(memo.slots, keyed(np.uint64(one), depth), np.uint64(two), state[KNOWN])
-    if number == state[KNOWN]:
-        state[KNOWN] += 1
+    number = find_or_enter(memo.slots, keyed(np.uint64(one), depth), np.uint64(two), state.known)
+    if number == state.known:
+        state.known += 1
         memo.lower[number], memo.upper[number], memo.place[number] = 0, NEVER, -1
     return number
 
@@ -507,13 +542,13 @@ def meet(table, levels, memo, graph, state, i, side, most):
     one, two, depth = (
         levels.child[0, side, i, 0],
         levels.child[0, side, i, 1],
-        below(levels.node[0, DEPTH]),
+        below(levels.node[0].depth),
     )
     number = know(memo, state, one, two, depth)
     at = memo.place[number]
     if at < 0:
-        at = state[SETS]
-        state[SETS] += 1
+        at = state.sets
+        state.sets += 1
         memo.place[number] = at
         size = np.int64(0)
         for w in range(table.planes.shape[1]):
@@ -524,7 +559,7 @@ def meet(table, levels, memo, graph, state, i, side, most):
                 word &= word - np.uint64(1)
                 size += 1
         new = graph.set[at]
-        new[MOST], new[REST_DEPTH], new[WORD_1], new[WORD_2], new[NEXT] = (
+        new.most, new.depth, new.key[0], new.key[1], new.next = (
             most,
             depth,
             one,
@@ -532,18 +567,18 @@ def meet(table, levels, memo, graph, state, i, side, most):
             graph.waiting[size],
         )
         graph.waiting[size] = at
-    graph.set[at, MOST] = max(graph.set[at, MOST], most)
+    graph.set[at].most = max(graph.set[at].most, most)
     return at
 
 
 @jit(inner=True, borrow=True)
 def take(levels, graph, state):
     """Make the next set of the graph that of level 0."""
-    at, end = graph.waiting[state[SIZE]], np.int64(0)
-    graph.waiting[state[SIZE]] = graph.set[at, NEXT]
-    graph.order[state[TAKEN]] = at
-    graph.set[at, FROM] = state[EDGES]
-    state[TAKEN] += 1
+    at, end = graph.waiting[state.objects], np.int64(0)
+    graph.waiting[state.objects] = graph.set[at].next
+    graph.order[state.taken] = at
+    graph.set[at].first_edge = state.edges
+    state.taken += 1
     for w in range(graph.bits.shape[1]):
         levels.bits[0, w] = graph.bits[at, w]
         for bit in range(64):
@@ -551,28 +586,29 @@ def take(levels, graph, state):
             end += np.int64(graph.bits[at, w] >> np.uint64(bit) & np.uint64(1))
     node = levels.node[0]
     levels.first[0], levels.first[1] = 0, end
-    node[BUDGET], node[DEPTH], node[CHILD] = graph.set[at, MOST], graph.set[at, REST_DEPTH], NEW
-    node[KEY_1], node[KEY_2] = graph.set[at, WORD_1], graph.set[at, WORD_2]
+    node.budget, node.depth, node.child = graph.set[at].most, graph.set[at].depth, NEW
+    for word in range(2):
+        node.key[word] = graph.set[at].key[word]
 
 
 @jit(inner=True, borrow=True)
 def keep_edges(table, levels, memo, graph, state):
     """The tests of level 0 that some tree within its budget asks first, as edges."""
-    node, at = levels.node[0], graph.order[state[TAKEN] - 1]
-    graph.set[at, ALONE] = node[LEAF]
-    for i in range(node[WIDTH]):
+    node, at = levels.node[0], graph.order[state.taken - 1]
+    graph.set[at].alone = node.leaf
+    for i in range(node.width):
         one, rest, paid = levels.high[0, 0, i], levels.high[0, 1, i], levels.paid[0, i]
         if (
             one == levels.low[0, 0, i]
             and rest == levels.low[0, 1, i]
-            and one + rest + paid <= node[BUDGET]
+            and one + rest + paid <= node.budget
         ):
-            edge = graph.edge[state[EDGES]]
-            edge[0], edge[3] = levels.test[0, i], paid
-            edge[1] = meet(table, levels, memo, graph, state, i, 0, node[BUDGET] - rest - paid)
-            edge[2] = meet(table, levels, memo, graph, state, i, 1, node[BUDGET] - one - paid)
-            state[EDGES] += 1
-    graph.set[at, TO] = state[EDGES]
+            edge = graph.edge[state.edges]
+            edge.test, edge.paid = levels.test[0, i], paid
+            edge.one = meet(table, levels, memo, graph, state, i, 0, node.budget - rest - paid)
+            edge.rest = meet(table, levels, memo, graph, state, i, 1, node.budget - one - paid)
+            state.edges += 1
+    graph.set[at].end_edge = state.edges
 
 
 @jit(borrow=True)
@@ -582,22 +618,22 @@ def search(table, levels, scratch, memo, graph, state, work, most):
     """
     tests = table.outcome.shape[1]
     while True:
-        d = state[LEVEL]
+        d = state.level
         if d < 0:
-            while state[SIZE] > 0 and graph.waiting[state[SIZE]] < 0:
-                state[SIZE] -= 1
-            if state[SIZE] == 0:
+            while state.objects > 0 and graph.waiting[state.objects] < 0:
+                state.objects -= 1
+            if state.objects == 0:
                 return FINISHED
             if (
-                state[SETS] + 2 * tests > graph.set.shape[0]
-                or state[EDGES] + tests > graph.edge.shape[0]
+                state.sets + 2 * tests > graph.set.shape[0]
+                or state.edges + tests > graph.edge.shape[0]
             ):
                 return NEED_ROOM
             take(levels, graph, state)
-            d = state[LEVEL] = np.int64(0)
+            d = state.level = np.int64(0)
         node = levels.node[d]
-        if node[CHILD] == NEW:
-            soon = state[KNOWN] + d + 2 * tests + 2
+        if node.child == NEW:
+            soon = state.known + d + 2 * tests + 2
             if soon >= memo.lower.shape[0] or 2 * soon >= memo.slots.shape[0]:
                 return NEED_ROOM
             if work < 0:
@@ -620,24 +656,24 @@ def search(table, levels, scratch, memo, graph, state, work, most):
                 else 1
             )
             enter(table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i])
-            state[LEVEL] = d + 1
+            state.level = d + 1
             continue
         if d == 0:
             keep_edges(table, levels, memo, graph, state)
-            state[LEVEL] = -1
+            state.level = -1
             continue
-        lower = node[BEST]
-        for i in range(node[WIDTH]):
+        lower = node.best
+        for i in range(node.width):
             lower = min(lower, levels.bound[d, i])
-        number = know(memo, state, node[KEY_1], node[KEY_2], node[DEPTH])
+        number = know(memo, state, node.key[0], node.key[1], node.depth)
         memo.lower[number], memo.upper[number] = (
             max(memo.lower[number], lower),
-            min(memo.upper[number], node[BEST]),
+            min(memo.upper[number], node.best),
         )
-        state[LEVEL] = d - 1
-        i, side = levels.node[d - 1, CHILD], levels.node[d - 1, SIDE]
+        state.level = d - 1
+        i, side = levels.node[d - 1].child, levels.node[d - 1].side
         levels.low[d - 1, side, i] = max(levels.low[d - 1, side, i], memo.lower[number])
         levels.high[d - 1, side, i] = min(levels.high[d - 1, side, i], memo.upper[number])
         refresh(levels, d - 1, i)
-        if table.numbers[SIMILAR] != 0:
+        if table.numbers.similar:
             spread(table, levels, d - 1, i, side)

@@ -30,7 +30,6 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.all_trees.graph import ALONE, FROM, MOST, TO
 
 
 class Marks(NamedTuple):
@@ -156,7 +155,7 @@ def lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
                 for i in range(columns.shape[2]):
                     own.mark[n, 0 if curves else i, i if curves else 0] += columns[r, answer, i]
     if curves:
-        own.cost[n] = graph.set[s, ALONE]
+        own.cost[n] = graph.set[s].alone
 
 
 @jit(inner=True, borrow=True)
@@ -185,13 +184,13 @@ def fronts(
         if work < 0:
             return PAUSED
         s = graph.order[state[0] - 1]
-        most, n = graph.set[s, MOST], np.int64(0)
+        most, n = graph.set[s].most, np.int64(0)
         for answer in range(1 if curves else excess.shape[1]):
             lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves)
             if own.cost[n] <= most:
                 n = keep(own, n, curves, equal)
-        for e in range(graph.set[s, FROM], graph.set[s, TO]):
-            one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
+        for e in range(graph.set[s].first_edge, graph.set[s].end_edge):
+            one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
             work -= (last[one] - first[one]) * (last[rest] - first[rest]) * (2 + n)
             for a in range(first[one], last[one]):
                 for b in range(first[rest], last[rest]):
@@ -217,15 +216,15 @@ def whole_trees(graph, first, last, marks, own, columns, excess, price_of_leaf, 
     state : int64[2], edge and mark of its side 1 that come next; edge −1: leaves come first.
     """
     root, n = graph.order[0], np.int64(0)
-    most = graph.set[root, MOST]
+    most = graph.set[root].most
     if state[0] < 0:
-        state[0], state[1] = graph.set[root, FROM], -1
+        state[0], state[1] = graph.set[root].first_edge, -1
         for answer in range(1 if curves else excess.shape[1]):
             lay_leaf(graph, root, own, n, columns, excess, answer, price_of_leaf, curves)
             n += own.cost[n] <= most
-    while state[0] < graph.set[root, TO]:
+    while state[0] < graph.set[root].end_edge:
         e = state[0]
-        one, rest, paid = graph.edge[e, 1], graph.edge[e, 2], graph.edge[e, 3]
+        one, rest, paid = graph.edge[e].one, graph.edge[e].rest, graph.edge[e].paid
         for a in range(max(state[1], first[one]), last[one]):
             if n + last[rest] - first[rest] >= own.size.shape[0]:
                 state[1] = a
