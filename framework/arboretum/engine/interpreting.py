@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from arboretum.errors import ConfigError
 from arboretum.interfaces.method import Budget, Problem
-from arboretum.kernels.plain import active_interpreter, compiled, interpreted
+from arboretum.kernels.plain import OnlyCompiled, active_interpreter, compiled, interpreted
 
 T = TypeVar("T")
 
@@ -40,12 +40,12 @@ def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager
 
 def or_compiled(work: Callable[[], T]) -> T:
     """What work finds; begun anew with compiled kernels, where an interpreted one meets a number
-    that Python has no room for, or what only machine code can do.
+    that Python has no room for, or what only machine code can do, or takes too long.
     """
     if active_interpreter():
         try:
             return work()
-        except (ArithmeticError, NotImplementedError):
+        except (ArithmeticError, OnlyCompiled):
             with compiled():
                 return work()
     return work()

@@ -19,7 +19,7 @@ from numba import types
 from numba.core import event
 from numba.core.compiler import Compiler
 
-from arboretum.kernels.plain import active_interpreter
+from arboretum.kernels.plain import OnlyCompiled, active_interpreter
 
 LOADING = "arboretum:loading"
 """Event of numba's: a kernel is compiled, or read from the disk cache."""
@@ -123,9 +123,12 @@ def jit(
 
     def missed(*args: Any, **named: Any) -> Any:
         """What answers a call that no version answers which this process has compiled."""
-        interpreter = active_interpreter()
-        if interpreter and interpreter.runs(dispatcher, tuple(map(typeof_pyval, args))):
-            return interpreter(dispatcher)
+        if (interpreter := active_interpreter()) is not None:
+            kinds = tuple(map(typeof_pyval, args))
+            if interpreter.runs(dispatcher, kinds):
+                return interpreter(dispatcher)
+            if types.pyobject in kinds:
+                raise OnlyCompiled("patience is at an end")
         with event.trigger_event(LOADING):
             return compile_for(*args, **named)
 

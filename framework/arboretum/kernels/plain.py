@@ -2,7 +2,8 @@
 
     with interpreted():
         kernel(…):  compiled in this process, or kept in the disk cache for these types: as always
-                    else, and as long as patience lasts: in Python
+                    else, as long as patience lasts: in Python
+                    else, where a kernel among its arguments is a Python function: begin anew
                     else: compile it
 
 The source is the same, and so is what it computes: an integer that leaves the range of its type
@@ -27,6 +28,10 @@ from typing import Any
 import numpy as np
 
 
+class OnlyCompiled(Exception):
+    """Interpreted kernels cannot go on: the work is to begin anew with compiled ones."""
+
+
 class Interpreter:
     """Runs kernels in Python.
 
@@ -45,7 +50,7 @@ class Interpreter:
         key = (id(kernel), kinds)
         if key not in self._kept:
             self._kept[key] = is_kept(kernel, kinds)
-        return not self._kept[key]
+        return self.left > 0.0 and not self._kept[key]
 
     def __call__(self, kernel: Any) -> Callable:
         """The kernel as a Python function, under a clock."""
@@ -75,7 +80,7 @@ def interpreted(patience: float, wanted: bool = True) -> Iterator[None]:
     found = _INTERPRETER.get() or Interpreter(patience)
     _INTERPRETER.set(found)
     before = found.active
-    found.active = before or wanted
+    found.active = before or (wanted and found.left > 0.0)
     try:
         yield
     finally:
@@ -96,14 +101,14 @@ def compiled() -> Iterator[None]:
 def active_interpreter() -> Interpreter | None:
     """Who interprets kernels that are compiled nowhere now."""
     found = _INTERPRETER.get()
-    return found if found is not None and found.active and found.left > 0.0 else None
+    return found if found is not None and found.active else None
 
 
 def kernel_at(address: Any) -> Callable:
     """In Python what lies at an address, or stands in its place."""
     found = address if callable(address) else _INTERPRETER.get().at.get(address)
     if found is None:
-        raise NotImplementedError("only machine code calls what lies at an address")
+        raise OnlyCompiled("Python does not know what lies at this address")
     return found
 
 

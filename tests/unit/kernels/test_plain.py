@@ -19,6 +19,7 @@ from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.function_pointers import address_of
 from arboretum.kernels.jit import jit
 from arboretum.kernels.kernel_decorators import impurity_kernel
+from arboretum.kernels.plain import kernel_at
 from arboretum.kernels.stack_arrays import float_table, int_table
 
 
@@ -28,6 +29,12 @@ def fresh(monkeypatch):
     token = way._INTERPRETER.set(None)
     yield
     way._INTERPRETER.reset(token)
+
+
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """A disk cache without kernels, also of tests that have run before."""
+    monkeypatch.setattr(way, "is_kept", lambda kernel, kinds: False)
 
 
 def kernel_of(function, **how):
@@ -89,6 +96,23 @@ def test_patience_ends():
         assert kernel(np.ones(3)) == 3.0 and len(kernel.overloads) == 1
 
 
+def test_where_patience_ends_with_a_kernel_in_python_at_hand_work_begins_anew(nothing_kept):
+    kernel, ways = kernel_of(lambda values, of: kernel_at(of)(values)), []
+
+    def work():
+        of = address_of(lightest, "impurity")
+        ways.append(callable(of))
+        if callable(of):
+            kernel(np.ones(2), of)
+            way.active_interpreter().left = 0.0
+            return kernel(np.ones(2), of)
+        return of
+
+    with way.interpreted(1.0):
+        assert isinstance(or_compiled(work), int)
+    assert ways == [True, False]
+
+
 def test_a_kernel_calls_the_sources_of_those_that_it_calls():
     inner = kernel_of(half, inner=True)
 
@@ -136,7 +160,7 @@ def test_tables_on_the_stack_have_twins():
     assert way.plain(int_table)(2, 3).dtype == np.int64
 
 
-def test_an_interpreted_kernel_has_no_address_that_machine_code_would_take():
+def test_an_interpreted_kernel_has_no_address_that_machine_code_would_take(nothing_kept):
     with way.interpreted(1.0):
         found = address_of(lightest, "impurity")
     assert found(np.array([3.0, 2.0])) == 2.0
