@@ -25,8 +25,8 @@ from arboretum.kernels.jit import jit
 def segment(table, prefix, i, j):
     """Cost of the objects i … j − 1 of a sorted list as one leaf."""
     weight, total = prefix[0, j] - prefix[0, i], prefix[1, j] - prefix[1, i]
-    if not table.setting.absolute:
-        return prefix[2, j] - prefix[2, i] - table.setting.scale * total * total / weight
+    if not table.absolute:
+        return prefix[2, j] - prefix[2, i] - table.scale * total * total / weight
     half, low, high = (prefix[0, i] + prefix[0, j]) / 2, i, j - 1
     while low < high:  # the object that holds the median
         middle = (low + high) // 2
@@ -35,7 +35,7 @@ def segment(table, prefix, i, j):
         else:
             high = middle
     y = (prefix[1, low + 1] - prefix[1, low]) / (prefix[0, low + 1] - prefix[0, low])
-    return table.setting.scale * (
+    return table.scale * (
         prefix[1, j]
         + prefix[1, i]
         - 2 * prefix[1, low]

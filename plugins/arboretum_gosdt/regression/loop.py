@@ -119,7 +119,7 @@ def below(depth):
 @jit(inner=True, borrow=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
-    node, p, absolute = levels.node[d], table.setting.p, table.setting.absolute
+    node, p, absolute = levels.node[d], table.p, table.absolute
     node.child, node.width, node.first = -1, 0, -1
     node.leaf = node.ub = (
         leaf_cost(table, levels.objects[levels.first[d] : levels.first[d + 1]]) + p
@@ -139,7 +139,7 @@ def expand(table, levels, scratch, memo, d):
         squared_twos(table, scratch, m)
     for k in range(square):
         levels.near[d, k] = both[2, k]
-    depth, leaves, scale = below(node.depth), levels.low.shape[3], table.setting.scale
+    depth, leaves, scale = below(node.depth), levels.low.shape[3], table.scale
     for i in range(m):
         for side in range(2):
             mine = sums[:, i]
@@ -168,7 +168,7 @@ def expand(table, levels, scratch, memo, d):
             for k in range(leaves):
                 few = leaf if depth < 1 or k == 1 else min(leaf, two)
                 low = few if depth < 2 or k == 1 or k == 2 else min(few, floor + 3 * p)
-                high = few if table.setting.least <= 1 else leaf
+                high = few if table.least <= 1 else leaf
                 if low < high:
                     known = find(
                         memo.slots,
@@ -180,7 +180,7 @@ def expand(table, levels, scratch, memo, d):
                 levels.low[d, side, i, k], levels.high[d, side, i, k] = low, high
     for i in range(m):
         refresh(levels, d, i)
-    if table.setting.similar:
+    if table.similar:
         for i in range(m):
             for side in range(2):
                 spread(table, levels, d, i, side)
@@ -202,10 +202,10 @@ def spread(table, levels, d, i, side):
     """R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S): what is known of one side bounds those of all
     tests.
     """
-    m, slack = levels.node[d].width, table.setting.slack
+    m, slack = levels.node[d].width, table.slack
     for k in range(levels.low.shape[3]):
         low = levels.low[d, side, i, k] - slack
-        if low <= 2 * table.setting.p:
+        if low <= 2 * table.p:
             continue
         whole = levels.weight[d, side, i]
         for j in range(m):
@@ -269,7 +269,7 @@ def look(table, levels, scratch, d, i, side):
     """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
     overcharges the most leaves that it may have.
     """
-    f, end, p = levels.test[d, i], levels.first[d + 1], table.setting.p
+    f, end, p = levels.test[d, i], levels.first[d + 1], table.p
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         levels.objects[end] = r
@@ -284,7 +284,7 @@ def look(table, levels, scratch, d, i, side):
             intervals(table, scratch, levels.objects[levels.first[d + 1] : end], price)
             - (price - p) * most
         )
-        - table.setting.slack
+        - table.slack
     )
     for k in range(many + 1):
         levels.low[d, side, i, k] = max(
@@ -333,7 +333,7 @@ def search(table, levels, scratch, memo, state, work, most):
     now = state[0]
     tests, short = (
         table.outcome.shape[1],
-        not table.setting.absolute and table.setting.least <= 1,
+        not table.absolute and table.least <= 1,
     )
     while True:
         d = now.level
@@ -386,5 +386,5 @@ def search(table, levels, scratch, memo, state, work, most):
         node = levels.node[d]
         i, side, k = node.child, node.side, node.share
         learn(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
-        if table.setting.similar:
+        if table.similar:
             spread(table, levels, d, i, side)

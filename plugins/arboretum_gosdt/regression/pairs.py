@@ -32,28 +32,6 @@ NEVER = np.int64(1) << 60
 """The cost of what does not exist."""
 
 
-class Setting(NamedTuple):
-    """What does not change.
-
-    p : price of a leaf.
-    least : rows that a side needs.
-    absolute : whether errors are absolute.
-    similar : whether bounds of similar sets hold.
-    slack : what rounding may add to a bound.
-    shift : by how many bits Σ w y is moved where it is counted in one number with Σ w; 0: they do
-        not fit into one.
-    scale : costs in a unit of the deviation.
-    """
-
-    p: int
-    least: int
-    absolute: bool
-    similar: bool
-    slack: int
-    shift: int
-    scale: float
-
-
 class Table(NamedTuple):
     """What is searched, sorted by target.
 
@@ -64,6 +42,14 @@ class Table(NamedTuple):
     worst : int64[objects], the most that an object can add to a tree.
     rows : int64[objects].
     keys : int64[objects, 2], random.
+    p : price of a leaf.
+    least : rows that a side needs.
+    absolute : whether errors are absolute.
+    similar : whether bounds of similar sets hold.
+    slack : what rounding may add to a bound.
+    shift : by how many bits Σ w y is moved where it is counted in one number with Σ w; 0: they do
+        not fit into one.
+    scale : costs in a unit of the deviation.
     """
 
     outcome: np.ndarray
@@ -73,7 +59,13 @@ class Table(NamedTuple):
     worst: np.ndarray
     rows: np.ndarray
     keys: np.ndarray
-    setting: Setting
+    p: int
+    least: int
+    absolute: bool
+    similar: bool
+    slack: int
+    shift: int
+    scale: float
 
 
 NODE = np.dtype(
@@ -159,13 +151,13 @@ def leaf_cost(table, objects):
         weight += table.weight[r]
         total += table.total[r]
         square += table.square[r]
-    if not table.setting.absolute:
-        return square - np.int64(gain(table.setting.scale, total, weight))
+    if not table.absolute:
+        return square - np.int64(gain(table.scale, total, weight))
     for r in objects:
         w = np.float64(table.weight[r])
         raw += table.total[r] / w * (w - min(max(weight - 2 * below, 0.0), 2 * w))
         below += w
-    return np.int64(raw * table.setting.scale)
+    return np.int64(raw * table.scale)
 
 
 @jit(inner=True, borrow=True)
@@ -195,7 +187,7 @@ def count_tests(table, levels, scratch, d):
             row = sums[c]
             for f in range(tests):
                 row[f] += value & mask[f]
-    width, least = 0, max(table.setting.least, 1)
+    width, least = 0, max(table.least, 1)
     for f in range(tests):
         if least <= sums[6, f] <= whole[6] - least:
             levels.test[d, width] = f
@@ -218,13 +210,8 @@ def count_pairs(table, levels, scratch, d, m, deep):
 
     deep : whether ``worst`` is asked, too.
     """
-    both, mask, shift, absolute = (
-        scratch.both,
-        scratch.mask,
-        table.setting.shift,
-        table.setting.absolute,
-    )
-    two = shift == 0 and not absolute
+    both, mask, shift = scratch.both, scratch.mask, table.shift
+    two = shift == 0 and not table.absolute
     for c in range(3):
         for k in range(m * m):
             both[c, k] = 0
@@ -259,12 +246,7 @@ def count_pairs(table, levels, scratch, d, m, deep):
 @jit(inner=True, borrow=True)
 def two_levels(table, levels, scratch, d):
     """The best tree of two levels, from pairs alone."""
-    node, tests, p, scale = (
-        levels.node[d],
-        table.outcome.shape[1],
-        table.setting.p,
-        table.setting.scale,
-    )
+    node, tests, p, scale = levels.node[d], table.outcome.shape[1], table.p, table.scale
     for f in range(tests):
         levels.test[d, f] = f
     count_pairs(table, levels, scratch, d, tests, False)
@@ -300,7 +282,7 @@ def two_levels(table, levels, scratch, d):
 @jit(inner=True, borrow=True)
 def squared_twos(table, scratch, m):
     """two[side, j] : the most that two leaves for a side of test j save."""
-    scale, sums, whole, two = table.setting.scale, scratch.sums, scratch.whole, scratch.two
+    scale, sums, whole, two = table.scale, scratch.sums, scratch.whole, scratch.two
     weight, total = scratch.both[0], scratch.both[1]
     all_w, all_s = np.float64(whole[0]), np.float64(whole[1])
     one, rest = two[0], two[1]
@@ -358,7 +340,7 @@ def absolute_cells(table, levels, scratch, d, m):
 @jit(inner=True, borrow=True)
 def absolute_twos(table, scratch, m):
     """two[side, j] : the least that two leaves for a side of test j cost."""
-    two, loss, scale = scratch.two, scratch.cells[2], table.setting.scale
+    two, loss, scale = scratch.two, scratch.cells[2], table.scale
     for side in range(2):
         for j in range(m):
             best = np.inf

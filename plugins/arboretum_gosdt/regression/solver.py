@@ -215,9 +215,6 @@ class Search:
         )
         shift = int(weight.sum()).bit_length()
         shift = 0 if absolute or int(np.abs(total).sum()).bit_length() + shift > 61 else shift
-        setting = pairs.Setting(
-            self.p, least, absolute, least <= 1, 2 * n + 64, shift, float(self.scale)
-        )
         keys = random_words(n).view(kind)
         self._table = pairs.Table(
             outcome,
@@ -227,7 +224,13 @@ class Search:
             worst,
             rows,
             keys,
-            setting,
+            self.p,
+            least,
+            absolute,
+            least <= 1,
+            2 * n + 64,
+            shift,
+            float(self.scale),
         )
         self.upper = int(kernels.leaf_cost(self._table, np.arange(n))) + self.p
         most_depth = kernels.UNLIMITED if depth is None else depth
@@ -385,7 +388,7 @@ class Search:
         for f in range(table.outcome.shape[1]):
             mine = table.outcome[rows, f] == 1
             sides = rows[mine], rows[~mine]
-            if all(len(side) and table.rows[side].sum() >= table.setting.least for side in sides):
+            if all(len(side) and table.rows[side].sum() >= table.least for side in sides):
                 cost = sum(int(kernels.leaf_cost(table, side)) for side in sides) + 2 * self.p
                 found = min(found, (cost, [f, -1, -1]), key=lambda tree: tree[0])
         return found
