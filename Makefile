@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make lint (layout and rules), make clean
+# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout and rules), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -22,7 +22,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Byte code is written: tests start the command some hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-all test-thorough test-next explore setup lint lock docs clean
+.PHONY: demo test test-all test-thorough test-next explore setup lint lock docs site clean
 .DELETE_ON_ERROR:
 
 demo: $(STAMP)
@@ -89,6 +89,14 @@ lock:
 
 docs: $(STAMP)
 	$(BIN)/python docs/reference/generate.py
+
+# The pages' links are those of a checkout, so the site is built from a copy of its folders.
+SITE := build/site
+site: $(STAMP)
+	@mkdir -p $(SITE)/source
+	@tar -c --exclude=__pycache__ README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs framework plugins experiments conf | tar -x -C $(SITE)/source
+	$(BIN)/python -m sphinx -W --keep-going -q -j 2 $(SPHINXOPTS) -c $(SITE)/source/docs/site $(SITE)/source $(SITE)/html
+	@echo "open $(SITE)/html/index.html"
 
 clean:
 	rm -rf $(VENV) runs outputs multirun mlruns mlflow.db build dist .pytest_cache .hypothesis

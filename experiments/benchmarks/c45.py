@@ -182,7 +182,9 @@ def main(file: str | None = None) -> None:
         tree,
     )
     if file:
-        Path(file).write_text(table.markdown_table(lines), encoding="utf-8")
+        Path(file).write_text(
+            f"# The cost of C4.5\n\n{table.markdown_table(lines)}", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

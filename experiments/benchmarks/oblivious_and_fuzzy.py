@@ -120,7 +120,10 @@ def main(file: str | None = None) -> None:
             rows.append(row)
             print(row, flush=True)
     if file:
-        Path(file).write_text(table.markdown_table(rows), encoding="utf-8")
+        Path(file).write_text(
+            f"# The cost of oblivious and fuzzy trees\n\n{table.markdown_table(rows)}",
+            encoding="utf-8",
+        )
 
 
 if __name__ == "__main__":
