@@ -60,7 +60,7 @@ class Interpreter:
             start = time.thread_time()
             try:
                 with np.errstate(over="raise", divide="ignore", invalid="ignore"):
-                    return function(*args)
+                    return function(*map(_with_fields, args))
             finally:
                 self.left -= time.thread_time() - start
 
@@ -161,6 +161,16 @@ def _rebound(kernel: Any) -> Callable:
     scope |= {name: plain(value) for name, value in scope.items() if _is_kernel(value)}
     scope |= {"__name__": python.__module__, "__builtins__": builtins}
     return found
+
+
+def _with_fields(value: Any) -> Any:
+    """An argument whose records have their fields as attributes, as kernels read them."""
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.recarray)
+    if isinstance(value, tuple):
+        parts = map(_with_fields, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 def _is_kernel(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -145,6 +146,34 @@ def test_fingerprints_wrap_around():
     with way.interpreted(1.0):
         found = kernel(word)
     assert found == kernel(word) and len(kernel.overloads) == 1
+
+
+NODE = np.dtype([("best", np.int64), ("key", np.int64, (2,)), ("half", np.bool_)], align=True)
+
+
+class Held(NamedTuple):
+    """As solvers hand arrays over."""
+
+    node: np.ndarray
+
+
+def solved(held, state):
+    for d in range(held.node.shape[0]):
+        node = held.node[d]
+        node.half = held.node[0].best == 0
+        node.best, node.key[1] = node.best + d, d
+        state[0].best += node.best
+
+
+def test_records_have_fields_both_ways():
+    def after(kernel):
+        node, state = np.zeros(3, NODE), np.zeros(1, NODE)
+        kernel(Held(node), state)
+        return node.tolist(), int(state["best"][0])
+
+    with way.interpreted(1.0):
+        found = str(after(kernel_of(solved)))
+    assert found == str(after(kernel_of(solved)))
 
 
 @pytest.mark.parametrize("word", [0, 1, 6, 1 << 63, (1 << 64) - 1])
