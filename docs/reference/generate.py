@@ -18,6 +18,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.api import GROUPS
 from arboretum.config.resolve import Settings
 from arboretum.engine.lint import KINDS as LINTED, lint
 from arboretum.interfaces.component import EVERY_KIND, KINDS, MANY, Capability, summary_of
@@ -86,6 +87,13 @@ decrease = node.impurity - (tables.mass * tables.impurity(tables.weights)).sum(a
 ```
 """
 
+IMPORTABLE = """\
+## What a plugin may import
+
+All of `arboretum.api`, by what you write. What stands under *inside* is for plugins of this
+repository: it may change in any version. A name that leaves is found for one minor version more,
+with a `DeprecationWarning` that says where it is."""
+
 FIELD = re.compile(r"(?:^|(?<=   )|(?<=; ))([a-z_]+(?:, [a-z_]+)*) : ", re.MULTILINE)
 
 
@@ -96,10 +104,20 @@ def handed() -> str:
             [
                 HANDED_HEAD.rstrip(),
                 *(fields_of(cls) for cls in (Node, Tables, KernelNode, Encoded, Feature, Prices)),
+                importable(),
             ]
         )
         + "\n"
     )
+
+
+def importable() -> str:
+    """What a plugin may import, by what its author writes."""
+    rows = [
+        f"| {kind} | {' '.join(f'`{name}`' for name in names.split())} |"
+        for kind, names in GROUPS.items()
+    ]
+    return "\n".join([IMPORTABLE, "", "| for | names |", "|---|---|", *rows])
 
 
 def fields_of(cls: type) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arboretum.model.tree import Tree
     from arboretum.sklearn import TreeClassifier, TreeRegressor
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _PUBLIC = {
     "ArboretumError": "arboretum.errors",

@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
+import yaml
+
+import arboretum
+from arboretum import api
+
 # written in pieces, so that this file does not hold what it forbids
 MACHINE_PATHS = re.compile(
     "|".join(
@@ -113,7 +119,24 @@ def test_every_first_party_plugin_is_packed_into_the_wheel_and_has_an_entry_poin
 
 def test_every_version_is_in_the_change_log(house):
     project = tomllib.loads((house.root / "pyproject.toml").read_text(encoding="utf-8"))
-    source = (house.root / "framework/arboretum/__init__.py").read_text(encoding="utf-8")
-    version = project["project"]["version"]
-    assert f'__version__ = "{version}"' in source
+    version = arboretum.__version__
+    assert project["project"]["dynamic"] == ["version"], "the package says it, and nobody else"
     assert f"## [{version}]" in (house.root / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = yaml.safe_load((house.root / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (citation["cff-version"], citation["version"]) == ("1.2.0", version)
+    assert citation["license"] == project["project"]["license"]
+    assert all({"type", "title", "authors"} <= work.keys() for work in citation["references"])
+
+
+def test_what_a_plugin_may_import_is_grouped_by_what_its_author_writes():
+    grouped = " ".join(api.GROUPS.values()).split()
+    assert sorted(grouped) == api.__all__ and len(set(grouped)) == len(grouped)
+    brought = {name for name in vars(api) if name[0] != "_"} | api._LATE.keys()
+    assert brought - {"Any", "GROUPS", "warnings"} == set(grouped), "give each name its group"
+
+
+@pytest.mark.parametrize("name", api._LEFT)
+def test_a_name_that_left_works_for_one_version_and_says_where_it_is(name):
+    with pytest.warns(DeprecationWarning, match=f"{name} left arboretum.api") as told:
+        found = getattr(api, name)
+    assert found.__module__ in str(told[0].message)

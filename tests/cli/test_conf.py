@@ -56,9 +56,7 @@ def test_no_line_repeats_a_default_and_every_key_is_one_of_a_schema(file):
     ],
 )
 def test_an_experiment_is_one_word_on_the_command_line(experiment, more, runs, call):
-    result = call(
-        "run", "--config-dir", str(CONF), f"+experiment={experiment}", *more, "-m", "tracker=none"
-    )
+    result = call("run", f"+experiment={experiment}", *more, "-m", "tracker=none")
     assert result.status == 0, result.err
     assert f"{runs} of {runs}" in result.out
 

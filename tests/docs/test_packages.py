@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.slow  # builds and installs packages
 ROOT = Path(__file__).resolve().parents[2]
 SHOULD_HOLD = (
     "arboretum/py.typed",
+    "arboretum/conf/experiment/small_trees.yaml",
     "arboretum_classic/presets/method/cart.yaml",
     "arboretum_data/plugin.py",
 )
@@ -57,6 +59,17 @@ def test_the_wheel_holds_the_framework_the_plugins_and_their_presets_but_no_test
     names = zipfile.ZipFile(wheel).namelist()
     assert [name for name in SHOULD_HOLD if name not in names] == []
     assert [name for name in names if "/tests/" in name] == []
+
+
+def test_the_source_distribution_holds_what_git_tracks(tmp_path):
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout: the tracked files are unknown")
+    code = f"from hatchling import build; print(build.build_sdist({str(tmp_path)!r}))"
+    packed = tmp_path / _run([sys.executable, "-c", code], ROOT).split()[-1]
+    with tarfile.open(packed) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert set(listed.stdout.decode().split("\0")) - names <= {"", ".git-blame-ignore-revs"}
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +122,13 @@ def test_from_the_wheel_a_tree_is_grown_in_any_folder(elsewhere):
         "hydra.run.dir=here",
     )
     assert "verified" in printed and (folder / "here" / "record.json").is_file()
+
+
+def test_from_the_wheel_the_choices_of_conf_are_one_word(elsewhere):
+    printed = _command(
+        elsewhere, "run", "-m", "--cfg", "job", "+experiment=small_trees", "dataset=wine"
+    )
+    assert "goal: valid_balanced_accuracy" in printed
 
 
 def test_from_the_wheel_every_first_party_plugin_is_found(elsewhere):

@@ -7,6 +7,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -39,6 +40,9 @@ what is composed.
 """
 
 _KEYED = re.compile(r"\+{0,2}([a-z_]+(?:\.[a-z_]+)+)\.([^=]+)=(.*)", re.DOTALL)
+
+OURS = tuple(Path(__file__).parents[above] / "conf" for above in (1, 3))
+"""The choices that come with Arboretum: in a wheel, in a checkout."""
 
 # checked jobs kept for the launcher (some KB each); what lies beyond is composed again
 KEPT = 10_000
@@ -417,7 +421,7 @@ class Loader(ConfigLoaderImpl):
 
 def search_path(*config_dirs: str | None) -> ConfigSearchPath:
     """Where Hydra looks: its own configuration, the folders of choices, the last one first, the
-    registry's nodes.  None, "": no folder.
+    choices that come with Arboretum, the registry's nodes.  None, "": no folder.
     """
     path = create_config_search_path(None)
     for config_dir in filter(None, config_dirs):
@@ -430,12 +434,15 @@ def search_path(*config_dirs: str | None) -> ConfigSearchPath:
                 f"configuration folder {config_dir!r} holds {PRIMARY}.yaml, the name of the "
                 "primary configuration; rename it"
             )
-        path.prepend(
-            provider="command-line",
-            path=f"file://{folder}",
-            anchor=SearchPathQuery(provider="schema"),
-        )
+        _search(path, "command-line", folder)
+    if ours := next(filter(os.path.isdir, OURS), None):
+        _search(path, "arboretum", ours)
     return path
+
+
+def _search(path: ConfigSearchPath, provider: str, folder: Any) -> None:
+    """Look into a folder after all others, before the registry's nodes."""
+    path.prepend(provider, f"file://{folder}", SearchPathQuery(provider="schema"))
 
 
 def compose_and_resolve(

@@ -25,12 +25,12 @@ from arboretum.api import (
     Target,
     Task,
     Tree,
-    counterexample_to_monotony,
     form_of,
     value_of,
 )
 from arboretum.engine.certificate import beyond, breaks_rule
 from arboretum.engine.objective_check import Few, broken_objective
+from arboretum.interfaces.monotony import counterexample_to_monotony
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.stopping import Within
 from arboretum.kernels import mark_of
