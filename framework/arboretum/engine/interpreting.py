@@ -39,13 +39,13 @@ def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager
 
 
 def or_compiled(work: Callable[[], T]) -> T:
-    """What work finds; begun anew with compiled kernels, where an interpreted one meets a number
-    that Python has no room for, or what only machine code can do, or takes too long.
+    """What work finds; begun anew with compiled kernels, where interpreted ones fail: they meet a
+    number that Python has no room for, say, or take too long.
     """
     if active_interpreter():
         try:
             return work()
-        except (ArithmeticError, OnlyCompiled):
+        except OnlyCompiled:
             with compiled():
                 return work()
     return work()

@@ -33,7 +33,7 @@ from arboretum.errors import (
 from arboretum.interfaces.component import Capability
 from arboretum.interfaces.method import Budget, Context, Parts, Problem
 from arboretum.interfaces.split import Division
-from arboretum.kernels.plain import active_interpreter
+from arboretum.kernels.plain import OnlyCompiled, active_interpreter
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
@@ -424,7 +424,7 @@ def _certified(
             else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         )
         # what it refuses it refuses again, where that is noted
-        with light(fitted.problem, budget), suppress(ArboretumError, ArithmeticError):
+        with light(fitted.problem, budget), suppress(ArboretumError, OnlyCompiled):
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
         asked = (

@@ -7,6 +7,7 @@ writable; where neither is, the kernel works uncached, and :func:`cache_trouble`
 """
 
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -183,6 +184,19 @@ def _nothing(*_: Any) -> None:
     """In place of handing Python the entry of a compiled function, which would be a null
     pointer.
     """
+
+
+def alone(intrinsic: Any) -> Any:
+    """A kernel that does nothing but call an intrinsic, for what is interpreted; kept beside it."""
+    python = intrinsic._defn
+    name, scope = f"alone_{python.__name__}", {"called": intrinsic, "__name__": python.__module__}
+    file = str(sys.modules[python.__module__].__file__)
+    exec(compile(f"def {name}(*args):\n    return called(*args)\n", file, "exec"), scope)
+    dispatcher = numba.njit(scope[name])
+    if not cache_trouble():
+        dispatcher.enable_caching()
+        _stamp(dispatcher, stamp_of(file))
+    return dispatcher
 
 
 def merged(function: Callable) -> Any:

@@ -6,10 +6,10 @@
                     else, where a kernel among its arguments is a Python function: begin anew
                     else: compile it
 
-The source is the same, and so is what it computes: an integer that leaves the range of its type
-raises ArithmeticError, where machine code might go on with another type or a wrapped number; the
-caller then begins anew with compiled kernels.  What has no source, an intrinsic, has a twin in
-Python (:func:`with_twin`), or is compiled alone.  In place of a kernel's address
+The source is the same, and so is what it computes: an integer that leaves the range of its type is
+an error, where machine code might go on with another type or a wrapped number.  After an error the
+caller begins anew with compiled kernels (:class:`OnlyCompiled`).  What has no source, an intrinsic,
+has a twin in Python (:func:`with_twin`), or is compiled alone.  In place of a kernel's address
 (:mod:`arboretum.kernels.function_pointers`) stands a Python function, which no compiled kernel
 takes for a number.
 
@@ -61,6 +61,8 @@ class Interpreter:
             try:
                 with np.errstate(over="raise", divide="ignore", invalid="ignore"):
                     return function(*map(_with_fields, args))
+            except Exception as error:  # machine code may know how: nothing is lost but time
+                raise OnlyCompiled(f"{type(error).__name__}: {error}") from error
             finally:
                 self.left -= time.thread_time() - start
 
@@ -133,14 +135,9 @@ def plain(kernel: Any) -> Callable:
     Names are looked up once, so that none of its modules' is replaced later.
     """
     if not hasattr(kernel, "plain"):
-        import numba
+        from arboretum.kernels.jit import alone
 
-        with_twin(
-            kernel,
-            _rebound(kernel)
-            if hasattr(kernel, "py_func")
-            else numba.njit(lambda *args: kernel(*args)),
-        )
+        with_twin(kernel, _rebound(kernel) if hasattr(kernel, "py_func") else alone(kernel))
     return kernel.plain
 
 

@@ -165,7 +165,7 @@ def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
     return False
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the objects of each outcome of a two-way test (of each bin of its feature where
     index < 0); returns how many occur.

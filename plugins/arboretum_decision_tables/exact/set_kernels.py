@@ -178,7 +178,7 @@ def subset_is_leaf(c, low, table, rows, vector):
     return not np.isnan(rule[2]) and call_impurity(table.impurity, vector) <= rule[2]
 
 
-@jit(inline=True, borrow=True)
+@jit(inline=True, borrow=True, wraps=True)
 def subset(c, low, table, ruled, track, graph, base, at):
     """The node of a set of rows of the base if the cache knows it, −1 for a leaf; else −2, and
     ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
@@ -210,7 +210,7 @@ def subset(c, low, table, ruled, track, graph, base, at):
     return np.int64(-2)
 
 
-@jit(inline=True, borrow=True)
+@jit(inline=True, borrow=True, wraps=True)
 def look_up(low, table, graph, base):
     """Nodes of the noted subsets, entered and put on the pending stack where they are new."""
     state, slots, late = graph.state, graph.slots, base.late

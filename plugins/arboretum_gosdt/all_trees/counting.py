@@ -103,7 +103,7 @@ def count_trees(graph, counted, bag, state, without, modulus, steps):
     return FINISHED
 
 
-@jit(inline=True, borrow=True)
+@jit(inline=True, borrow=True, wraps=True)
 def slot(slots, mask, cost):
     """Where a cost is, or would be."""
     at = np.int64(np.uint64(cost) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(20)) & mask

@@ -57,7 +57,7 @@ def same_test(outcome, plane, bit):
     return True
 
 
-@jit
+@jit(wraps=True)
 def pack_tests(coded, room):
     """Keep the tests that are neither constant nor equal to a kept one or its complement; returns
     their number.
@@ -113,7 +113,7 @@ def same_row(planes, a, b):
     return True
 
 
-@jit
+@jit(wraps=True)
 def merge_rows(planes, hashes, slots, group, first):
     """Number rows by their bits, equal ones alike, in the order of their first; returns how many
     different ones there are.

@@ -114,7 +114,7 @@ it is read, the best of fewer leaves is an upper bound.
 DEPTH_KEY = np.uint64(0x9E3779B97F4A7C15)
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def keyed(one, depth):
     """First word of a set's fingerprint together with the depth that its tree may have."""
     return one + np.uint64(depth) * DEPTH_KEY
@@ -156,7 +156,7 @@ def learn(data, levels, d, i, side, lower, upper):
     bound_pair(data, levels, d, i)
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def name_children(data, levels, memo, d, i):
     """Fingerprints of both children of feature i; the memo is asked for them soon."""
     stride, n_words = levels.node[d].stride, levels.starts[d, data.factors.shape[0]]
@@ -168,7 +168,7 @@ def name_children(data, levels, memo, d, i):
     prefetch(memo.slots, np.int64(keyed(levels.node_key[d, 0] - one, depth) & mask))
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def look_up(data, levels, scratch, memo, d, i):
     """Ask the memo for both children of feature i."""
     depth, one, two = below(levels.node[d].depth), levels.keys[d, i, 0], levels.keys[d, i, 1]
@@ -229,7 +229,7 @@ def close(data, levels, memo, state, d):
     return number
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def descend(data, levels, scratch, d, i, side, budget):
     """Make child (side, i) the node of level d + 1."""
     enter_child(data, levels, scratch, d, i, side)

@@ -55,7 +55,7 @@ def count_groups(planes, sizes):
                 power += 1
 
 
-@jit(borrow=True)
+@jit(borrow=True, wraps=True)
 def lay_rows(bits, planes, group_class, data, random, level, virtual):
     """Lay rows, their random words and their bits of ``full`` into the root's level, group by
     group.
@@ -84,7 +84,7 @@ def lay_rows(bits, planes, group_class, data, random, level, virtual):
                 found += 1
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def begin(data, levels, scratch):
     """The root's fingerprint, and its features that leave both sides enough to save; everything
     else is there.
@@ -139,7 +139,7 @@ def enter_child(data, levels, scratch, d, i, side):
         )
         while at < end:
             left = end - at
-            levels.full[d + 1, at // bits] = (1 << left) - 1 if left < bits else -1
+            levels.full[d + 1, at // bits] = np.int64((1 << left) - 1 if left < bits else -1)
             at += bits
     levels.starts[d + 1, data.factors.shape[0]] = at // bits
     child, weight = levels.node[d + 1], np.int64(0)

@@ -56,7 +56,7 @@ WAITING = np.dtype(
 )
 
 
-@jit(borrow=True)
+@jit(borrow=True, wraps=True)
 def quick_tree(table, prices, sums, memo, order, waiting, counts, question, nodes):
     """Lay the tree into ``nodes`` (int64[2 · rows + 1, 4]); where the memo knows nothing, of one or
     two levels.
@@ -196,7 +196,7 @@ def two_leaves(bits, weights, mass, price, order, counts, p, q, of, side):
     return best, found
 
 
-@jit(borrow=True)
+@jit(borrow=True, wraps=True)
 def enter_records(bits, weights, sums, words, start, slots, lower, upper, test, question):
     """Enter the bounds of a proof's records, without limits on leaves, into an empty memo; returns
     how many sets it knows then.

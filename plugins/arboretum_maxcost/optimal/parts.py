@@ -164,7 +164,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> Parts:
     )
 
 
-@jit(inline=True, borrow=True)
+@jit(inline=True, borrow=True, wraps=True)
 def add_row(table, r, c, parts):
     """Add a row to a slot."""
     if parts.tally[c] == 0:
