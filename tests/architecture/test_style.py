@@ -52,6 +52,10 @@ PRIVATE = {
         "_getvalue",
     ): "how numba's documentation builds a struct in an intrinsic",
     (
+        "framework/arboretum/kernels/jit.py",
+        "_defn",
+    ): "numba has no public name for the function that an intrinsic was made of",
+    (
         "framework/arboretum/kernels/plain.py",
         "",
     ): "numba has no public way to ask what its disk cache has",

@@ -178,7 +178,7 @@ def create(graph, n, own, least, whole, asked):
     graph.start[n] = graph.above[n] = graph.place[n] = NONE
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def add_rows(data, rows, sums):
     """Sum over the rows of a set, for every test those with outcome 1; and its own costs.
     Returns (least, one, two, size) of the set.
@@ -214,7 +214,7 @@ def add_rows(data, rows, sums):
     return least, one, two, size
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def expand(data, graph, sums, state, asked, p, whole):
     """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among
     their parents.

@@ -102,7 +102,7 @@ def stump(planes, rows, sums, one, asked):
     return best, feature
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def descend(planes, words, levels, level, side):
     """Lay the branch of a level's test on the next level."""
     f, rows, bits = levels.feature[level], levels.rows[level], planes.bits[levels.feature[level]]

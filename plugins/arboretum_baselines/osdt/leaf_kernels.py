@@ -118,7 +118,7 @@ def room_for_leaves(data, leaves, state):
     )
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def divide(data, leaves, sums, state, numbers, asked_least, leaf):
     """Enter the children of a leaf by every test; both sides must hold so many training rows."""
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]

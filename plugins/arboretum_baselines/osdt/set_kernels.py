@@ -143,7 +143,7 @@ def put_sorted(leaves, item, size, entry):
     return size + 1
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def mixed(word):
     """A 64-bit word like random (splitmix64)."""
     word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -234,7 +234,7 @@ def improve(numbers, state, s, value, ladder):
         numbers[MOST] = value - numbers[CONST]
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def known_before(sets, room, size, state):
     """Whether a set with these entries was made before (B.8); else it is now."""
     one, two = np.uint64(0), np.uint64(0)

@@ -226,7 +226,7 @@ STATE = np.dtype(
 )
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def count_tests(table, levels, scratch, d):
     """Sums of each test's objects with outcome 1 (answers, keys, mass, rows, the worst answer),
     and the tests that divide the set; returns how many.
@@ -335,7 +335,7 @@ def count_pairs(table, levels, scratch, d, m, limit):
                     both[n_answers * square + j] += both[c * square + j]
 
 
-@jit(borrow=True)
+@jit(borrow=True, wraps=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
     node, n_answers, p, q = (

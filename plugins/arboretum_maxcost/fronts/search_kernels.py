@@ -151,7 +151,7 @@ def weigh(table, rows, low, high, whole):
         add_row(table, rows[i], whole)
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def node_of(table, stacks, low, high, depth):
     """The number of the subtable of rows[low:high], which are weighed; a new one where it is not
     known.
