@@ -1,6 +1,6 @@
 """Pareto fronts as lists of points: merged, added up and united.
 
-A point is a row (error, cost, leaves, test) of int64 numbers; a list of points ascends in leaves,
+A point is a record (error, cost, leaves, test); a list of points ascends in leaves,
 and among equal leaves (a level) it ascends in errors and descends in costs.  None of its points is
 at or below another in errors, costs and leaves.  Without the third axis all leaves count 0, and a
 list has one level::
@@ -23,8 +23,8 @@ Invariants:
   list nor ``out`` may be one of these, and ``out`` is none of the lists.
 - A function that finds its buffer too short returns FULL (−1) before it writes beyond it; what
   ``out`` holds is then worth nothing.  The lists are never changed.
-- ``cap`` and NEVER are above every error that is kept; TEST is carried along, and of a sum it is
-  that of either point.
+- ``cap`` and NEVER are above every error that is kept; ``test`` is carried along, and of a sum it
+  is that of either point.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,14 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 
-ERROR, COST, LEAVES, TEST = 0, 1, 2, 3
+POINT = np.dtype(
+    [
+        ("error", np.int64),  # mass outside the heaviest class of its leaf, over all leaves
+        ("cost", np.int64),  # on the second axis, as Form says
+        ("leaves", np.int64),  # 0 where they are no axis
+        ("test", np.int64),  # asked first; −1 for a leaf, and for a bound that is no sum
+    ]
+)
 FULL = np.int64(-1)
 """What a list function returns where its buffer is too short."""
 NEVER = np.int64(1) << 62
@@ -62,7 +69,7 @@ class Form(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """int64[length, 4] each, all of one length: two for a level, two for the staircase of the
+    """POINT[length] each, all of one length: two for a level, two for the staircase of the
     levels before, three for whole lists.
     """
 
@@ -79,8 +86,18 @@ class Buffers(NamedTuple):
 def copy(source, low, high, target, at):
     """Copy points source[low:high] to target[at:]."""
     for k in range(high - low):
-        for f in range(source.shape[1]):
-            target[at + k, f] = source[low + k, f]
+        target[at + k] = source[low + k]
+
+
+@jit(inline=True, borrow=True)
+def put(point, error, cost, leaves, test):
+    """Write all fields of a point."""
+    point.error, point.cost, point.leaves, point.test = error, cost, leaves, test
+
+
+def values(points: np.ndarray) -> np.ndarray:
+    """int64[., 3]: error, cost and leaves of POINT[.], a view."""
+    return points.view(np.int64).reshape(-1, 4)[:, :3]
 
 
 @jit(inner=True, borrow=True)
@@ -95,28 +112,23 @@ def merge(a, i, end, b, j, last, error, cost, largest, cap, out):
     while True:
         from_a = i < end
         if j < last:
-            e = b[j, ERROR] + error
-            c = max(b[j, COST], cost) if largest else b[j, COST] + cost
-            if not from_a or e < a[i, ERROR] or (e == a[i, ERROR] and c < a[i, COST]):
+            e = b[j].error + error
+            c = max(b[j].cost, cost) if largest else b[j].cost + cost
+            if not from_a or e < a[i].error or (e == a[i].error and c < a[i].cost):
                 if e >= cap:
                     return top
                 if top == 0 or c < least:
-                    out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = (
-                        e,
-                        c,
-                        b[j, LEAVES],
-                        b[j, TEST],
-                    )
+                    put(out[top], e, c, b[j].leaves, b[j].test)
                     least, top = c, top + 1
                 j += 1
                 continue
         elif not from_a:
             return top
-        if a[i, ERROR] >= cap:
+        if a[i].error >= cap:
             return top
-        if top == 0 or a[i, COST] < least:
-            copy(a, i, i + 1, out, top)
-            least, top = a[i, COST], top + 1
+        if top == 0 or a[i].cost < least:
+            out[top] = a[i]
+            least, top = a[i].cost, top + 1
         i += 1
 
 
@@ -125,7 +137,7 @@ def level_start(a, low, high, leaves):
     """The first point of a list with at least so many leaves."""
     while low < high:
         middle = (low + high) // 2
-        if a[middle, LEAVES] < leaves:
+        if a[middle].leaves < leaves:
             low = middle + 1
         else:
             high = middle
@@ -143,15 +155,10 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
         return FULL, n_below
     first, at = top, np.int64(-1)
     for k in range(n):
-        while at + 1 < n_below and buffers.below[at + 1, ERROR] <= level[k, ERROR]:
+        while at + 1 < n_below and buffers.below[at + 1].error <= level[k].error:
             at += 1
-        if at < 0 or level[k, COST] < buffers.below[at, COST]:
-            out[top, ERROR], out[top, COST], out[top, LEAVES], out[top, TEST] = (
-                level[k, ERROR],
-                level[k, COST],
-                leaves,
-                level[k, TEST],
-            )
+        if at < 0 or level[k].cost < buffers.below[at].cost:
+            put(out[top], level[k].error, level[k].cost, leaves, level[k].test)
             top += 1
     if leaves > 0 and top > first:
         n_new = merge(
@@ -182,11 +189,11 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
     if end - i > last - j:
         a, b, i, j, end, last = b, a, j, i, last, end
     top, n_below = np.int64(0), np.int64(0)
-    most = min(a[end - 1, LEAVES] + b[last - 1, LEAVES], form.most_leaves)
-    for leaves in range(a[i, LEAVES] + b[j, LEAVES], most + 1):
+    most = min(a[end - 1].leaves + b[last - 1].leaves, form.most_leaves)
+    for leaves in range(a[i].leaves + b[j].leaves, most + 1):
         n, level, longer = np.int64(0), buffers.level, buffers.level_too
         for k in range(i, end):
-            other = leaves - a[k, LEAVES]
+            other = leaves - a[k].leaves
             low = level_start(b, j, last, other)
             high = level_start(b, low, last, other + 1)
             if low == high:
@@ -198,8 +205,8 @@ def add(a, i, end, b, j, last, cap, form, buffers, out):
                 b,
                 low,
                 high,
-                a[k, ERROR],
-                a[k, COST],
+                a[k].error,
+                a[k].cost,
                 form.largest,
                 cap,
                 longer,
@@ -222,9 +229,7 @@ def unite(a, i, end, b, j, last, buffers, out):
     top, n_below, nothing = np.int64(0), np.int64(0), np.int64(0)
     while i < end or j < last:
         leaves = (
-            a[i, LEAVES]
-            if i < end and (j == last or a[i, LEAVES] <= b[j, LEAVES])
-            else b[j, LEAVES]
+            a[i].leaves if i < end and (j == last or a[i].leaves <= b[j].leaves) else b[j].leaves
         )
         next_i, next_j = level_start(a, i, end, leaves + 1), level_start(b, j, last, leaves + 1)
         n = merge(a, i, next_i, b, j, next_j, nothing, nothing, False, NEVER, buffers.level)
@@ -241,9 +246,9 @@ def unite(a, i, end, b, j, last, buffers, out):
 def beaten(a, i, end, error, cost, leaves):
     """Whether some point of a list is at or below these values."""
     for k in range(i, end):
-        if a[k, LEAVES] > leaves:
+        if a[k].leaves > leaves:
             return False
-        if a[k, ERROR] <= error and a[k, COST] <= cost:
+        if a[k].error <= error and a[k].cost <= cost:
             return True
     return False
 
@@ -258,7 +263,7 @@ def sums(a, b, cap, form, buffers):
 def first_within(a, error, cost, leaves):
     """The first point of a list that is at or below these values, −1 where there is none."""
     for k in range(len(a)):
-        if a[k, LEAVES] <= leaves and a[k, ERROR] <= error and a[k, COST] <= cost:
+        if a[k].leaves <= leaves and a[k].error <= error and a[k].cost <= cost:
             return k
     return -1
 
@@ -267,9 +272,9 @@ def first_within(a, error, cost, leaves):
 def first_pair(a, b, error, cost, leaves, form):
     """The first point of a, and the first of b beside it, whose sum is at or below these values."""
     for i in range(len(a)):
-        left = cost if form.largest else cost - a[i, COST]
-        if a[i, COST] <= cost:
-            j = first_within(b, error - a[i, ERROR], left, leaves - a[i, LEAVES])
+        left = cost if form.largest else cost - a[i].cost
+        if a[i].cost <= cost:
+            j = first_within(b, error - a[i].error, left, leaves - a[i].leaves)
             if j >= 0:
                 return i, j
     return -1, -1

@@ -21,14 +21,14 @@ Invariants:
 
 - Points and corners are lists as :mod:`arboretum_maxcost.fronts.lists` says.  A frame begins
   with a leaf as its corner, and with the points that are known of its node, or else a leaf.  Sums
-  with a leaf's error or more are left out.  TEST is −1 for a leaf and in a corner that was not
+  with a leaf's error or more are left out.  ``test`` is −1 for a leaf and in a corner that was not
   summed up.
-- The topmost frame's lists are ``ups[F_UP : state[UPS]]`` and ``lows[F_LOWER : state[LOWS]]``; its
-  candidates are ``tests[F_TESTS:F_END]`` with ``score`` beside them, the best first, ties in the
-  order of the table; its rows end at ``state[ROWS]``.
-- ``kids`` from F_KIDS on are the branches of the candidate at hand that are found: a node, or
+- The topmost frame's lists are ``ups[frame.ups:state.ups]`` and ``lows[frame.lows:state.lows]``;
+  its candidates are ``tests[frame.tests : frame.end]``, the best ``score`` first, ties in the order
+  of the table; its rows end at ``state.rows``.
+- ``kids`` from ``frame.kids`` on are the branches found of the candidate at hand: a node, or
   −1 − error for a leaf.
-- N_LEFT of a node is −EXACT before its lists are finished, EXACT where points and corners are the
+- ``left`` of a node is −EXACT before its lists are finished, EXACT where points and corners are the
   same or nothing was left out, else the number of tests left that they were found for.  Corners may
   share the place of the points in the pool.
 - A finished list in ``pool`` is overwritten only by its own node's next one, if that is no longer;
@@ -48,61 +48,73 @@ from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.rows import EQUALS, INSIDE, MULTIWAY, OUTSIDE, THRESHOLDS, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.fronts.lists import (
-    COST,
-    ERROR,
     FULL,
-    LEAVES,
     NEVER,
-    TEST,
     add,
     beaten,
     copy,
+    put,
     unite,
 )
 
-FRAMES, ROWS, TESTS, KIDS, UPS, LOWS, POOL, NODES, VISITS, LONGEST, EFFORT = range(11)
-"""Places of ``state``: lengths in use, how many subtables were opened, the longest list that was
-kept, and sums made in this slice.
-"""
-(
-    F_LOW,
-    F_HIGH,
-    F_NODE,
-    F_LEFT,
-    F_TESTS,
-    F_END,
-    F_AT,
-    F_OUTCOME,
-    F_KIDS,
-    F_UP,
-    F_LOWER,
-    F_CUT,
-    F_LEAF,
-) = range(13)
-"""Of a frame: its rows, node, tests left to ask below it; its candidates and the one at hand; the
-outcome that is next, where the branches found so far stand; where its two lists begin; whether
-something was left out; the error of a leaf.
-"""
-T_FEATURE, T_INDEX, T_OWN, T_LEAVES, T_ERROR, T_PLAIN, T_MORE = range(7)
-"""Of a candidate: feature, index, what the node costs, how many branches; errors and cost if all
-are leaves; the least cost where one is not.
-"""
-N_UP, N_UP_END, N_LOW, N_LOW_END, N_LEFT, N_LOSS = range(6)
-"""Of a node: its points, its corners, for how many tests left they were found (EXACT: all), and
-the error that no tree avoids.
-"""
+STATE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("frames", "rows", "tests", "kids", "ups", "lows", "pool", "nodes"),  # lengths in use
+            "visits",  # how many subtables were opened
+            "longest",  # of the lists that were kept
+            "effort",  # sums made in this slice
+        )
+    ]
+)
+FRAME = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("low", "high"),  # its rows are rows[low:high]
+            "node",
+            "left",  # tests to ask below it
+            *("tests", "end", "at"),  # its candidates are tests[tests:end]; the one at hand
+            "outcome",  # the next one of the candidate at hand
+            *("kids", "ups", "lows"),  # where the branches found and its two lists begin
+            "cut",  # 1 where something was left out
+            "leaf",  # the error of a leaf
+        )
+    ]
+)
+CANDIDATE = np.dtype(
+    [
+        ("feature", np.int64),
+        ("index", np.int64),
+        ("own", np.int64),  # cost of the node without its branches
+        ("leaves", np.int64),  # how many branches
+        ("error", np.int64),  # if all branches are leaves
+        ("plain", np.int64),  # cost, if all branches are leaves
+        ("more", np.int64),  # least cost where one is not; NEVER where all must be
+        ("score", np.float64),  # pairs of objects that it separates, per price
+    ]
+)
+SPAN = np.dtype([("first", np.int64), ("end", np.int64)])
+"""A list in the pool."""
+NODE = np.dtype(
+    [
+        ("points", SPAN),
+        ("corners", SPAN),
+        ("left", np.int64),  # tests left that both were found for, EXACT: all
+        ("loss", np.int64),  # the error that no tree avoids
+    ]
+)
 EXACT = np.int64(1) << 40
 
 
 class Stacks(NamedTuple):
-    """state : int64[11].
+    """state : STATE[1].
 
-    frames, tests, kids, rows : stacks.
-    score : float64, beside tests.
-    ups, lows : lists under way.
-
-    pool : finished lists.
-    nodes : int64[., 6].
+    frames : FRAME[.], tests : CANDIDATE[.], kids : int64[.], rows : int32[.], stacks.
+    ups, lows : POINT[.], lists under way.
+    pool : POINT[.], finished lists.
+    nodes : NODE[.].
     slots : fingerprints.
     table : int64[most bins + 3, classes + 3], of a feature at a node, then of all rows, of the rows
         inside a test, and zeros.
@@ -112,7 +124,6 @@ class Stacks(NamedTuple):
     frames: np.ndarray
     rows: np.ndarray
     tests: np.ndarray
-    score: np.ndarray
     kids: np.ndarray
     ups: np.ndarray
     lows: np.ndarray
@@ -127,10 +138,10 @@ def add_row(table, r, to):
     """Add a row to class weights, then the weight that no tree gets right, the rows and the
     objects: int64[classes + 3].
     """
-    k = table.n_classes
-    to[table.label[r]] += table.mass[r]
-    to[k] += table.sure[r]
-    to[k + 1] += table.count[r]
+    k, row = table.n_classes, table.rows[r]
+    to[row.label] += row.mass
+    to[k] += row.sure
+    to[k + 1] += row.count
     to[k + 2] += 1
 
 
@@ -138,7 +149,7 @@ def add_row(table, r, to):
 def tally(table, rows, low, high, f, counts):
     """What rows[low:high] add up to in each bin of a feature."""
     codes = table.codes[f]
-    counts[: table.n_bins[f], :] = 0
+    counts[: table.features[f].n_bins, :] = 0
     for i in range(low, high):
         add_row(table, rows[i], counts[codes[rows[i]]])
 
@@ -158,21 +169,20 @@ def node_of(table, stacks, low, high, depth):
 
     depth : tells subtables apart that may ask another number of tests (0 where all may ask any).
     """
-    state, rows = stacks.state, stacks.rows
+    state, rows = stacks.state[0], stacks.rows
     one, two = (
         np.uint64(depth) * np.uint64(0x9E3779B97F4A7C15),
         np.uint64(depth) * np.uint64(0xBF58476D1CE4E5B9),
     )
     for i in range(low, high):
-        one, two = one + table.words[rows[i], 0], two + table.words[rows[i], 1]
-    node = find_or_enter(stacks.slots, one, two, state[NODES])
-    if node == state[NODES]:
-        stacks.nodes[node, :] = 0
-        stacks.nodes[node, N_LEFT], stacks.nodes[node, N_LOSS] = (
-            -EXACT,
-            stacks.table[len(stacks.table) - 3, table.n_classes],
-        )
-        state[NODES] += 1
+        words = table.rows[rows[i]].words
+        one, two = one + words[0], two + words[1]
+    node = find_or_enter(stacks.slots, one, two, state.nodes)
+    if node == state.nodes:
+        new = stacks.nodes[node]
+        new.points.first = new.points.end = new.corners.first = new.corners.end = 0
+        new.left, new.loss = -EXACT, stacks.table[len(stacks.table) - 3, table.n_classes]
+        state.nodes += 1
     return node
 
 
@@ -196,9 +206,9 @@ def candidates(table, form, stacks, low, high, whole, at):
     """
     k, counts, tests, top = table.n_classes, stacks.table, stacks.tests, at
     nothing = counts[len(counts) - 1]
-    for f in range(len(table.family)):
+    for f in range(len(table.features)):
         tally(table, stacks.rows, low, high, f, counts)
-        bins, family = table.n_bins[f], table.family[f]
+        bins, family = table.features[f].n_bins, table.features[f].family
         held = np.int64(0)
         for b in range(bins):
             held += counts[b, k + 2] > 0
@@ -207,7 +217,7 @@ def candidates(table, form, stacks, low, high, whole, at):
         inside, last = counts[len(counts) - 2], NEVER
         inside[:] = 0
         for index in range(1 if family == MULTIWAY else bins - 1 if family == THRESHOLDS else bins):
-            price = table.price[table.first_test[f] + index]
+            price = table.price[table.features[f].first_test + index]
             own, error, more, separated, kids, fits = (
                 np.int64(0),
                 np.int64(0),
@@ -255,26 +265,14 @@ def candidates(table, form, stacks, low, high, whole, at):
                 more = own + more if form.largest else all_leaves + form.leaf + more
             j, last = top, price
             # insertion, ties in the order of the table
-            while j > at and stacks.score[j - 1] < score:
-                stacks.score[j] = stacks.score[j - 1]
-                copy(tests, j - 1, j, tests, j)
+            while j > at and tests[j - 1].score < score:
+                tests[j] = tests[j - 1]
                 j -= 1
-            stacks.score[j] = score
-            tests[j, T_FEATURE], tests[j, T_INDEX], tests[j, T_OWN] = f, index, own
-            tests[j, T_LEAVES], tests[j, T_ERROR], tests[j, T_PLAIN], tests[j, T_MORE] = (
-                kids,
-                error,
-                all_leaves,
-                more,
-            )
+            new = tests[j]
+            new.feature, new.index, new.own, new.leaves = f, index, own, kids
+            new.error, new.plain, new.more, new.score = error, all_leaves, more, score
             top += 1
     return top
-
-
-@jit(inner=True, borrow=True)
-def put(a, at, error, cost, leaves, test):
-    """Write the point (error, cost, leaves, test) into row ``at`` of a list."""
-    a[at, ERROR], a[at, COST], a[at, LEAVES], a[at, TEST] = error, cost, leaves, test
 
 
 @jit(inner=True, borrow=True)
@@ -282,42 +280,28 @@ def enter(table, form, stacks, low, high, node, left):
     """Open a frame for rows[low:high], which are weighed, and which more than one leaf could
     serve better.
     """
-    state, k, whole = stacks.state, table.n_classes, stacks.table[len(stacks.table) - 3]
+    state, k, whole = stacks.state[0], table.n_classes, stacks.table[len(stacks.table) - 3]
     mass, most, _ = branch(whole, whole, 0, k)
-    at, frame = state[TESTS], stacks.frames[state[FRAMES]]
-    end = at
+    frame, end = stacks.frames[state.frames], state.tests
+    frame.low, frame.high, frame.node, frame.left = low, high, node, left
+    frame.tests = frame.at = end
     if left != form.stop and whole[k + 1] >= form.min_split and mass > form.light:
-        end = candidates(table, form, stacks, low, high, whole, at)
-    (
-        frame[F_LOW],
-        frame[F_HIGH],
-        frame[F_NODE],
-        frame[F_LEFT],
-        frame[F_TESTS],
-        frame[F_END],
-        frame[F_AT],
-    ) = low, high, node, left, at, end, at
-    frame[F_OUTCOME], frame[F_KIDS], frame[F_UP], frame[F_LOWER], frame[F_CUT] = (
-        0,
-        state[KIDS],
-        state[UPS],
-        state[LOWS],
-        0,
-    )
-    frame[F_LEAF] = mass - most
-    put(stacks.lows, state[LOWS], mass - most, form.leaf, form.counts, np.int64(-1))
-    first, last = stacks.nodes[node, N_UP], stacks.nodes[node, N_UP_END]
-    if first == last:
-        put(stacks.ups, state[UPS], mass - most, form.leaf, form.counts, np.int64(-1))
-        last = first + 1
+        end = candidates(table, form, stacks, low, high, whole, end)
+    frame.end, frame.outcome, frame.kids, frame.cut = end, 0, state.kids, 0
+    frame.ups, frame.lows, frame.leaf = state.ups, state.lows, mass - most
+    put(stacks.lows[state.lows], frame.leaf, form.leaf, form.counts, np.int64(-1))
+    known = stacks.nodes[node].points
+    if known.first == known.end:
+        stacks.ups[state.ups] = stacks.lows[state.lows]
+        state.ups += 1
     else:  # trees known from an earlier visit
-        copy(stacks.pool, first, last, stacks.ups, state[UPS])
-    state[UPS] += last - first
-    state[LOWS] += 1
-    state[TESTS] = end
-    state[ROWS] = high
-    state[FRAMES] += 1
-    state[VISITS] += 1
+        copy(stacks.pool, known.first, known.end, stacks.ups, state.ups)
+        state.ups += known.end - known.first
+    state.lows += 1
+    state.tests = end
+    state.rows = high
+    state.frames += 1
+    state.visits += 1
 
 
 @jit(inner=True, borrow=True)
@@ -325,40 +309,24 @@ def fold(frame, test, stacks, form, upper, buffers):
     """The sums of the branches' points (corners, unless ``upper``) with the node's own cost, in
     ``buffers.one``; its length, or FULL.
     """
-    put(buffers.one, 0, np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
-    n, cap = np.int64(1), frame[F_LEAF]
-    for at in range(frame[F_KIDS], stacks.state[KIDS]):
-        kid, low, high = stacks.kids[at], np.int64(0), np.int64(1)
+    one, two, alone = buffers.one, buffers.two, buffers.three
+    put(one[0], np.int64(0), np.int64(0), np.int64(0), np.int64(-1))
+    n, state = np.int64(1), stacks.state[0]
+    for at in range(frame.kids, state.kids):
+        kid, low, high, others = stacks.kids[at], np.int64(0), np.int64(1), alone
         if kid < 0:  # a leaf, of error −1 − kid
-            put(buffers.three, 0, -1 - kid, form.leaf, form.counts, np.int64(-1))
-            n = add(
-                buffers.one,
-                np.int64(0),
-                n,
-                buffers.three,
-                np.int64(0),
-                np.int64(1),
-                cap,
-                form,
-                buffers,
-                buffers.two,
-            )
+            put(alone[0], -1 - kid, form.leaf, form.counts, np.int64(-1))
         else:
-            low, high = (
-                (stacks.nodes[kid, N_UP], stacks.nodes[kid, N_UP_END])
-                if upper
-                else (stacks.nodes[kid, N_LOW], stacks.nodes[kid, N_LOW_END])
-            )
-            n = add(
-                buffers.one, np.int64(0), n, stacks.pool, low, high, cap, form, buffers, buffers.two
-            )
-        stacks.state[EFFORT] += n * (high - low)
+            span = stacks.nodes[kid].points if upper else stacks.nodes[kid].corners
+            low, high, others = span.first, span.end, stacks.pool
+        n = add(one, np.int64(0), n, others, low, high, frame.leaf, form, buffers, two)
+        state.effort += n * (high - low)
         if n <= 0:  # FULL, or all are worse than a leaf
             return n
-        copy(buffers.two, 0, n, buffers.one, 0)
+        copy(two, 0, n, one, 0)
     for k in range(n):
-        buffers.one[k, COST] += stacks.tests[frame[F_AT], T_OWN]
-        buffers.one[k, TEST] = test
+        one[k].cost += stacks.tests[frame.at].own
+        one[k].test = test
     return n
 
 
@@ -377,26 +345,26 @@ def combine(frame, test, stacks, form, buffers):
     """All branches of the candidate at hand are known: take its sums into the frame's lists.
     Returns False where there is no room.
     """
-    state, exact = stacks.state, True
-    for at in range(frame[F_KIDS], state[KIDS]):
-        exact = exact and (stacks.kids[at] < 0 or stacks.nodes[stacks.kids[at], N_LEFT] == EXACT)
+    state, exact = stacks.state[0], True
+    for at in range(frame.kids, state.kids):
+        exact = exact and (stacks.kids[at] < 0 or stacks.nodes[stacks.kids[at]].left == EXACT)
     n = fold(frame, test, stacks, form, True, buffers)
     if n == FULL:
         return False
-    up = include(stacks.ups, frame[F_UP], state[UPS], n, buffers)
+    up = include(stacks.ups, frame.ups, state.ups, n, buffers)
     if up == FULL:
         return False
-    state[UPS] = up  # taken in twice, points stay what they are: the rest may be done again
+    state.ups = up  # taken in twice, points stay what they are: the rest may be done again
     if not exact:
         n = fold(frame, test, stacks, form, False, buffers)
         if n == FULL:
             return False
-    low = include(stacks.lows, frame[F_LOWER], state[LOWS], n, buffers)
+    low = include(stacks.lows, frame.lows, state.lows, n, buffers)
     if low == FULL:
         return False
-    state[LOWS] = low
+    state.lows = low
     if not exact:
-        frame[F_CUT] = 1
+        frame.cut = 1
     return True
 
 
@@ -405,13 +373,11 @@ def needless(frame, stacks, form):
     """Whether every tree that begins with the candidate at hand is at or above a point of the
     frame.
     """
-    ups, top, test = stacks.ups, stacks.state[UPS], stacks.tests[frame[F_AT]]
-    leaves, loss = test[T_LEAVES] * form.counts, stacks.nodes[frame[F_NODE], N_LOSS]
-    if not beaten(ups, frame[F_UP], top, test[T_ERROR], test[T_PLAIN], leaves):
+    ups, top, test = stacks.ups, stacks.state[0].ups, stacks.tests[frame.at]
+    leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
+    if not beaten(ups, frame.ups, top, test.error, test.plain, leaves):
         return False
-    return test[T_MORE] == NEVER or beaten(
-        ups, frame[F_UP], top, loss, test[T_MORE], leaves + form.counts
-    )
+    return test.more == NEVER or beaten(ups, frame.ups, top, loss, test.more, leaves + form.counts)
 
 
 @jit(inner=True, borrow=True)
@@ -419,34 +385,33 @@ def guess(frame, stacks, form, buffers):
     """Take what is known of the candidate at hand without its branches into the frame's corners.
     Returns False where there is no room.
     """
-    test, state = stacks.tests[frame[F_AT]], stacks.state
-    leaves, loss = test[T_LEAVES] * form.counts, stacks.nodes[frame[F_NODE], N_LOSS]
-    frame[F_CUT] = 1
-    for split in range(1 if test[T_MORE] == NEVER else 2):
-        error, cost = (loss, test[T_MORE]) if split else (test[T_ERROR], test[T_PLAIN])
-        put(buffers.one, 0, error, cost, leaves + split * form.counts, np.int64(-1))
-        low = include(stacks.lows, frame[F_LOWER], state[LOWS], np.int64(1), buffers)
+    test, state = stacks.tests[frame.at], stacks.state[0]
+    leaves, loss = test.leaves * form.counts, stacks.nodes[frame.node].loss
+    frame.cut = 1
+    for split in range(1 if test.more == NEVER else 2):
+        error, cost = (loss, test.more) if split else (test.error, test.plain)
+        put(buffers.one[0], error, cost, leaves + split * form.counts, np.int64(-1))
+        low = include(stacks.lows, frame.lows, state.lows, np.int64(1), buffers)
         if low == FULL:
             return False
-        state[LOWS] = low
+        state.lows = low
     return True
 
 
 @jit(inner=True, borrow=True)
-def store(lists, low, high, node, which, stacks):
-    """Keep a list in the pool, in the place of the node's old one where that is long enough;
+def store(lists, low, high, span, stacks):
+    """Keep a list in the pool, in the place of a node's old one where that is long enough;
     False where there is no room.
     """
-    nodes, state, n = stacks.nodes, stacks.state, high - low
-    if n > nodes[node, which + 1] - nodes[node, which]:
-        if state[POOL] + n > len(stacks.pool):
+    state, n = stacks.state[0], high - low
+    if n > span.end - span.first:
+        if state.pool + n > len(stacks.pool):
             return False
-        nodes[node, which] = state[POOL]
-        state[POOL] += n
-    at = nodes[node, which]
-    copy(lists, low, high, stacks.pool, at)
-    nodes[node, which + 1] = at + n
-    state[LONGEST] = max(state[LONGEST], n)
+        span.first = state.pool
+        state.pool += n
+    copy(lists, low, high, stacks.pool, span.first)
+    span.end = span.first + n
+    state.longest = max(state.longest, n)
     return True
 
 
@@ -457,42 +422,31 @@ def leave(frame, stacks, buffers):
 
     A candidate was left out because of points, so these are corners, too.
     """
-    state, node = stacks.state, frame[F_NODE]
-    n = state[UPS] - frame[F_UP]
+    state, node = stacks.state[0], stacks.nodes[frame.node]
+    n = state.ups - frame.ups
     if n > len(buffers.one):
         return False
-    copy(stacks.ups, frame[F_UP], state[UPS], buffers.one, 0)
-    end = include(stacks.lows, frame[F_LOWER], state[LOWS], n, buffers)
+    copy(stacks.ups, frame.ups, state.ups, buffers.one, 0)
+    end = include(stacks.lows, frame.lows, state.lows, n, buffers)
     if end == FULL:
         return False
-    state[LOWS] = end
-    up, low = state[UPS] - frame[F_UP], state[LOWS] - frame[F_LOWER]
-    same = up == low
-    for k in range(up if same else 0):
-        for f in range(3):
-            same = same and stacks.ups[frame[F_UP] + k, f] == stacks.lows[frame[F_LOWER] + k, f]
-    if not store(stacks.ups, frame[F_UP], state[UPS], node, N_UP, stacks):
+    state.lows = end
+    same = n == end - frame.lows
+    for k in range(n if same else 0):
+        up, low = stacks.ups[frame.ups + k], stacks.lows[frame.lows + k]
+        same = same and up.error == low.error and up.cost == low.cost and up.leaves == low.leaves
+    if not store(stacks.ups, frame.ups, state.ups, node.points, stacks):
         return False
     if same:
-        stacks.nodes[node, N_LOW], stacks.nodes[node, N_LOW_END] = (
-            stacks.nodes[node, N_UP],
-            stacks.nodes[node, N_UP_END],
-        )
+        node.corners = node.points
     else:
-        if stacks.nodes[node, N_LOW] == stacks.nodes[node, N_UP]:
-            stacks.nodes[node, N_LOW_END] = stacks.nodes[node, N_LOW]  # it shared the other's place
-        if not store(stacks.lows, frame[F_LOWER], state[LOWS], node, N_LOW, stacks):
+        if node.corners.first == node.points.first:
+            node.corners.end = node.corners.first  # it shared the other's place
+        if not store(stacks.lows, frame.lows, state.lows, node.corners, stacks):
             return False
-    stacks.nodes[node, N_LEFT] = (
-        EXACT if same or not frame[F_CUT] else max(frame[F_LEFT], np.int64(0))
-    )
-    state[UPS], state[LOWS], state[TESTS], state[ROWS] = (
-        frame[F_UP],
-        frame[F_LOWER],
-        frame[F_TESTS],
-        frame[F_LOW],
-    )
-    state[FRAMES] -= 1
+    node.left = EXACT if same or not frame.cut else max(frame.left, np.int64(0))
+    state.ups, state.lows, state.tests, state.rows = frame.ups, frame.lows, frame.tests, frame.low
+    state.frames -= 1
     return True
 
 
@@ -501,90 +455,85 @@ def search_fronts(table, form, most, stacks, buffers):
     """Work on the frames until none is left, room is needed, or so many rows were looked at.
     Returns how it ended.
     """
-    state, frames, rows, k, work = (
-        stacks.state,
-        stacks.frames,
-        stacks.rows,
-        table.n_classes,
-        np.int64(0),
-    )
+    state, frames, rows = stacks.state[0], stacks.frames, stacks.rows
+    k, work = table.n_classes, np.int64(0)
     whole, limited = stacks.table[len(stacks.table) - 3], form.stop > -EXACT
-    state[EFFORT] = 0
-    while state[FRAMES] > 0:
-        if work + state[EFFORT] // 8 > most:
+    state.effort = 0
+    while state.frames > 0:
+        if work + state.effort // 8 > most:
             return PAUSED
-        frame = frames[state[FRAMES] - 1]
-        if frame[F_AT] == frame[F_END]:
+        frame = frames[state.frames - 1]
+        if frame.at == frame.end:
             if not leave(frame, stacks, buffers):
                 return NEED_ROOM
             continue
-        f, index = stacks.tests[frame[F_AT], T_FEATURE], stacks.tests[frame[F_AT], T_INDEX]
-        greedy = frame[F_LEFT] <= 0
-        if frame[F_OUTCOME] == 0:
+        f, index = stacks.tests[frame.at].feature, stacks.tests[frame.at].index
+        greedy = frame.left <= 0
+        if frame.outcome == 0:
             if needless(frame, stacks, form):
-                frame[F_AT] += 1
+                frame.at += 1
                 continue
-            if greedy and frame[F_AT] > frame[F_TESTS]:
+            if greedy and frame.at > frame.tests:
                 if not guess(frame, stacks, form, buffers):
                     return NEED_ROOM
-                frame[F_AT] += 1
+                frame.at += 1
                 continue
-        family = table.family[f]
-        outcomes, entered = table.n_bins[f] if family == MULTIWAY else np.int64(2), False
-        left = frame[F_LEFT] - 1 if limited or not greedy else np.int64(0)
-        while frame[F_OUTCOME] < outcomes:
-            n, low = frame[F_HIGH] - frame[F_LOW], frame[F_HIGH]
+        feature = table.features[f]
+        family = feature.family
+        outcomes, entered = feature.n_bins if family == MULTIWAY else np.int64(2), False
+        left = frame.left - 1 if limited or not greedy else np.int64(0)
+        while frame.outcome < outcomes:
+            n, low = frame.high - frame.low, frame.high
             if (
                 low + 2 * n > len(rows)
-                or state[KIDS] + 1 > len(stacks.kids)
-                or state[FRAMES] + 1 > len(frames)
-                or state[NODES] + 1 > len(stacks.nodes)
-                or 2 * state[NODES] + 2 > len(stacks.slots)
-                or state[TESTS] + len(table.price) + 1 > len(stacks.tests)
-                or state[UPS] + state[LONGEST] + 1 > len(stacks.ups)
-                or state[LOWS] + 1 > len(stacks.lows)
+                or state.kids + 1 > len(stacks.kids)
+                or state.frames + 1 > len(frames)
+                or state.nodes + 1 > len(stacks.nodes)
+                or 2 * state.nodes + 2 > len(stacks.slots)
+                or state.tests + len(table.price) + 1 > len(stacks.tests)
+                or state.ups + state.longest + 1 > len(stacks.ups)
+                or state.lows + 1 > len(stacks.lows)
             ):
                 return NEED_ROOM
-            outcome = frame[F_OUTCOME]
+            outcome = frame.outcome
             if family != MULTIWAY:
                 outcome = INSIDE if outcome == 0 else OUTSIDE
             high = take_rows(
-                table.codes[f], family, index, outcome, rows, frame[F_LOW], frame[F_HIGH], low
+                table.codes[f], family, index, outcome, rows, frame.low, frame.high, low
             )
             work += n
-            frame[F_OUTCOME] += 1
+            frame.outcome += 1
             if high == low:
                 continue
             weigh(table, rows, low, high, whole)
             mass, heaviest, _ = branch(whole, whole, 0, k)
             if mass - heaviest == whole[k]:  # nothing is gained below
-                stacks.kids[state[KIDS]] = -1 - whole[k]
-                state[KIDS] += 1
+                stacks.kids[state.kids] = -1 - whole[k]
+                state.kids += 1
                 continue
             node = node_of(table, stacks, low, high, left - form.stop if limited else np.int64(0))
-            stacks.kids[state[KIDS]] = node
-            state[KIDS] += 1
-            known = stacks.nodes[node, N_LEFT]
-            if known < left:
+            stacks.kids[state.kids] = node
+            state.kids += 1
+            if stacks.nodes[node].left < left:
                 enter(table, form, stacks, low, high, node, left)
-                work += (high - low) * len(table.family)
+                work += (high - low) * len(table.features)
                 entered = True
                 break
         if entered:
             continue
-        if not combine(frame, table.first_test[f] + index, stacks, form, buffers):
+        if not combine(frame, feature.first_test + index, stacks, form, buffers):
             return NEED_ROOM
-        state[KIDS] = frame[F_KIDS]
-        frame[F_OUTCOME] = 0
-        frame[F_AT] += 1
+        state.kids = frame.kids
+        frame.outcome = 0
+        frame.at += 1
     return FINISHED
 
 
 @jit(borrow=True)
 def begin(table, form, stacks, n, left):
     """Enter all n rows, with so many tests left before greedy ones."""
-    state = stacks.state
-    state[:POOL] = 0
+    state = stacks.state[0]
+    state.frames = state.rows = state.tests = state.kids = state.ups = state.lows = 0
     for r in range(n):
         stacks.rows[r] = r
     weigh(table, stacks.rows, 0, n, stacks.table[len(stacks.table) - 3])

@@ -98,59 +98,54 @@ class Search:
     def __init__(self, space: Space, form: Any, max_depth: int | None = None) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_maxcost.fronts import search_kernels as kernels
-        from arboretum_maxcost.fronts.lists import Buffers
+        from arboretum_maxcost.fronts.lists import POINT, Buffers
 
         self.buffers = Buffers
         self.space, self.kernels, self.form, self.max_depth = space, kernels, form, max_depth
         table = self.table = space.table()
         n, tests = space.n_objects, max(1, len(table.price))
         self.counts = np.zeros(
-            (int(table.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64
+            (int(space.n_bins.max(initial=1)) + 3, table.n_classes + 3), np.int64
         )
-        self.state = np.zeros(11, np.int64)
-        lists = {
-            name: np.zeros((256, 4), np.int64) for name in ("ups", "lows", "pool", *Buffers._fields)
-        }
+        self.state = np.zeros(1, kernels.STATE)
+        lists = {name: np.zeros(256, POINT) for name in ("ups", "lows", "pool", *Buffers._fields)}
         self.arrays = Arrays(
             {
-                "frames": np.zeros((64, 13), np.int64),
+                "frames": np.zeros(64, kernels.FRAME),
                 "rows": np.zeros(4 * n + 64, np.int32),
-                "tests": np.zeros((8 * tests, 7), np.int64),
-                "score": np.zeros(8 * tests),
+                "tests": np.zeros(8 * tests, kernels.CANDIDATE),
                 "kids": np.zeros(256, np.int64),
-                "nodes": np.zeros((1024, 6), np.int64),
+                "nodes": np.zeros(1024, kernels.NODE),
                 "slots": np.zeros((2048, 2), np.uint64),
                 **lists,
             }
         )
         self.root, self.rounds, self.stopped, self.budget = 0, -1, "", None
         self.interrupt: dict[str, Any] = {}
-        self.corners = self.greedy = np.zeros((0, 4), np.int64)
+        self.corners = self.greedy = np.zeros(0, POINT)
 
     @property
     def subproblems(self) -> int:
         """Distinct subtables."""
-        return int(self.state[self.kernels.NODES])
+        return int(self.state["nodes"][0])
 
     @property
     def opened(self) -> int:
         """Subtables opened, each as often as it was opened again."""
-        return int(self.state[self.kernels.VISITS])
+        return int(self.state["visits"][0])
 
     def points(self, node: int, corners: bool = False) -> np.ndarray:
-        """int64[., 4]: error, cost, leaves and test of the trees known for a subtable; or its
-        corners.
-        """
-        low, high = self.arrays["nodes"][node, 2:4] if corners else self.arrays["nodes"][node, :2]
-        return self.arrays["pool"][low:high]
+        """POINT[.]: of the trees known for a subtable; or its corners."""
+        span = self.arrays["nodes"]["corners" if corners else "points"][node]
+        return self.arrays["pool"][slice(*span)]
 
     def best(self) -> np.ndarray:
-        """int64[., 4]: the points of the whole table, with those of a round under way."""
-        if not self.state[self.kernels.FRAMES]:
+        """POINT[.]: of the whole table, with those of a round under way."""
+        open_frames = int(self.state["frames"][0])
+        if not open_frames:
             return self.points(self.root)
-        frames, up = self.arrays["frames"], self.kernels.F_UP
-        end = frames[1, up] if self.state[self.kernels.FRAMES] > 1 else self.state[self.kernels.UPS]
-        return self.arrays["ups"][frames[0, up] : end]
+        begins = np.append(self.arrays["frames"]["ups"][:open_frames], self.state["ups"])
+        return self.arrays["ups"][slice(*begins[:2])]
 
     def sums(self, one: np.ndarray, other: np.ndarray, cap: int) -> np.ndarray:
         """All sums of points of two lists with errors below ``cap``, but for those that are
@@ -182,7 +177,7 @@ class Search:
                     self.points(self.root).copy(),
                     context.memory_bytes or DEFAULT_BYTES,
                 )
-            if self.stopped or self.arrays["nodes"][self.root, 4] == self.kernels.EXACT:
+            if self.stopped or self.arrays["nodes"]["left"][self.root] == self.kernels.EXACT:
                 break
             depth += 1
         return self
@@ -226,18 +221,10 @@ class Search:
 
     def _make_room(self) -> bool:
         """Make room for one more step; False when that exceeds the budget in bytes."""
-        kernels, state = self.kernels, self.state
-        used = dict(
-            zip(
-                ("frames", "rows", "tests", "kids", "ups", "lows", "pool", "nodes"),
-                state.tolist(),
-                strict=False,
-            )
-        )
-        longest, n, tests = int(state[kernels.LONGEST]), self.space.n_objects, len(self.space.price)
+        used = dict(zip(self.state.dtype.names, self.state.tolist()[0], strict=True))
+        longest, n, tests = used["longest"], self.space.n_objects, len(self.space.price)
         more = {"frames": 2, "rows": 2 * n + 2, "tests": 2 * tests + 2, "kids": 2, "nodes": 2}
         wanted = {name: used[name] + one for name, one in more.items()} | {
-            "score": used["tests"] + 2 * tests + 2,
             "slots": 2 * used["nodes"] + 4,
         }
         full = all(length <= len(self.arrays[name]) for name, length in wanted.items())
@@ -414,7 +401,7 @@ class FrontSolver:
             False,
             context.deadline or math.inf,
         )
-        points = {tuple(point[:axes]): tuple(point) for point in known[:, :3].tolist()}
+        points = {point[:axes]: point[:3] for point in known.tolist()}
         kept = unbeaten(points)
         for done, number in enumerate(
             wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))
@@ -444,7 +431,7 @@ class FrontSolver:
             unbeaten(found),
             not search.stopped,
         )
-        corners = kept if exact else [tuple(one[:axes]) for one in search.corners.tolist()]
+        corners = kept if exact else [one[:axes] for one in search.corners.tolist()]
         scaled = lambda values: tuple(
             value * unit.denominator / unit.numerator
             for value, unit in zip(values, units, strict=True)

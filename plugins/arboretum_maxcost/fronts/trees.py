@@ -19,7 +19,7 @@ as in search_kernels.
 class Wanted(NamedTuple):
     """Of a subtable.
 
-    points : int64[., 4], as in the search.
+    points : POINT[.], as in the search.
     target : error, cost and leaves that its tree must not exceed.
 
     test : of the first such point, −1 for a leaf.
@@ -95,7 +95,7 @@ class Trees:
     ) -> Wanted:
         from arboretum_maxcost.fronts.lists import first_within
 
-        test, form = int(points[first_within(points, *target), 3]), self.form
+        test, form = int(points["test"][first_within(points, *target)]), self.form
         if test < 0:
             return Wanted(points, target, test, form.leaf, mass - heaviest)
         return Wanted(
@@ -112,7 +112,7 @@ class Trees:
         """The points of the subtables below, and what is wanted of each."""
         if not len(below):
             return [], [], left
-        words = below.sums(self.table.words)
+        words = below.sums(self.table.rows["words"])
         if self.search.max_depth is not None:
             words = words + np.uint64(left) * GOLDEN
         keys, masses, targets = (
@@ -133,35 +133,36 @@ class Trees:
 
     def _points(self, key: tuple[int, int], words: np.ndarray, loss: int) -> np.ndarray:
         from arboretum.kernels.solving.fingerprints import find
+        from arboretum_maxcost.fronts.lists import POINT
 
         if key not in self.known:
             node = int(find(self.search.arrays["slots"], *words))
             self.known[key] = (
                 self.search.points(node)
                 if node >= 0
-                else np.array([[loss, self.form.leaf, self.form.counts, -1]], np.int64)
+                else np.array([(loss, self.form.leaf, self.form.counts, -1)], POINT)
             )
         return self.known[key]
 
     def _targets(self, one: Wanted, kids: list[np.ndarray]) -> list[tuple[int, int, int]]:
         """A point of each branch, which add up to a point at or below what is wanted."""
-        from arboretum_maxcost.fronts.lists import first_pair, first_within
+        from arboretum_maxcost.fronts.lists import first_pair, first_within, values
 
-        point, targets = one.points[first_within(one.points, *one.target), :3], []
+        point, targets = values(one.points)[first_within(one.points, *one.target)], []
         rest = point - [0, one.own, 0]
         # of least error, often those of the most accurate point
-        most = np.array([kid[0, :3] for kid in kids])
+        most = np.array([values(kid)[0] for kid in kids])
         total = most.sum(axis=0)
         if self.form.largest:
             total[1] = most[:, 1].max()
         if (total <= rest).all():
             return list(map(tuple, most.tolist()))
-        within = lambda points: points[(points[:, :3] <= rest).all(axis=1)]
+        within = lambda points: points[(values(points) <= rest).all(axis=1)]
         sums = [within(kids[-1])]  # of the points of each branch and all after it
         for kid in kids[-2:0:-1]:
             sums.append(within(self.search.sums(within(kid), sums[-1], int(rest[0]) + 1)))
         for kid, others in zip(kids[:-1], sums[::-1], strict=True):
             i, j = first_pair(kid, others, *rest.tolist(), self.form)
-            targets.append(tuple(kid[i, :3].tolist()))
-            rest = others[j, :3]
+            targets.append(tuple(values(kid)[i].tolist()))
+            rest = values(others)[j]
         return [*targets, tuple(rest.tolist())]

@@ -15,12 +15,11 @@ Invariants:
 - Losses, budgets and masses are whole numbers.  EVER stands for a bound that always holds.
 - Slots 0 … w − 1 are the bins of a feature (w the most bins, at least 2), then come the run w, what
   is outside w + 1, and the whole subtable w + 2.  A bin whose ``tally`` is 0 is empty, its other
-  fields are stale; ``fill_parts`` takes it that all bins are empty, and ``clear_parts`` empties
-  them.  ``loss`` and ``error`` count only after ``settle``, which also sets ``sure`` to 0 where
-  trees must not err.
-- ``low`` and ``reach`` follow ``chosen`` by place, not by slot; ``low`` is what exceeds ``sure``,
-  and ``reach_of`` sets what it gives up to 0.
-- ``head[node]`` is the first fact or −1, NEXT the one after it or −1.  Facts are overwritten in
+  fields and its class masses are stale; ``fill_parts`` takes it that all bins are empty, and
+  ``clear_parts`` empties them.  ``loss`` and ``error`` count only after ``settle``, which also sets
+  ``sure`` to 0 where trees must not err.
+- ``low`` of a chosen part is what exceeds ``sure``, and ``reach_of`` sets what it gives up to 0.
+- ``head[node]`` is the first fact or −1, ``next`` the one after it or −1.  Facts are overwritten in
   place and never removed.
 - ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
 """
@@ -36,24 +35,57 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.rows import INSIDE, MIXED, OUTSIDE, goes, union
 
-WITHOUT_ERROR, DELTA, UNIT, LEAST, MOST, LEMMA, AHEAD, STARS = range(8)
-"""Places in ``setting``: float64[8].  MOST : the largest value of the bound's impurity that a leaf
-may have.
-
-LEAST : the smallest price.   The last three: whether a bound is used.
-"""
 EVER = np.int64(1) << 60
 """A budget above all others."""
-BUDGET, LOSS, TEST, NEXT = range(4)
-"""Columns of ``facts``."""
 LOWER = np.int64(-2)
 """Instead of a test: the fact is a lower bound."""
+FEATURE = np.dtype([("family", np.int64), ("n_bins", np.int64), ("first_test", np.int64)])
+ROW = np.dtype(
+    [
+        ("label", np.int64),  # class
+        ("purity", np.int64),  # equal for objects that may share a leaf without error
+        ("mass", np.int64),  # weight in units of the space
+        ("sure", np.int64),  # mass of it that errs in every tree
+        ("count", np.int64),  # rows of the data
+        ("words", np.uint64, 2),  # its summand of a fingerprint
+    ]
+)
+PART = np.dtype(
+    [
+        ("tally", np.int64),  # objects
+        ("mass", np.int64),
+        ("sure", np.int64),  # mass that errs in every tree
+        ("one", np.uint64),  # fingerprint
+        ("two", np.uint64),
+        ("who", np.int64),  # purity class
+        ("loss", np.int64),  # of a leaf
+        ("error", np.int64),  # mass outside the heaviest class
+    ]
+)
+CHOSEN = np.dtype(
+    [
+        ("slot", np.int64),  # of a part of the test that is weighed
+        ("low", np.int64),  # what it loses at least, and up to which budget
+        ("reach", np.int64),
+    ]
+)
+FACT = np.dtype(
+    [
+        ("budget", np.int64),
+        ("loss", np.int64),
+        ("test", np.int64),  # that is asked first, or LOWER
+        ("next", np.int64),  # fact of the same subtable, −1 for none
+    ]
+)
 
 
 class Table(NamedTuple):
     """Objects and tests, see ``space.Space``.
 
-    words : uint64[n, 2].
+    codes : uint[F, n].
+    features : FEATURE[F].
+    price : int64[tests].
+    rows : ROW[n].
     n_classes : int.
 
     star : int64[n + 1]; object x has the rivals star_row[star[x] : star[x + 1]] (int32), of other
@@ -62,16 +94,9 @@ class Table(NamedTuple):
     """
 
     codes: np.ndarray
-    family: np.ndarray
-    n_bins: np.ndarray
-    first_test: np.ndarray
+    features: np.ndarray
     price: np.ndarray
-    label: np.ndarray
-    purity: np.ndarray
-    mass: np.ndarray
-    sure: np.ndarray
-    count: np.ndarray
-    words: np.ndarray
+    rows: np.ndarray
     n_classes: int
     star: np.ndarray
     star_row: np.ndarray
@@ -79,29 +104,21 @@ class Table(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Sets of rows, by slot: objects, mass, mass that errs in every tree, words of the fingerprint,
-    purity class, class masses; then the loss of a leaf, and the mass outside the heaviest class.
+    """Sets of rows, by slot: the bins of a feature, then a run of bins, what a test leaves outside,
+    and the whole subtable.
 
-    The first slots are the bins of a feature, the last three a run of bins, what a test leaves
-    outside, and the whole subtable. ``touched``: the bins in use; ``chosen``: the slots of one
-    test, ``low`` and ``reach`` what is known of them, in that order.
+    sets : PART[slots].
+    heavy : int64[slots, classes], class masses.
+    touched : int64[·], the bins in use.
+    chosen : CHOSEN[·], the parts of one test.
     after : int64[·], purity of all bins from there on.
     vector : float64[classes], scratch.
     """
 
-    tally: np.ndarray
-    mass: np.ndarray
-    sure: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
-    who: np.ndarray
+    sets: np.ndarray
     heavy: np.ndarray
-    loss: np.ndarray
-    error: np.ndarray
     touched: np.ndarray
     chosen: np.ndarray
-    low: np.ndarray
-    reach: np.ndarray
     after: np.ndarray
     vector: np.ndarray
 
@@ -111,11 +128,10 @@ class Memory(NamedTuple):
 
     slots : uint64[2^k, 2].
     head : int64[nodes], first fact or −1.
-    facts : int64[·, 4].
+    facts : FACT[·].
 
-    A fact (budget, loss, test, next): some tree of at most that price errs by at most that loss,
-    and asks that test first; or, where the test is LOWER, every tree of at most that price errs by
-    at least that loss.
+    A fact: some tree of at most that budget errs by at most that loss, and asks that test first;
+    or, where the test is LOWER, every tree of at most that budget errs by at least that loss.
     """
 
     slots: np.ndarray
@@ -123,62 +139,83 @@ class Memory(NamedTuple):
     facts: np.ndarray
 
 
+class Setting(NamedTuple):
+    """What a leaf is, and which bounds are used.
+
+    without_error : leaves must not err, but for impurities up to ``delta`` (NaN: none).
+    unit : weight of a mass of 1.
+    least : the smallest price.
+    most : the largest value of the bound's impurity that a leaf may have.
+    rule, bound : addresses of the impurity of the leaf rule and of that of the bound (0: none, and
+        hinged pairs).
+    """
+
+    without_error: bool
+    delta: float
+    unit: float
+    least: int
+    most: float
+    rule: int
+    bound: int
+    lemma: bool
+    ahead: bool
+    stars: bool
+
+
 class Task(NamedTuple):
     """What is asked of a table.
 
-    setting : float64[8].
-    rule, bound : addresses of the impurity of the leaf rule and of that of the bound (0: none, and
-        hinged pairs).
     mark, used : int64[n], stamps.
-    order : int64[tests], drop : float64[tests], scratch.
+    order : int64[tests], scratch.
     """
 
     table: Table
     parts: Parts
     memory: Memory
-    setting: np.ndarray
-    rule: int
-    bound: int
+    setting: Setting
     mark: np.ndarray
     used: np.ndarray
     order: np.ndarray
-    drop: np.ndarray
 
 
 def new_parts(n_bins: np.ndarray, classes: int) -> Parts:
     """Room for the tests of any feature."""
     widest = max(2, int(n_bins.max(initial=0)))
-    whole, words, listed = (
-        np.zeros((6, widest + 3), np.int64),
-        np.zeros((2, widest + 3), np.uint64),
-        np.zeros((5, widest + 1), np.int64),
-    )
+    touched, after = np.zeros((2, widest + 1), np.int64)
     return Parts(
-        *whole[:3],
-        *words,
-        whole[3],
+        np.zeros(widest + 3, PART),
         np.zeros((widest + 3, classes), np.int64),
-        *whole[4:],
-        *listed,
+        touched,
+        np.zeros(widest + 1, CHOSEN),
+        after,
         np.zeros(classes),
     )
 
 
-@jit(inline=True, borrow=True, wraps=True)
-def add_row(table, r, c, parts):
+@jit(inline=True, borrow=True)
+def empty_part(parts, slot, who):
+    """A slot becomes a set of no rows, of that purity class."""
+    part = parts.sets[slot]
+    part.tally = part.mass = part.sure = 0
+    part.one = part.two = np.uint64(0)
+    part.who = who
+    parts.heavy[slot] = 0
+
+
+@jit(inner=True, borrow=True)
+def add_row(table, r, slot, parts):
     """Add a row to a slot."""
-    if parts.tally[c] == 0:
-        parts.mass[c], parts.sure[c], parts.who[c] = 0, 0, table.purity[r]
-        parts.one[c], parts.two[c] = np.uint64(0), np.uint64(0)
-        parts.heavy[c] = 0
-    elif parts.who[c] != table.purity[r]:
-        parts.who[c] = MIXED
-    parts.tally[c] += 1
-    parts.mass[c] += table.mass[r]
-    parts.sure[c] += table.sure[r]
-    parts.one[c] += table.words[r, 0]
-    parts.two[c] += table.words[r, 1]
-    parts.heavy[c, table.label[r]] += table.mass[r]
+    part, row = parts.sets[slot], table.rows[r]
+    if part.tally == 0:
+        empty_part(parts, slot, row.purity)
+    elif part.who != row.purity:
+        part.who = MIXED
+    part.tally += 1
+    part.mass += row.mass
+    part.sure += row.sure
+    part.one += row.words[0]
+    part.two += row.words[1]
+    parts.heavy[slot, row.label] += row.mass
 
 
 @jit(inner=True, borrow=True)
@@ -186,13 +223,13 @@ def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the rows of each bin of a feature (index < 0), or of each outcome of its two-way
     test; returns how many occur.
     """
-    column, family, touched = table.codes[f], table.family[f], parts.touched
+    column, family, touched = table.codes[f], table.features[f].family, parts.touched
     seen = np.int64(0)
     for k in range(low, high):
         c = np.int64(column[rows[k]])
         if index >= 0:
             c = INSIDE if goes(family, c, index, INSIDE) else OUTSIDE
-        if parts.tally[c] == 0:
+        if parts.sets[c].tally == 0:
             touched[seen] = c
             seen += 1
         add_row(table, rows[k], c, parts)
@@ -205,22 +242,21 @@ def clear_parts(parts, seen):
     filled anew.
     """
     for k in range(seen):
-        parts.tally[parts.touched[k]] = 0
+        parts.sets[parts.touched[k]].tally = 0
 
 
 @jit(inner=True, borrow=True)
 def append_part(parts, to, other, fresh):
     """Add a slot to another, which is empty when ``fresh``."""
+    part, more = parts.sets[to], parts.sets[other]
     if fresh:
-        parts.tally[to], parts.mass[to], parts.sure[to], parts.who[to] = 0, 0, 0, parts.who[other]
-        parts.one[to], parts.two[to] = np.uint64(0), np.uint64(0)
-        parts.heavy[to] = 0
-    parts.who[to] = union(parts.who[to], parts.who[other])
-    parts.tally[to] += parts.tally[other]
-    parts.mass[to] += parts.mass[other]
-    parts.sure[to] += parts.sure[other]
-    parts.one[to] += parts.one[other]
-    parts.two[to] += parts.two[other]
+        empty_part(parts, to, more.who)
+    part.who = union(part.who, more.who)
+    part.tally += more.tally
+    part.mass += more.mass
+    part.sure += more.sure
+    part.one += more.one
+    part.two += more.two
     for c in range(parts.heavy.shape[1]):
         parts.heavy[to, c] += parts.heavy[other, c]
 
@@ -228,12 +264,13 @@ def append_part(parts, to, other, fresh):
 @jit(inner=True, borrow=True)
 def without_part(parts, to, whole, other, who):
     """A slot becomes what one has more than another; its purity class is given."""
-    parts.who[to] = who
-    parts.tally[to] = parts.tally[whole] - parts.tally[other]
-    parts.mass[to] = parts.mass[whole] - parts.mass[other]
-    parts.sure[to] = parts.sure[whole] - parts.sure[other]
-    parts.one[to] = parts.one[whole] - parts.one[other]
-    parts.two[to] = parts.two[whole] - parts.two[other]
+    part, every, less = parts.sets[to], parts.sets[whole], parts.sets[other]
+    part.who = who
+    part.tally = every.tally - less.tally
+    part.mass = every.mass - less.mass
+    part.sure = every.sure - less.sure
+    part.one = every.one - less.one
+    part.two = every.two - less.two
     for c in range(parts.heavy.shape[1]):
         parts.heavy[to, c] = parts.heavy[whole, c] - parts.heavy[other, c]
 
@@ -241,11 +278,11 @@ def without_part(parts, to, whole, other, who):
 @jit(inline=True, borrow=True)
 def impurity_at_slot(task, address, slot):
     """The impurity whose kernel is at ``address``, of the class weights in a slot (masses times the
-    setting UNIT).
+    unit).
     """
     parts = task.parts
     for c in range(parts.heavy.shape[1]):
-        parts.vector[c] = parts.heavy[slot, c] * task.setting[UNIT]
+        parts.vector[c] = parts.heavy[slot, c] * task.setting.unit
     return call_impurity(address, parts.vector)
 
 
@@ -254,24 +291,24 @@ def settle(task, slot):
     """Write what a leaf of these rows loses: the mass outside the heaviest class, or 1 where it
     breaks the leaf rule.
     """
-    parts, setting = task.parts, task.setting
+    part, setting = task.parts.sets[slot], task.setting
     heaviest = np.int64(0)
-    for c in range(parts.heavy.shape[1]):
-        heaviest = max(heaviest, parts.heavy[slot, c])
-    parts.error[slot] = parts.loss[slot] = parts.mass[slot] - heaviest
-    if setting[WITHOUT_ERROR] > 0.0:
-        parts.sure[slot] = 0
-        lawful = parts.who[slot] != MIXED
-        if not lawful and not np.isnan(setting[DELTA]):
-            lawful = impurity_at_slot(task, task.rule, slot) <= setting[DELTA]
-        parts.loss[slot] = 0 if lawful else 1
+    for c in range(task.parts.heavy.shape[1]):
+        heaviest = max(heaviest, task.parts.heavy[slot, c])
+    part.error = part.loss = part.mass - heaviest
+    if setting.without_error:
+        part.sure = 0
+        lawful = part.who != MIXED
+        if not lawful and not np.isnan(setting.delta):
+            lawful = impurity_at_slot(task, setting.rule, slot) <= setting.delta
+        part.loss = 0 if lawful else 1
 
 
 @jit(inner=True, borrow=True)
 def potential(task, slot, alpha):
     """F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of mass."""
-    if task.bound != 0:
-        return impurity_at_slot(task, task.bound, slot)
+    if task.setting.bound != 0:
+        return impurity_at_slot(task, task.setting.bound, slot)
     total, squares = 0.0, 0.0
     for c in range(task.parts.heavy.shape[1]):
         more = max(0.0, np.float64(task.parts.heavy[slot, c] - alpha))
@@ -286,10 +323,11 @@ def unevenness(parts, slot):
     squares = 0.0
     for c in range(parts.heavy.shape[1]):
         squares += np.float64(parts.heavy[slot, c]) * np.float64(parts.heavy[slot, c])
-    return parts.mass[slot] - squares / max(1, parts.mass[slot])
+    mass = parts.sets[slot].mass
+    return mass - squares / max(1, mass)
 
 
-@jit(inline=True, borrow=True)
+@jit(borrow=True)
 def known_of(memory, node, budget, sure, loss):
     """(least, up to which budget; most, from which budget, by which test or −1): what a subtable
     loses at a budget.
@@ -300,47 +338,43 @@ def known_of(memory, node, budget, sure, loss):
     at = memory.head[node] if node >= 0 else np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
-        if fact[TEST] == LOWER:
-            if fact[BUDGET] >= budget and (
-                fact[LOSS] > low or (fact[LOSS] == low and fact[BUDGET] > reach)
+        if fact.test == LOWER:
+            if fact.budget >= budget and (
+                fact.loss > low or (fact.loss == low and fact.budget > reach)
             ):
-                low, reach = fact[LOSS], fact[BUDGET]
-        elif fact[BUDGET] <= budget and (
-            fact[LOSS] < up or (fact[LOSS] == up and fact[BUDGET] < spent)
+                low, reach = fact.loss, fact.budget
+        elif fact.budget <= budget and (
+            fact.loss < up or (fact.loss == up and fact.budget < spent)
         ):
-            up, spent, test = fact[LOSS], fact[BUDGET], fact[TEST]
-        at = fact[NEXT]
+            up, spent, test = fact.loss, fact.budget, fact.test
+        at = fact.next
     return low, reach, up, spent, test
 
 
-@jit(inner=True, borrow=True)
-def keep_fact(memory, node, budget, loss, test, free):
+@jit(borrow=True)
+def keep_fact(memory, node, budget, loss, test, state):
     """Keep a fact unless a better one is known; a worse one makes room.
 
-    free : number of facts.  Returns the new number.
+    state : whose first record counts the ``facts``.
     """
     better = 1 if test == LOWER else -1  # more budget and more loss say more, or less of either
     at, place = memory.head[node], np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
-        if (fact[TEST] == LOWER) == (test == LOWER):
-            more, worse = better * (fact[BUDGET] - budget), better * (fact[LOSS] - loss)
+        if (fact.test == LOWER) == (test == LOWER):
+            more, worse = better * (fact.budget - budget), better * (fact.loss - loss)
             if more >= 0 and worse >= 0:
-                return free
+                return
             if place < 0 and more <= 0 and worse <= 0:
                 place = at
-        at = fact[NEXT]
+        at = fact.next
     if place < 0:
-        place = free
-        memory.facts[place, NEXT] = memory.head[node]
+        place = state[0].facts
+        memory.facts[place].next = memory.head[node]
         memory.head[node] = place
-        free += 1
-    memory.facts[place, BUDGET], memory.facts[place, LOSS], memory.facts[place, TEST] = (
-        budget,
-        loss,
-        test,
-    )
-    return free
+        state[0].facts += 1
+    fact = memory.facts[place]
+    fact.budget, fact.loss, fact.test = budget, loss, test
 
 
 @jit(inner=True, borrow=True)
@@ -351,48 +385,42 @@ def weigh_parts(task, m, left, needed):
     slot or −1, its least loss). What is said of the reach is said of the lesser of the least loss
     and ``needed``.
     """
-    parts = task.parts
-    least = np.int64(task.setting[LEAST])
+    parts, least = task.parts, task.setting.least
     lower, upper, cost, hardest = np.int64(0), np.int64(0), np.int64(0), np.int64(-1)
     unsolved, unsolved_low = np.int64(-1), np.int64(0)
     for k in range(m):
-        slot = parts.chosen[k]
-        low, reach, up, spent = parts.sure[slot], EVER, parts.loss[slot], np.int64(0)
+        chosen = parts.chosen[k]
+        part = parts.sets[chosen.slot]
+        low, reach, up, spent = part.sure, EVER, part.loss, np.int64(0)
         if low < up:
             if left < least:
                 low, reach = up, least - 1
             else:
-                node = find(task.memory.slots, parts.one[slot], parts.two[slot])
+                node = find(task.memory.slots, part.one, part.two)
                 low, reach, up, spent, _ = known_of(task.memory, node, left, low, up)
                 if low >= up:
                     low = up
-        parts.low[k], parts.reach[k] = low - parts.sure[slot], reach
+        chosen.low, chosen.reach = low - part.sure, reach
         lower, upper, cost = lower + low, upper + up, max(cost, spent)
-        if low < up and parts.error[slot] > hardest:
-            hardest, unsolved, unsolved_low = parts.error[slot], slot, low
-    return (
-        lower,
-        reach_of(parts, m, lower - min(lower, needed)),
-        upper,
-        cost,
-        unsolved,
-        unsolved_low,
-    )
+        if low < up and part.error > hardest:
+            hardest, unsolved, unsolved_low = part.error, chosen.slot, low
+    reach = reach_of(parts.chosen, m, lower - min(lower, needed))
+    return lower, reach, upper, cost, unsolved, unsolved_low
 
 
 @jit(inner=True, borrow=True)
-def reach_of(parts, m, spare):
-    """Up to which budget the parts together lose what they do now, less ``spare``: bounds of
-    least reach are given up first.
+def reach_of(chosen, m, spare):
+    """Up to which budget the first m chosen parts together lose what they do now, less ``spare``:
+    bounds of least reach are given up first.
     """
     while True:
         at = np.int64(-1)
         for k in range(m):
-            if parts.low[k] > 0 and (at < 0 or parts.reach[k] < parts.reach[at]):
+            if chosen[k].low > 0 and (at < 0 or chosen[k].reach < chosen[at].reach):
                 at = np.int64(k)
         if at < 0:
             return EVER
-        if parts.low[at] > spare:
-            return parts.reach[at]
-        spare -= parts.low[at]
-        parts.low[at] = 0
+        if chosen[at].low > spare:
+            return chosen[at].reach
+        spare -= chosen[at].low
+        chosen[at].low = 0

@@ -39,7 +39,7 @@ class Search:
     def __init__(self, space: Space, context: Context, without: tuple[str, ...] = ()) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter
-        from arboretum_maxcost.optimal import search_kernels
+        from arboretum_maxcost.optimal import parts, search_kernels
 
         self.space, self.context, self.kernels, self.stopped = space, context, search_kernels, ""
         self.interrupt: dict[str, Any] = {}
@@ -50,23 +50,19 @@ class Search:
         """
         n, tests = space.n_objects, max(1, len(space.price))
         self.task = self._task(without)
-        self.state = np.zeros(7, np.int64)
+        self.state = np.zeros(1, search_kernels.STATE)
         self.arrays = Arrays(
             {
-                "frames": np.zeros((64, 11), np.int64),
+                "frames": np.zeros(64, search_kernels.FRAME),
                 "rows": np.zeros(4 * n + 64, np.int32),
-                "test": np.zeros(16 * tests, np.int64),
-                "floor": np.zeros(16 * tests, np.int64),
-                "reach": np.zeros(16 * tests, np.int64),
-                "top": np.zeros(16 * tests),
-                "rank": np.zeros(16 * tests),
+                "tests": np.zeros(16 * tests, search_kernels.LISTED),
                 "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
                 "head": np.zeros(FIRST_NODES, np.int64),
-                "facts": np.zeros((2 * FIRST_NODES + 2 * tests, 4), np.int64),
+                "facts": np.zeros(2 * FIRST_NODES + 2 * tests, parts.FACT),
             }
         )
-        enter(self.arrays["slots"], *self.task.table.words.sum(axis=0, dtype=np.uint64), 0)
-        self.arrays["head"][0], self.state[search_kernels.NODES] = -1, 1
+        enter(self.arrays["slots"], *self.task.table.rows["words"].sum(axis=0, dtype=np.uint64), 0)
+        self.arrays["head"][0], self.state["nodes"] = -1, 1
         self.sure = 0 if space.without_error else int(space.sure.sum())
         self.leaf = int(self._losses(Level.root(space))[0])
         """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""
@@ -74,15 +70,15 @@ class Search:
     @property
     def subproblems(self) -> int:
         """Distinct subtables visited."""
-        return int(self.state[self.kernels.NODES])
+        return int(self.state["nodes"][0])
 
     def bounds(self, budget: int) -> tuple[int, int, int, int]:
         """(least loss, up to which budget, most loss, with how much of the budget) at that
         budget, as far as it is known.
         """
-        return tuple(
-            map(int, self.kernels.bounds_of(self._memory(), 0, budget, self.sure, self.leaf)[:4])
-        )
+        from arboretum_maxcost.optimal.parts import known_of
+
+        return tuple(map(int, known_of(self._memory(), 0, budget, self.sure, self.leaf)[:4]))
 
     @property
     def over(self) -> bool:
@@ -97,27 +93,16 @@ class Search:
         """
         from arboretum.kernels.solving.slices import run_slices
 
-        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
         low, _, up, _ = self.bounds(budget)
         if low >= up or low > limit:
             return True
-        self._room_for_a_step()
-        arrays["rows"][:n] = np.arange(n)
-        frame = np.zeros(11, np.int64)
-        frame[[kernels.HIGH, kernels.COUNT, kernels.LEFT, kernels.LIMIT]] = (
-            n,
-            -1,
-            budget,
-            min(limit, self.leaf),
-        )
-        arrays["frames"][0] = frame
-        self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
+        self._push(np.arange(self.space.n_objects), 0, budget, min(limit, self.leaf))
         until = min(
             time.monotonic() + seconds,
             math.inf if self.context.deadline is None else self.context.deadline,
         )
         try:
-            with arrays.moved_by(until):
+            with self.arrays.moved_by(until):
                 self.stopped = run_slices(
                     self._slice, self._enlarge, None if until == math.inf else until, self._progress
                 )
@@ -151,6 +136,8 @@ class Search:
 
     def greedy(self, budget: int) -> None:
         """Take the most promising test everywhere, and keep what this tree loses."""
+        from arboretum_maxcost.optimal.parts import keep_fact
+
         self._latest = self.context.latest
         below = None
         for level, node, test, losses, lost, spent in reversed(self._grow(budget)):
@@ -165,22 +152,20 @@ class Search:
                 lost[useless], spent[useless] = losses[useless], 0
                 for k in np.flatnonzero(asks & ~useless).tolist():
                     self._room_for_a_step()
-                    self.kernels.keep_found(
-                        self._memory(), node[k], spent[k], lost[k], test[k], self.state
-                    )
+                    keep_fact(self._memory(), node[k], spent[k], lost[k], test[k], self.state)
             below = level, lost, spent
 
     def found(self, most: int = EVER) -> list[tuple[int, int]]:
         """(price, loss) of trees that were found, by rising price, none dearer than ``most``;
         each loses less than those before.
         """
-        from arboretum_maxcost.optimal.parts import BUDGET, LOSS, LOWER, NEXT, TEST
+        from arboretum_maxcost.optimal.parts import LOWER
 
-        facts, at, found = self.arrays["facts"], int(self.arrays["head"][0]), [(0, self.leaf)]
+        at, found = int(self.arrays["head"][0]), [(0, self.leaf)]
         while at >= 0:
-            if facts[at, TEST] != LOWER and facts[at, BUDGET] <= most:
-                found.append((int(facts[at, BUDGET]), int(facts[at, LOSS])))
-            at = int(facts[at, NEXT])
+            budget, loss, test, at = self.arrays["facts"][at].tolist()
+            if test != LOWER and budget <= most:
+                found.append((budget, loss))
         found.sort()
         return [
             one
@@ -195,19 +180,18 @@ class Search:
     def tree(self, budget: int) -> Tree:
         """The best tree known within the budget."""
         from arboretum.kernels.solving.fingerprints import find
+        from arboretum_maxcost.optimal.parts import known_of
 
         space, memory = self.space, self._memory()
 
         def choose(level: Level, left: np.ndarray) -> tuple[np.ndarray, Any]:
             test, loss = np.full(len(level), -1), self._losses(level)
             asked = zip(
-                level.sums(self.task.table.words), left.tolist(), loss.tolist(), strict=True
+                level.sums(self.task.table.rows["words"]), left.tolist(), loss.tolist(), strict=True
             )
             for k, (words, budget, errs) in enumerate(asked):
                 if budget >= 0:
-                    test[k] = self.kernels.bounds_of(
-                        memory, int(find(memory.slots, *words)), budget, 0, errs
-                    )[4]
+                    test[k] = known_of(memory, int(find(memory.slots, *words)), budget, 0, errs)[4]
             return test, lambda below: (left - np.append(space.price, 0)[test])[below.parent]
 
         return laid_out(space, space.prices.tests, np.array([budget]), choose)
@@ -216,12 +200,11 @@ class Search:
         """(errors that no tree within the budget avoids, next budget worth a look), without a
         search.
         """
-        if not self.task.setting[7]:
+        if not self.task.setting.stars:
             return self.sure, EVER
-        everything = np.arange(self.space.n_objects, dtype=np.int32)
-        low, reach = self.kernels.bound_loss(
-            self.task, everything, budget, self.leaf, self._stacks()
-        )
+        n = self.space.n_objects
+        self.arrays["rows"][:n] = np.arange(n)
+        low, reach = self.kernels.bound_loss(self._task_now(), budget, self.leaf, self._stacks())
         return max(int(low), self.sure), int(reach)
 
     def _task(self, without: tuple[str, ...]) -> Any:
@@ -253,24 +236,21 @@ class Search:
         )
         # hinged pairs say nothing of leaves that another impurity allows
         used[0] &= admissible or math.isnan(space.delta)
-        least = int(space.price.min(initial=1 << 52))
-        setting = np.array(
-            [space.without_error, space.delta, float(space.unit), least, most, *used], np.float64
+        setting = parts.Setting(
+            space.without_error,
+            float(space.delta),
+            float(space.unit),
+            int(space.price.min(initial=1 << 52)),
+            float(most),
+            address,
+            address if admissible else 0,
+            *map(bool, used),
         )
         if used[2]:
             table = table._replace(**_stars(table, space, self.context.deadline))
-        scratch = np.zeros((2, n), np.int64), np.zeros(tests, np.int64), np.zeros(tests)
-        rule, bound = (address, address if admissible else 0)
-        return parts.Task(
-            table,
-            parts.new_parts(space.n_bins, space.objects.n_classes),
-            None,
-            setting,
-            rule,
-            bound,
-            *scratch[0],
-            *scratch[1:],
-        )
+        room = parts.new_parts(space.n_bins, space.objects.n_classes)
+        scratch = *np.zeros((2, n), np.int64), np.zeros(tests, np.int64)
+        return parts.Task(table, room, None, setting, *scratch)
 
     def _cells(self, impurity: Any) -> float:
         """The largest value of the bound's impurity among objects that no test divides."""
@@ -294,7 +274,7 @@ class Search:
         if not space.without_error:
             masses = level.by_class(space.mass)
             return (masses.sum(axis=1) - masses.max(axis=1)).astype(np.int64)
-        purity = self.task.table.purity[level.rows]
+        purity = self.task.table.rows["purity"][level.rows]
         mixed = np.minimum.reduceat(purity, level.start) != np.maximum.reduceat(purity, level.start)
         for k in np.flatnonzero(mixed).tolist() if not math.isnan(space.delta) else ():
             mixed[k] = float(space.impurity.value(level.weights[k])) > space.delta
@@ -306,13 +286,13 @@ class Search:
         """
         found, level, left = [], Level.root(self.space), np.array([budget])
         while len(level):
-            losses, words = self._losses(level), level.sums(self.task.table.words)
+            losses, words = self._losses(level), level.sums(self.task.table.rows["words"])
             (node, test), lost, spent = (
                 np.full((2, len(level)), -1),
                 losses.copy(),
                 np.zeros(len(level), np.int64),
             )
-            for k in np.flatnonzero((losses > 0) & (left >= self.task.setting[3])).tolist():
+            for k in np.flatnonzero((losses > 0) & (left >= self.task.setting.least)).tolist():
                 node[k], test[k], lost[k], spent[k] = self._first(
                     level.of(k), words[k], int(left[k]), int(losses[k])
                 )
@@ -328,25 +308,36 @@ class Search:
         a set of objects.
         """
         from arboretum.kernels.solving.fingerprints import enter
+        from arboretum_maxcost.optimal.parts import known_of
 
         if self._latest is not None and time.monotonic() > self._latest:
             raise OutOfTime(
                 "the budget of seconds ran out before there was any tree; raise budget.seconds"
             )
-        kernels, fresh = self.kernels, self.subproblems
         self._room_for_a_step()
+        fresh = self.subproblems
         node = int(enter(self.arrays["slots"], *words, fresh))
         if node == fresh:
             self.arrays["head"][node] = -1
-            self.state[kernels.NODES] += 1
+            self.state["nodes"] += 1
+        self._push(rows, node, left, EVER)
+        self.kernels.search_budgets(self._task_now(), 0, self._stacks())  # no more than open it
+        self.state["opened"] -= 1  # only the search counts them
+        test = self.arrays["tests"]["test"][0] if self.arrays["frames"]["count"][0] > 0 else -1
+        low, _, most, spent, _ = map(int, known_of(self._memory(), node, left, 0, loss))
+        return node, -1 if low >= most else int(test), most, spent
+
+    def _push(self, rows: np.ndarray, node: int, left: int, limit: int) -> None:
+        """A question about rows, as the only one."""
+        self._room_for_a_step()
         self.arrays["rows"][: len(rows)] = rows
-        test = int(
-            kernels.first_choice(
-                self.task._replace(memory=self._memory()), 0, len(rows), node, left, self._stacks()
-            )
-        )
-        low, _, most, spent, _ = map(int, kernels.bounds_of(self._memory(), node, left, 0, loss))
-        return node, -1 if low >= most else test, most, spent
+        frame, state = self.arrays["frames"][0], self.state[0]
+        frame["low"], frame["high"], frame["node"], frame["count"] = 0, len(rows), node, -1
+        frame["left"], frame["limit"] = left, limit
+        state["frames"], state["rows"], state["tests"] = 1, len(rows), 0
+
+    def _task_now(self) -> Any:
+        return self.task._replace(memory=self._memory())
 
     def _memory(self) -> Any:
         from arboretum_maxcost.optimal.parts import Memory
@@ -359,11 +350,7 @@ class Search:
         )
 
     def _slice(self) -> int:
-        end = int(
-            self.kernels.search_budgets(
-                self.task._replace(memory=self._memory()), SLICE, self._stacks()
-            )
-        )
+        end = int(self.kernels.search_budgets(self._task_now(), SLICE, self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
 
@@ -376,31 +363,23 @@ class Search:
     def _room_for_a_step(self) -> None:
         """Make room that no budget refuses: for a step of what always finishes."""
         tests, nodes = max(1, len(self.space.price)), self.subproblems + 2
-        facts = int(self.state[self.kernels.FACTS]) + tests + 2
+        facts = int(self.state["facts"][0]) + tests + 2
         self.arrays.make_room(
-            {"head": nodes, "slots": 2 * nodes, "facts": facts, "test": 2 * tests}, None
+            {"head": nodes, "slots": 2 * nodes, "facts": facts, "tests": 2 * tests}, None
         )
 
     def _enlarge(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""
-        kernels, state, tests = self.kernels, self.state, len(self.space.price)
-        nodes, frames, listed = (
-            int(state[kernels.NODES]) + 1,
-            int(state[kernels.FRAMES]) + 1,
-            int(state[kernels.TESTS]) + tests,
-        )
-        top = self.arrays["frames"][frames - 2]
+        used, tests = self.state[0], len(self.space.price)
+        top = self.arrays["frames"][used["frames"] - 1]
+        nodes = int(used["nodes"]) + 1
         wanted = {
-            "frames": frames,
-            "rows": int(state[kernels.ROWS] + top[1] - top[0]),
-            "test": listed,
-            "floor": listed,
-            "reach": listed,
-            "top": listed,
-            "rank": listed,
+            "frames": int(used["frames"]) + 1,
+            "rows": int(used["rows"] + top["high"] - top["low"]),
+            "tests": int(used["tests"]) + tests + 1,
             "head": nodes,
             "slots": 2 * nodes,
-            "facts": int(state[kernels.FACTS]) + tests + 2,
+            "facts": int(used["facts"]) + tests + 2,
         }
         return self.arrays.make_room(wanted, self.context.memory_bytes)
 

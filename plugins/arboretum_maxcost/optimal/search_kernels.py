@@ -43,17 +43,17 @@ stars that are too dear for the budget hold an error each, and disjoint stars ad
 Invariants:
 
 - Budgets, prices and losses are whole numbers of int64; EVER is above all of them.
-- LEAST_LOSS and REACH of a frame are minima over the tests given up so far: each of them loses at
-  least LEAST_LOSS at any budget up to REACH.  BEST is the loss of a leaf or of a tree that is kept
-  as a fact.
-- The rows of a frame are ``rows[LOW:HIGH]``; they end at ``state[ROWS]`` for the topmost one.  Its
-  tests are the places FIRST … FIRST + COUNT − 1, in the order in which they are tried; COUNT is −1
-  before it is opened.  ``top`` does not move with them and is stale once a subtable is open.
-- ``mark`` and ``used`` count only where they equal the last stamp.  ``order`` and ``drop`` are
-  scratch of the lemma: places of the frame's tests, the first ``placed`` by price/Δ.
-- ``parts.tally`` is 0 in every bin between two features.
+- ``least_loss`` and ``reach`` of a frame are minima over the tests given up so far: each of them
+  loses at least ``least_loss`` at any budget up to ``reach``.  ``best`` is the loss of a leaf or of
+  a tree that is kept as a fact.
+- The rows of the topmost frame end at ``state.rows``.  The tests of a frame are the places first …
+  first + count − 1, in the order in which they are tried; the last place of all is spare.
+- ``mark`` and ``used`` count only where they equal the last stamp.  ``order`` is scratch of the
+  lemma: places of the frame's tests, the first ``placed`` by price/Δ.
+- The ``tally`` is 0 in every bin between two features.
 - Each turn first sees that there is room for one more frame, subtable, copy of the rows, list of
-  all tests and as many facts and two; ``slots`` is at most half full.  The caller enlarges.
+  all tests and one, and as many facts and two; ``slots`` is at most half full.  The caller
+  enlarges.
 """
 
 from __future__ import annotations
@@ -75,21 +75,13 @@ from arboretum.kernels.solving.rows import (
 )
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_maxcost.optimal.parts import (
-    AHEAD,
     EVER,
-    LEMMA,
     LOWER,
-    MOST,
-    NEXT,
-    STARS,
-    TEST,
-    WITHOUT_ERROR,
     add_row,
     append_part,
     clear_parts,
     fill_parts,
     keep_fact,
-    known_of,
     potential,
     settle,
     unevenness,
@@ -97,78 +89,89 @@ from arboretum_maxcost.optimal.parts import (
     without_part,
 )
 
-NODES, FACTS, FRAMES, ROWS, TESTS, OPENED, STAMP = range(7)
-"""Places in ``state``: subtables and facts known; frames, rows and tests on the stacks;
-subtables opened (again); the last stamp.
-"""
-LOW, HIGH, NODE, FIRST, COUNT, CURRENT, LEFT, LIMIT, LEAST_LOSS, REACH, BEST = range(11)
-"""Columns of ``frames``: its rows, its subtable, its tests (COUNT −1 before it is opened) and the
-one that is being weighed, the budget and the limit of the question; the least loss of the tests
-that were given up, up to which budget that holds, and the least found.
-"""
+STATE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("nodes", "facts"),  # subtables and facts known
+            *("frames", "rows", "tests"),  # on the stacks
+            "opened",  # subtables opened (again)
+            "stamp",  # the last one
+        )
+    ]
+)
+FRAME = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("low", "high"),  # its rows are rows[low:high]
+            "node",  # its subtable
+            *("first", "count"),  # its tests; count −1 before it is opened
+            "current",  # of its tests the one that is being weighed
+            *("left", "limit"),  # the budget and the limit of the question
+            *("least_loss", "reach"),  # of the tests given up, and up to which budget it holds
+            "best",  # the least loss found
+        )
+    ]
+)
+LISTED = np.dtype(
+    [
+        ("test", np.int64),
+        ("feature", np.int64),
+        ("floor", np.int64),  # least loss, and up to which budget it holds
+        ("reach", np.int64),
+        ("top", np.float64),  # largest F of a part
+        ("drop", np.float64),  # Δ, by which it lowers F
+        ("rank", np.float64),
+    ]
+)
 BY_BIN = np.int64(-1)
 ROUNDING = 1e-9
 """Relative, of values of F: sums of differences of them are wrong by less."""
 
 
 class Stacks(NamedTuple):
-    """state : int64[7].
-
-    frames : int64[·, 11].
-    rows : int32[·].   Per test: test, floor, reach : int64[·], top (largest F of a part), rank :
-        float64[·].
-    """
+    """state : STATE[1], frames : FRAME[·], rows : int32[·], tests : LISTED[·]."""
 
     state: np.ndarray
     frames: np.ndarray
     rows: np.ndarray
-    test: np.ndarray
-    floor: np.ndarray
-    reach: np.ndarray
-    top: np.ndarray
-    rank: np.ndarray
+    tests: np.ndarray
 
 
 @jit(inline=True, borrow=True)
 def give_up(frame, loss, reach):
     """A test loses at least so much at any budget up to that."""
-    frame[LEAST_LOSS] = min(frame[LEAST_LOSS], loss)
-    frame[REACH] = min(frame[REACH], reach)
+    frame.least_loss = min(frame.least_loss, loss)
+    frame.reach = min(frame.reach, reach)
 
 
 @jit(inner=True, borrow=True)
-def list_test(task, frame, number, m, whole, alpha, stacks):
+def list_test(task, frame, f, index, m, whole, alpha, stacks):
     """Weigh a test whose parts are in the ``chosen`` slots and put it on the stack."""
-    parts, state = task.parts, stacks.state
+    parts, state = task.parts, stacks.state[0]
+    number = task.table.features[f].first_test + index
     price = task.table.price[number]
-    if price > frame[LEFT]:
+    if price > frame.left:
         give_up(frame, EVER, price - 1)
         return
     top, mixed = 0.0, 0.0
     for k in range(m):
-        slot = parts.chosen[k]
+        slot = parts.chosen[k].slot
         settle(task, slot)
         top = max(top, potential(task, slot, alpha))
         mixed += unevenness(parts, slot)
-    needed = min(frame[LIMIT] + 1, frame[BEST])
-    lower, reach, upper, cost, _unsolved, _ = weigh_parts(task, m, frame[LEFT] - price, needed)
-    at = state[TESTS]
-    stacks.test[at], stacks.floor[at], stacks.reach[at], stacks.top[at] = (
-        number,
-        lower,
-        min(EVER, price + reach),
-        top,
-    )
-    if task.setting[WITHOUT_ERROR] > 0.0:
-        stacks.rank[at] = price / (whole - top) if whole > top else np.inf
-    else:
-        stacks.rank[at] = mixed
-    state[TESTS] += 1
-    if upper < frame[BEST]:
-        frame[BEST] = upper
-        state[FACTS] = keep_fact(
-            task.memory, frame[NODE], price + cost, upper, number, state[FACTS]
-        )
+    needed = min(frame.limit + 1, frame.best)
+    lower, reach, upper, cost, _unsolved, _ = weigh_parts(task, m, frame.left - price, needed)
+    listed = stacks.tests[state.tests]
+    listed.test, listed.feature, listed.top, listed.rank = number, f, top, mixed
+    listed.floor, listed.reach = lower, min(EVER, price + reach)
+    if task.setting.without_error:
+        listed.rank = price / (whole - top) if whole > top else np.inf
+    state.tests += 1
+    if upper < frame.best:
+        frame.best = upper
+        keep_fact(task.memory, frame.node, price + cost, upper, number, stacks.state)
 
 
 @jit(inner=True, borrow=True)
@@ -177,18 +180,18 @@ def list_tests(task, frame, all_of_it, whole, alpha, stacks):
     table, parts = task.table, task.parts
     touched, chosen, run = parts.touched, parts.chosen, all_of_it - 2
     for f in range(table.codes.shape[0]):
-        seen = fill_parts(table, f, BY_BIN, stacks.rows, frame[LOW], frame[HIGH], parts)
-        first = table.first_test[f]
-        if seen > 1 and table.family[f] == MULTIWAY:
+        seen = fill_parts(table, f, BY_BIN, stacks.rows, frame.low, frame.high, parts)
+        family, first = table.features[f].family, table.features[f].first_test
+        if seen > 1 and family == MULTIWAY:
             for k in range(seen):
-                chosen[k] = touched[k]
-            list_test(task, frame, first, seen, whole, alpha, stacks)
+                chosen[k].slot = touched[k]
+            list_test(task, frame, f, np.int64(0), seen, whole, alpha, stacks)
         elif seen > 1:
-            ordered = table.family[f] == THRESHOLDS
+            ordered = family == THRESHOLDS
             sort_few(touched, seen)
             parts.after[seen] = NOBODY
             for k in range(seen - 1, -1, -1):
-                parts.after[k] = union(parts.after[k + 1], parts.who[touched[k]])
+                parts.after[k] = union(parts.after[k + 1], parts.sets[touched[k]].who)
             before = np.int64(NOBODY)
             for k in range(seen - 1 if ordered else 1 if seen == 2 else seen):
                 inside = touched[k]
@@ -197,26 +200,25 @@ def list_tests(task, frame, all_of_it, whole, alpha, stacks):
                     inside = run
                 others = parts.after[k + 1] if ordered else union(before, parts.after[k + 1])
                 without_part(parts, run + 1, all_of_it, inside, others)
-                before = union(before, parts.who[touched[k]])
-                chosen[0], chosen[1] = inside, run + 1
+                before = union(before, parts.sets[touched[k]].who)
+                chosen[0].slot, chosen[1].slot = inside, run + 1
                 index = touched[k]
                 if ordered:
                     index = cheapest(table.price, first, touched[k], touched[k + 1])
                 elif seen == 2 and table.price[first + touched[1]] < table.price[first + index]:
                     index = touched[1]
-                list_test(task, frame, first + index, 2, whole, alpha, stacks)
+                list_test(task, frame, f, index, np.int64(2), whole, alpha, stacks)
         clear_parts(parts, seen)
 
 
 @jit(inner=True, borrow=True)
 def sort_further(task, first, n, place, stacks):
     """Bring the test of least price/Δ among the places from ``place`` on there."""
-    order, drop, price = task.order, task.drop, task.table.price
-    best = place
+    order, price, best = task.order, task.table.price, place
     for q in range(place + 1, n):
-        a, b = order[q], order[best]
-        x, y = price[stacks.test[first + a]] * drop[b], price[stacks.test[first + b]] * drop[a]
-        if x < y or (x == y and drop[a] > drop[b]):
+        a, b = stacks.tests[first + order[q]], stacks.tests[first + order[best]]
+        x, y = price[a.test] * b.drop, price[b.test] * a.drop
+        if x < y or (x == y and a.drop > b.drop):
             best = q
     order[place], order[best] = order[best], order[place]
 
@@ -239,7 +241,8 @@ def cover(task, first, n, required, without, budget, placed, stacks):
         t = task.order[k]
         if t == without:
             continue
-        lowers, price = task.drop[t], np.float64(task.table.price[stacks.test[first + t]])
+        lowers = stacks.tests[first + t].drop
+        price = np.float64(task.table.price[stacks.tests[first + t].test])
         if lowers >= required:
             return np.int64(
                 np.ceil((spent + price * required / lowers) * (1.0 - 1e-12) - ROUNDING)
@@ -256,73 +259,64 @@ def cover(task, first, n, required, without, budget, placed, stacks):
 @jit(inner=True, borrow=True)
 def use_lemma(task, frame, whole, needed, stacks):
     """Give up what the drops of F say cannot be afforded; True when that is every test."""
-    first, n, setting = frame[FIRST], stacks.state[TESTS] - frame[FIRST], task.setting
+    first, n, setting = frame.first, stacks.state[0].tests - frame.first, task.setting
     for k in range(n):
         task.order[k] = k
-        task.drop[k] = max(0.0, whole - stacks.top[first + k])
-    allowed = setting[MOST] * (1.0 + ROUNDING) if setting[WITHOUT_ERROR] > 0.0 else 0.0
-    slack = ROUNDING * whole
-    dear, placed = cover(
-        task, first, n, whole - slack - allowed, np.int64(-1), frame[LEFT], np.int64(0), stacks
-    )
-    if dear > frame[LEFT]:
+        listed = stacks.tests[first + k]
+        listed.drop = max(0.0, whole - listed.top)
+    allowed = setting.most * (1.0 + ROUNDING) if setting.without_error else 0.0
+    slack, nothing = ROUNDING * whole, np.int64(-1)
+    required = whole - slack - allowed
+    dear, placed = cover(task, first, n, required, nothing, frame.left, np.int64(0), stacks)
+    if dear > frame.left:
         give_up(frame, needed, dear - 1)
         return True
-    if setting[AHEAD] > 0.0:
-        for k in range(n):
-            at = first + k
-            if stacks.floor[at] < needed:
-                price = task.table.price[stacks.test[at]]
-                dear, placed = cover(
-                    task,
-                    first,
-                    n,
-                    stacks.top[at] - slack - allowed,
-                    k,
-                    frame[LEFT] - price,
-                    placed,
-                    stacks,
-                )
-                if price + dear > frame[LEFT]:
-                    stacks.floor[at], stacks.reach[at] = needed, min(EVER, price + dear) - 1
+    for k in range(n if setting.ahead else 0):
+        listed = stacks.tests[first + k]
+        if listed.floor < needed:
+            price = task.table.price[listed.test]
+            required, left = listed.top - slack - allowed, frame.left - price
+            dear, placed = cover(task, first, n, required, np.int64(k), left, placed, stacks)
+            if dear > left:
+                listed.floor, listed.reach = needed, min(EVER, price + dear) - 1
     return False
 
 
 @jit(inner=True, borrow=True)
 def count_stars(task, frame, needed, stacks):
     """Bound the loss of a subtable by its stars; True when it is ``needed`` or more."""
-    table, state, rows, mark, used = task.table, stacks.state, stacks.rows, task.mark, task.used
-    state[STAMP] += 1
-    stamp, counting = state[STAMP], task.setting[WITHOUT_ERROR] == 0.0
+    table, rows, mark, used = task.table, stacks.rows, task.mark, task.used
+    stacks.state[0].stamp += 1
+    stamp, counting = stacks.state[0].stamp, not task.setting.without_error
     lost, reach = np.int64(0), EVER
-    for k in range(frame[LOW], frame[HIGH]):
+    for k in range(frame.low, frame.high):
         mark[rows[k]] = stamp
-        lost += table.sure[rows[k]] if counting else 0
+        lost += table.rows[rows[k]].sure if counting else 0
     longest = np.int64(0)
-    for k in range(frame[LOW], frame[HIGH]):
+    for k in range(frame.low, frame.high):
         x = rows[k]
         if used[x] == stamp:
             continue
         total, end = np.int64(0), table.star[x]
-        while end < table.star[x + 1] and (total <= frame[LEFT] or not counting):
+        while end < table.star[x + 1] and (total <= frame.left or not counting):
             y = table.star_row[end]
             if mark[y] == stamp and used[y] != stamp:
                 total += table.star_price[end]
             end += 1
         if not counting:
             longest = max(longest, total)
-        elif total > frame[LEFT]:
-            lightest = table.mass[x]
+        elif total > frame.left:
+            lightest = table.rows[x].mass
             used[x] = stamp
             for at in range(table.star[x], end):
                 y = table.star_row[at]
                 if mark[y] == stamp and used[y] != stamp:
                     used[y] = stamp
-                    lightest = min(lightest, table.mass[y])
+                    lightest = min(lightest, table.rows[y].mass)
             lost, reach = lost + lightest, min(reach, total - 1)
             if lost >= needed:
                 break
-    if not counting and longest > frame[LEFT]:
+    if not counting and longest > frame.left:
         lost, reach = np.int64(1), longest - 1
     if lost < needed:
         return False
@@ -335,56 +329,51 @@ def open_subtable(task, frame, stacks):
     """List the tests of a subtable that may answer the question put to it, the most promising
     first.
     """
-    table, parts, state, setting = task.table, task.parts, stacks.state, task.setting
-    first = state[TESTS]
-    frame[FIRST], frame[COUNT], frame[CURRENT], frame[LEAST_LOSS], frame[REACH] = (
-        first,
-        0,
-        0,
-        EVER,
-        EVER,
-    )
-    all_of_it = np.int64(len(parts.tally) - 1)
-    parts.tally[all_of_it] = 0
-    for k in range(frame[LOW], frame[HIGH]):
-        add_row(table, stacks.rows[k], all_of_it, parts)
+    parts, state, setting, tests = task.parts, stacks.state[0], task.setting, stacks.tests
+    first = state.tests
+    frame.first, frame.count, frame.current = first, 0, 0
+    frame.least_loss = frame.reach = EVER
+    all_of_it = np.int64(len(parts.sets) - 1)
+    parts.sets[all_of_it].tally = 0
+    for k in range(frame.low, frame.high):
+        add_row(task.table, stacks.rows[k], all_of_it, parts)
     settle(task, all_of_it)
-    frame[BEST] = parts.loss[all_of_it]
-    needed = min(frame[LIMIT] + 1, frame[BEST])
-    if setting[STARS] > 0.0 and count_stars(task, frame, needed, stacks):
+    frame.best = parts.sets[all_of_it].loss
+    needed = min(frame.limit + 1, frame.best)
+    if setting.stars and count_stars(task, frame, needed, stacks):
         return
-    alpha = np.int64(0) if setting[WITHOUT_ERROR] > 0.0 else needed - 1
+    alpha = np.int64(0) if setting.without_error else needed - 1
     whole = potential(task, all_of_it, alpha)
     list_tests(task, frame, all_of_it, whole, alpha, stacks)
-    needed = min(frame[LIMIT] + 1, frame[BEST])
-    if setting[LEMMA] > 0.0 and use_lemma(task, frame, whole, needed, stacks):
-        state[TESTS] = first
+    needed = min(frame.limit + 1, frame.best)
+    if setting.lemma and use_lemma(task, frame, whole, needed, stacks):
+        state.tests = first
         return
     before = np.int64(-1)  # the test that was best with less to spend
-    at = task.memory.head[frame[NODE]]
+    at = task.memory.head[frame.node]
     while at >= 0:
-        if task.memory.facts[at, TEST] != LOWER:
-            before = task.memory.facts[at, TEST]
-        at = task.memory.facts[at, NEXT]
+        fact = task.memory.facts[at]
+        if fact.test != LOWER:
+            before = fact.test
+        at = fact.next
     end = first
-    for q in range(first, state[TESTS]):
-        if stacks.floor[q] >= needed:
-            give_up(frame, needed, stacks.reach[q])
+    for q in range(first, state.tests):
+        floor, rank = tests[q].floor, tests[q].rank
+        if floor >= needed:
+            give_up(frame, needed, tests[q].reach)
             continue
-        test, floor, reach, rank = stacks.test[q], stacks.floor[q], stacks.reach[q], stacks.rank[q]
-        if test == before:
-            rank = -1.0
+        if tests[q].test == before:
+            rank = tests[q].rank = -1.0
         k = end
+        tests[len(tests) - 1] = tests[q]
         while k > first and (
-            stacks.rank[k - 1] > rank
-            or (stacks.rank[k - 1] == rank and stacks.floor[k - 1] > floor)
+            tests[k - 1].rank > rank or (tests[k - 1].rank == rank and tests[k - 1].floor > floor)
         ):
-            stacks.test[k], stacks.floor[k] = stacks.test[k - 1], stacks.floor[k - 1]
-            stacks.reach[k], stacks.rank[k] = stacks.reach[k - 1], stacks.rank[k - 1]
+            tests[k] = tests[k - 1]
             k -= 1
-        stacks.test[k], stacks.floor[k], stacks.reach[k], stacks.rank[k] = test, floor, reach, rank
+        tests[k] = tests[len(tests) - 1]
         end += 1
-    frame[COUNT], state[TESTS] = end - first, end
+    frame.count, state.tests = end - first, end
 
 
 @jit
@@ -393,128 +382,87 @@ def search_budgets(task, limit, stacks):
     (NEED_ROOM) or ``limit`` row visits (PAUSED).
     """
     table, parts, memory = task.table, task.parts, task.memory
-    state, frames, rows, test, floor, reach, _, _ = stacks
-    done = 0
-    while state[FRAMES] > 0:
-        d = state[FRAMES] - 1
+    frames, rows, tests = stacks.frames, stacks.rows, stacks.tests
+    state, done = stacks.state[0], 0
+    while state.frames > 0:
+        d = state.frames - 1
         frame = frames[d]
-        a, b, node = frame[LOW], frame[HIGH], frame[NODE]
+        a, b, node = frame.low, frame.high, frame.node
         if (
-            state[ROWS] + b - a > len(rows)
+            state.rows + b - a > len(rows)
             or d + 2 > len(frames)
-            or state[NODES] + 1 > len(memory.head)
-            or 2 * (state[NODES] + 1) > len(memory.slots)
-            or state[TESTS] + len(table.price) > len(test)
-            or state[FACTS] + len(table.price) + 2 > len(memory.facts)
+            or state.nodes + 1 > len(memory.head)
+            or 2 * (state.nodes + 1) > len(memory.slots)
+            or state.tests + len(table.price) + 1 > len(tests)
+            or state.facts + len(table.price) + 2 > len(memory.facts)
         ):
             return NEED_ROOM
+        if frame.count < 0:
+            open_subtable(task, frame, stacks)
+            state.opened += 1
+            done += (b - a) * len(table.features)
         if done > limit:
             return PAUSED
-        if frame[COUNT] < 0:
-            open_subtable(task, frame, stacks)
-            state[OPENED] += 1
-            done += (b - a) * len(table.n_bins)
-        needed = min(frame[LIMIT] + 1, frame[BEST])
-        at = frame[FIRST] + frame[CURRENT]
-        if frame[CURRENT] == frame[COUNT] or needed == 0:
-            if frame[CURRENT] == frame[COUNT]:
-                state[FACTS] = keep_fact(
-                    memory,
-                    node,
-                    frame[REACH],
-                    min(frame[LEAST_LOSS], frame[BEST]),
-                    LOWER,
-                    state[FACTS],
-                )
-            state[FRAMES] -= 1
-            state[ROWS], state[TESTS] = a, frame[FIRST]
+        needed = min(frame.limit + 1, frame.best)
+        if frame.current == frame.count or needed == 0:
+            if frame.current == frame.count:
+                loss = min(frame.least_loss, frame.best)
+                keep_fact(memory, node, frame.reach, loss, LOWER, stacks.state)
+            state.frames -= 1
+            state.rows, state.tests = a, frame.first
             continue
-        if floor[at] >= needed:
-            give_up(frame, needed, reach[at])
-            frame[CURRENT] += 1
+        listed = tests[frame.first + frame.current]
+        if listed.floor >= needed:
+            give_up(frame, needed, listed.reach)
+            frame.current += 1
             continue
-        f = np.searchsorted(table.first_test, test[at], side="right") - 1
-        index, price = test[at] - table.first_test[f], table.price[test[at]]
-        m = fill_parts(
-            table, f, BY_BIN if table.family[f] == MULTIWAY else index, rows, a, b, parts
-        )
+        f, price = listed.feature, table.price[listed.test]
+        feature = table.features[f]
+        index = listed.test - feature.first_test
+        by = BY_BIN if feature.family == MULTIWAY else index
+        m = fill_parts(table, f, by, rows, a, b, parts)
         for k in range(m):
-            parts.chosen[k] = parts.touched[k]
-            settle(task, parts.chosen[k])
+            parts.chosen[k].slot = parts.touched[k]
+            settle(task, parts.touched[k])
         clear_parts(parts, m)
         done += b - a
-        left = frame[LEFT] - price
+        left = frame.left - price
         lower, up_to, upper, cost, slot, slot_low = weigh_parts(task, m, left, needed)
-        if upper < frame[BEST]:
-            frame[BEST] = upper
-            needed = min(frame[LIMIT] + 1, upper)
-            state[FACTS] = keep_fact(memory, node, price + cost, upper, test[at], state[FACTS])
+        if upper < frame.best:
+            frame.best = upper
+            needed = min(frame.limit + 1, upper)
+            keep_fact(memory, node, price + cost, upper, listed.test, stacks.state)
         if lower >= needed or slot < 0:
             give_up(frame, min(lower, needed), min(EVER, price + up_to))
-            frame[CURRENT] += 1
+            frame.current += 1
             continue
-        fresh = state[NODES]
-        child = find_or_enter(memory.slots, parts.one[slot], parts.two[slot], fresh)
+        part, fresh = parts.sets[slot], state.nodes
+        child = find_or_enter(memory.slots, part.one, part.two, fresh)
         if child == fresh:
             memory.head[child] = -1
-            state[NODES] += 1
-        begin = state[ROWS]
-        state[ROWS] = take_rows(table.codes[f], table.family[f], index, slot, rows, a, b, begin)
+            state.nodes += 1
+        begin = state.rows
+        state.rows = take_rows(table.codes[f], feature.family, index, slot, rows, a, b, begin)
         below = frames[d + 1]
-        below[LOW], below[HIGH], below[NODE], below[COUNT] = begin, state[ROWS], child, -1
-        below[LEFT], below[LIMIT] = left, needed - 1 - (lower - slot_low)
-        state[FRAMES] += 1
+        below.low, below.high, below.node, below.count = begin, state.rows, child, -1
+        below.left, below.limit = left, needed - 1 - (lower - slot_low)
+        state.frames += 1
     return FINISHED
 
 
 @jit
-def first_choice(task, low, high, node, left, stacks):
-    """The most promising test of rows[low:high] that is affordable, or −1.
-
-    node : their number in the memory.
-    """
-    stacks.state[TESTS] = 0
-    frame = stacks.frames[0]
-    frame[LOW], frame[HIGH], frame[NODE], frame[LEFT], frame[LIMIT] = low, high, node, left, EVER
-    open_subtable(task, frame, stacks)
-    stacks.state[TESTS] = 0
-    return stacks.test[0] if frame[COUNT] > 0 else np.int64(-1)
-
-
-@jit
-def keep_found(memory, node, budget, loss, test, state):
-    """Keep that a tree was found."""
-    state[FACTS] = keep_fact(memory, node, budget, loss, test, state[FACTS])
-
-
-@jit
-def bounds_of(memory, node, budget, sure, loss):
-    """See ``known_of``."""
-    return known_of(memory, node, budget, sure, loss)
-
-
-@jit
-def bound_loss(task, rows, budget, needed, stacks):
+def bound_loss(task, budget, needed, stacks):
     """(errors that no tree of that price avoids, next budget worth a look), by the stars of a
-    whole table; at most ``needed``.
+    whole table, whose rows are on the stack; at most ``needed``.
     """
     frame = stacks.frames[0]
-    stacks.rows[: len(rows)] = rows
-    frame[LOW], frame[HIGH], frame[LEFT], frame[REACH], frame[LEAST_LOSS] = (
-        0,
-        len(rows),
-        budget,
-        EVER,
-        EVER,
-    )
-    low, up = np.int64(0), needed
+    frame.low, frame.high, frame.left, frame.least_loss = 0, len(task.mark), budget, EVER
+    low, up, reach = np.int64(0), needed, EVER
     while low < up:  # the largest loss that is refuted
         middle = (low + up + 1) // 2
+        frame.reach = EVER
         if count_stars(task, frame, middle, stacks):
-            low = middle
+            low, reach = middle, frame.reach
         else:
             up = middle - 1
-    frame[REACH] = EVER
-    if low > 0:
-        count_stars(task, frame, low, stacks)
-    return low, frame[REACH]
+    return low, reach

@@ -306,7 +306,7 @@ class MaxCostSolver:
                 f"{ended} after {search.subproblems:,} subtables: no tree is below {low:g}"
             )
         status = Status.optimal if proven else Status.feasible
-        details = {"opened": int(search.state[search.kernels.OPENED]), **search.interrupt}
+        details = {"opened": int(search.state["opened"][0]), **search.interrupt}
         return Solution(
             tree,
             value,

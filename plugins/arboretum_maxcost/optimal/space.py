@@ -66,21 +66,20 @@ class Space:
     def table(self) -> Any:
         """As the kernels read it, without stars."""
         from arboretum.kernels.solving.fingerprints import random_words
-        from arboretum_maxcost.optimal.parts import Table
+        from arboretum_maxcost.optimal.parts import FEATURE, ROW, Table
 
-        n = self.n_objects
+        n, features = self.n_objects, np.zeros(len(self.family), FEATURE)
+        rows = np.zeros(n, ROW)
+        for name in FEATURE.names:
+            features[name] = getattr(self, name)
+        for name in ("label", "purity", "mass", "sure", "count"):
+            rows[name] = getattr(self, name)
+        rows["words"] = random_words(n)
         return Table(
             self.codes,
-            self.family,
-            self.n_bins,
-            self.first_test,
+            features,
             self.price,
-            self.label,
-            self.purity,
-            self.mass,
-            self.sure,
-            self.count,
-            random_words(n),
+            rows,
             self.objects.n_classes,
             np.zeros(n + 1, np.int64),
             np.zeros(0, np.int32),

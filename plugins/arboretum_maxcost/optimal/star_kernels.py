@@ -35,8 +35,7 @@ def ways(table, x, y, used, stamp, mark):
         a, b = np.int64(table.codes[f, x]), np.int64(table.codes[f, y])
         if a == b:
             continue
-        first = table.first_test[f]
-        family = table.family[f]
+        first, family = table.features[f].first_test, table.features[f].family
         low, high, step = min(a, b), max(a, b), np.int64(1)
         if family == MULTIWAY:
             low, high = 0, 1
@@ -57,14 +56,15 @@ def count_ways(table, x, apart, number):
     """Write how many tests divide each object from x, 0 for one that is no rival."""
     number[:] = 0
     for f in range(table.codes.shape[0]):
-        column, here, family = table.codes[f], np.int64(table.codes[f, x]), table.family[f]
+        column, family = table.codes[f], table.features[f].family
+        here = np.int64(column[x])
         for y in range(len(number)):
             far = abs(np.int64(column[y]) - here)
             number[y] += (
                 min(far, 1) if family == MULTIWAY else 2 * min(far, 1) if family == EQUALS else far
             )
     for y in range(len(number)):
-        if apart[x] or apart[y] or table.purity[y] == table.purity[x]:
+        if apart[x] or apart[y] or table.rows[y].purity == table.rows[x].purity:
             number[y] = 0
 
 
