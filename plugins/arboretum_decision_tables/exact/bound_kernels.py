@@ -53,7 +53,7 @@ import numpy as np
 from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS
-from arboretum_decision_tables.exact.parts import LEAF, MAX, PER_MASS, PER_NODE, PRICED, Table
+from arboretum_decision_tables.exact.parts import ClosedForm, Table, n_classes
 
 ONE, NONE = np.uint64(1), np.uint64(0)
 DEEPEST = 6
@@ -62,17 +62,34 @@ BEYOND = 64
 """Depths up to which objects may lie in the minimum over d; Π arity has long made λ / G vanish
 there.
 """
-LEAST, ARITY, FREE, LIGHT, SLACK, EASE, AHEAD, SHARE, FEW = range(9)
-"""Places in ``setting``: cheapest price; most outcomes of a test; greatest weight of a leaf of
-several classes (∞: not known); weight of the two lightest objects; relative difference of equal
-values; how far beyond the second best test to go on with the best; whether to look ahead; second
-and third number of ``space.Space.light``.
-"""
-
 ENTROPY, PAIRS, GINI, WORST_PAIRS, WORST_ENTROPY = range(5)
 """What ranks tests: sum over parts of mass times entropy, of pairs of unlike objects, of mass times
 Gini's index; or the maximum over parts.
 """
+
+
+class Setting(NamedTuple):
+    """What bounds know of a problem.
+
+    least : cheapest price.
+    arity : most outcomes of a test.
+    free : greatest weight of a leaf of several classes (∞: not known); share, few : second and
+        third number of ``space.Space.light``.
+    light : weight of the two lightest objects.
+    slack : relative difference of equal values.
+    ease : how far beyond the second best test to go on with the best.
+    ahead : whether to look ahead.
+    """
+
+    least: float
+    arity: int
+    free: float
+    light: float
+    slack: float
+    ease: float
+    ahead: bool
+    share: float
+    few: int
 
 
 @jit(borrow=True)
@@ -88,11 +105,11 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
     that shares a leaf with no other is a class.  Where there are such, Shannon's bound of that
     length is taken: it needs only sums over the objects.
     """
-    least = setting[LEAST] if form[PRICED] else 1.0
-    one_test = (form[PER_NODE] + form[PER_MASS] * mass) * least + form[LEAF] * (
-        1.0 if form[MAX] else 2.0
+    least = setting.least if form.priced else 1.0
+    one_test = (form.per_node + form.per_mass * mass) * least + form.leaf * (
+        1.0 if form.largest else 2.0
     )
-    free = setting[FREE]
+    free = setting.free
     if np.isinf(free) or (alone > 0 and free > 0.0):
         return one_test
     classes = 0
@@ -106,7 +123,7 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
             classes += 1
     if free > 0.0:
         classes = cap(heap, classes, free)
-    arity = np.int64(setting[ARITY])
+    arity = setting.arity
     if classes + alone <= 2:
         return one_test
     length = 0.0
@@ -122,17 +139,17 @@ def part_bound(mass, heavy, alone, spread, form, setting, heap):
         )
         length = max(length, 0.0)
         classes += alone
-    elif form[PER_MASS] > 0.0 and not form[MAX]:
+    elif form.per_mass > 0.0 and not form.largest:
         length = huffman(heap, classes, arity)
-    if form[MAX]:
+    if form.largest:
         longest, reached = 1, arity
         while reached < classes:
             longest += 1
             reached *= arity
-        return one_test + (longest - 1) * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+        return one_test + (longest - 1) * (form.per_node + form.per_mass * setting.light) * least
     inner = (classes - 1 + arity - 2) // (arity - 1)
     return max(
-        one_test, form[LEAF] * classes + (form[PER_NODE] * inner + form[PER_MASS] * length) * least
+        one_test, form.leaf * classes + (form.per_node * inner + form.per_mass * length) * least
     )
 
 
@@ -228,8 +245,10 @@ class Literals(NamedTuple):
 
 def new_literals(table: Table, rows: int, classes: int) -> Literals:
     """Room for so many rows: a multiway test has a literal per bin, a two-way test two."""
-    tests = np.diff(np.append(table.first_test, len(table.price)))
-    base = np.append(0, np.cumsum(np.where(table.family == MULTIWAY, table.n_bins, 2 * tests)))
+    tests = np.diff(np.append(table.features["first_test"], len(table.price)))
+    features = table.features
+    each = np.where(features["family"] == MULTIWAY, features["n_bins"], 2 * tests)
+    base = np.append(0, np.cumsum(each))
     words = (rows + 63) // 64
     bits, same = (np.zeros((n, words), np.uint64) for n in (base[-1], classes))
     return Literals(base, bits, same, np.zeros(rows, np.int64), np.zeros(rows), 0)
@@ -247,24 +266,24 @@ def fill_bits(table, rows, low, high, room):
     words are in use.
     """
     base, bits, same, kind, heavy, _ = room
-    codes, family, group, weight = table.codes, table.family, table.group, table.weight
+    codes = table.codes
     words = (high - low + 63) // 64
     bits[:, :words] = NONE
     same[:, :words] = NONE
     for k in range(high - low):
-        r = rows[low + k]
-        kind[k], heavy[k] = group[r], weight[r]
-        if group[r] >= 0:
-            same[group[r], k >> 6] |= ONE << np.uint64(k & 63)
-    for f in range(len(family)):
-        first = base[f]
+        row = table.rows[rows[low + k]]
+        kind[k], heavy[k] = row.group, row.weight
+        if row.group >= 0:
+            same[row.group, k >> 6] |= ONE << np.uint64(k & 63)
+    for f in range(len(table.features)):
+        first, family = base[f], table.features[f].family
         for k in range(high - low):
             c, word, bit = np.int64(codes[f, rows[low + k]]), k >> 6, ONE << np.uint64(k & 63)
-            if family[f] == MULTIWAY:
+            if family == MULTIWAY:
                 bits[first + c, word] |= bit
                 continue
             for j in range((base[f + 1] - first) // 2):
-                inside = c <= j if family[f] == THRESHOLDS else c == j
+                inside = c <= j if family == THRESHOLDS else c == j
                 bits[first + 2 * j + (0 if inside else 1), word] |= bit
     return words
 
@@ -274,7 +293,7 @@ def weight_if_light(part, literal, rows, setting):
     """Weight of the rows in both sets where the leaf rule may let them be a leaf for their
     weight or number, else −1.
     """
-    share, few = setting[SHARE], setting[FEW]
+    share, few = setting.share, setting.few
     mass, n = 0.0, 0
     for q in range(rows.words):
         x = part[q] & literal[q]
@@ -290,7 +309,7 @@ def weight_if_light(part, literal, rows, setting):
 @jit(inline=True, borrow=True)
 def mixed_or_light(part, literal, rows, setting):
     """What ``look`` says of rows of several classes."""
-    if setting[SHARE] > 0.0 or setting[FEW] > 0.0:
+    if setting.share > 0.0 or setting.few > 0:
         mass = weight_if_light(part, literal, rows, setting)
         if mass >= 0.0:
             return 1, mass
@@ -335,13 +354,13 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
     ones = mass − that of the others.  For maxima, a mixed part costs at least one test of the two
     lightest objects, and a leaf.
     """
-    bits, base, family = ahead.bits, ahead.base, table.family
+    bits, base = ahead.bits, ahead.base
     part = bits[literal]
-    least = setting[LEAST] if form[PRICED] else 1.0
+    least = setting.least if form.priced else 1.0
     best = np.inf
-    for f in range(len(family)):
-        width = base[f + 1] - base[f]
-        each = width if family[f] == MULTIWAY else 2
+    for f in range(len(table.features)):
+        width, feature = base[f + 1] - base[f], table.features[f]
+        each = width if feature.family == MULTIWAY else 2
         for j in range(width // each):
             pure, mixed, of_pure = 0, 0, 0.0
             for o in range(base[f] + each * j, base[f] + each * (j + 1)):
@@ -351,19 +370,19 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
                 of_pure += found
             if pure + mixed < 2:
                 continue
-            own = (form[PER_NODE] + form[PER_MASS] * mass) * (
-                table.price[table.first_test[f] + j] if form[PRICED] else 1.0
+            own = (form.per_node + form.per_mass * mass) * (
+                table.price[feature.first_test + j] if form.priced else 1.0
             )
-            if form[MAX]:
-                total = own + form[LEAF]
+            if form.largest:
+                total = own + form.leaf
                 if mixed > 0:
-                    total += (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+                    total += (form.per_node + form.per_mass * setting.light) * least
             else:
                 rest = max(0.0, mass - of_pure) if mixed > 0 else 0.0
                 total = (
                     own
-                    + form[LEAF] * (pure + 2 * mixed)
-                    + (form[PER_NODE] * mixed + form[PER_MASS] * rest) * least
+                    + form.leaf * (pure + 2 * mixed)
+                    + (form.per_node * mixed + form.per_mass * rest) * least
                 )
             best = min(best, total)
             if best <= enough:
@@ -388,16 +407,16 @@ def fitting_depth(literals: int, words: int, work: float) -> int:
 
 
 @jit
-def list_cubes(n, depth, family, ahead, setting, most):
+def list_cubes(n, depth, features, ahead, setting, most):
     """Fill most : float64[n, depth + 1] with G_r(d) of the rows that may be a leaf (see the
     module); 0 where there is none.
     """
     base, bits, same, kind, heavy, words = ahead
     literals = base[-1]
     test, arity = np.zeros(literals, np.int64), np.zeros(literals)
-    number, lighter = 0, setting[SHARE] > 0.0 or setting[FEW] > 0.0
-    for f in range(len(family)):
-        each = base[f + 1] - base[f] if family[f] == MULTIWAY else 2
+    number, lighter = 0, setting.share > 0.0 or setting.few > 0
+    for f in range(len(features)):
+        each = base[f + 1] - base[f] if features[f].family == MULTIWAY else 2
         for first in range(base[f], base[f + 1], max(1, each)):
             occur = 0.0
             for o in range(first, first + each):
@@ -465,7 +484,7 @@ def list_cubes(n, depth, family, ahead, setting, most):
 
 
 @jit
-def cube_bound(n, depth, family, ahead, form, setting, most):
+def cube_bound(n, depth, features, ahead, form, setting, most):
     """A lower bound of ψ of the n rows that the literals ``ahead`` are of, by the cubes of at most
     ``depth`` literals.
 
@@ -474,16 +493,16 @@ def cube_bound(n, depth, family, ahead, form, setting, most):
     """
     kind, heavy = ahead.kind, ahead.heavy
     most[:n] = 0.0
-    list_cubes(n, depth, family, ahead, setting, most)
-    arity, least = setting[ARITY], setting[LEAST] if form[PRICED] else 1.0
-    if form[MAX]:
+    list_cubes(n, depth, features, ahead, setting, most)
+    arity, least = float(setting.arity), setting.least if form.priced else 1.0
+    if form.largest:
         deepest = 1
         for k in range(n):
             d = 1
             while d <= depth and most[k, d] == 0.0:
                 d += 1
             deepest = max(deepest, d)
-        return form[LEAF] + deepest * (form[PER_NODE] + form[PER_MASS] * setting[LIGHT]) * least
+        return form.leaf + deepest * (form.per_node + form.per_mass * setting.light) * least
     of_class, total = np.zeros(len(ahead.same)), 0.0
     for k in range(n):
         total += heavy[k]
@@ -493,19 +512,19 @@ def cube_bound(n, depth, family, ahead, form, setting, most):
             # a cube of fewer literals may be reached by a longer path
             most[k, d] = max(most[k, d], most[k, d - 1] * arity)
     best, factor, step = 0.0, total / arity**2, 4.0
-    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, setting[FREE], most)
+    found = length_at(0.0, n, depth, kind, heavy, of_class, arity, setting.free, most)
     best = max(best, found)
     for _ in range(3):  # the bound is concave in λ: climb with a shrinking step
         while True:
             up = length_at(
-                factor * step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+                factor * step, n, depth, kind, heavy, of_class, arity, setting.free, most
             )
             if up <= best:
                 break
             best, factor = up, factor * step
         while factor > 1e-9 * total:
             down = length_at(
-                factor / step, n, depth, kind, heavy, of_class, arity, setting[FREE], most
+                factor / step, n, depth, kind, heavy, of_class, arity, setting.free, most
             )
             if down <= best:
                 break
@@ -513,7 +532,7 @@ def cube_bound(n, depth, family, ahead, form, setting, most):
         step = np.sqrt(step)
     # sums of n terms, rounded
     length = best * (1.0 - 1e-15 * (n + 64))
-    return (form[PER_NODE] + form[PER_MASS] * length) * least + 2.0 * form[LEAF]
+    return (form.per_node + form.per_mass * length) * least + 2.0 * form.leaf
 
 
 @jit(inner=True, borrow=True)
@@ -538,9 +557,9 @@ def length_at(factor, n, depth, kind, heavy, of_class, arity, free, most):
     return total - factor
 
 
-def cube_bound_of_all(table: Table, form: np.ndarray, setting: np.ndarray, depth: int) -> float:
+def cube_bound_of_all(table: Table, form: ClosedForm, setting: Setting, depth: int) -> float:
     """The same for all objects of a table."""
-    n = len(table.weight)
-    room, rows = new_literals(table, n, int(table.label.max()) + 1), np.arange(n, dtype=np.int32)
+    n = len(table.rows)
+    room, rows = new_literals(table, n, n_classes(table)), np.arange(n, dtype=np.int32)
     ahead = room._replace(words=fill_bits(table, rows, 0, n, room))
-    return cube_bound(n, depth, table.family, ahead, form, setting, np.zeros((n, depth + 1)))
+    return cube_bound(n, depth, table.features, ahead, form, setting, np.zeros((n, depth + 1)))

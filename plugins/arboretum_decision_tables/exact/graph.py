@@ -98,7 +98,7 @@ class Builder:
         self.scratch = new_parts(self.table, class_weights=False), kernels.new_base(self.table)
         self.per_node = 8 * values + 12
         n = space.n_objects
-        self.state = np.zeros(10, np.int64)
+        self.state = np.zeros(1, kernels.STATE)
         self.arrays = Arrays(
             {
                 "size": np.zeros(FIRST_NODES, np.int32),
@@ -107,8 +107,8 @@ class Builder:
                 "stream": np.zeros(FIRST_STREAM, np.int32),
                 "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
                 "leaf_slots": np.zeros((2 * FIRST_NODES if count_leaves else 2, 2), np.uint64),
-                "frames": np.zeros((64, 4), np.int64),
-                "pending": np.zeros((1024, 4), np.int64),
+                "frames": np.zeros(64, kernels.FRAME),
+                "pending": np.zeros(1024, kernels.CHILD),
                 "rows": np.zeros(4 * n + 64, np.int32),
             },
             tables=("slots", "leaf_slots"),
@@ -119,14 +119,15 @@ class Builder:
     def _enter_root(self) -> None:
         from arboretum.kernels.solving.fingerprints import enter
 
-        kernels, arrays, n = self.kernels, self.arrays, self.space.n_objects
+        arrays, n = self.arrays, self.space.n_objects
         arrays["size"][0], arrays["mass"][0] = n, self.space.weight.sum()
         arrays["rows"][:n] = np.arange(n)
         enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
-        arrays["frames"][0] = 0, n, 0, 0
-        arrays["pending"][0] = 0, -1, 0, 0
-        self.state[[kernels.NODES, kernels.FRAMES, kernels.PENDING]] = 1
-        self.state[kernels.ROWS] = n
+        arrays["frames"][0] = 0, n, 0, False
+        arrays["pending"][0] = 0, -1, 0, 0, 0
+        state = self.state[0]
+        state["nodes"] = state["frames"] = state["pending"] = 1
+        state["rows"] = n
 
     def run(self, context: Context) -> Graph:
         """Expand subtables until none is left or the budget ends; return what is known.
@@ -141,17 +142,13 @@ class Builder:
             until = now + BUILD_SHARE * (context.deadline - now)
 
         def tell() -> None:
-            done, known = (
-                int(self.state[self.kernels.EXPANDED]),
-                int(self.state[self.kernels.NODES]),
-            )
+            done, known = self.state["expanded"][0], self.state["nodes"][0]
             context.progress(done, None, f"{done:,} of {known:,} subtables known so far expanded")
 
         # the values per node that will be asked for count, too
         over = (
             budget is not None
-            and self.arrays.bytes_used() + self.per_node * int(self.state[self.kernels.NODES])
-            > budget
+            and self.arrays.bytes_used() + self.per_node * int(self.state["nodes"][0]) > budget
         )
         with self.arrays.moved_by(until):
             spent = (
@@ -159,7 +156,7 @@ class Builder:
                 if over
                 else run_slices(self._slice, lambda: self._enlarge(budget), until, tell)
             )
-        return self.graph(spent if self.state[self.kernels.FRAMES] else "")
+        return self.graph(spent if self.state["frames"][0] else "")
 
     def _slice(self) -> int:
         from arboretum_decision_tables.exact.row_kernels import build_rows
@@ -171,26 +168,26 @@ class Builder:
 
     def _enlarge(self, budget: int | None) -> bool:
         """Make room for the next subtable; False when that exceeds the budget in bytes."""
-        kernels, state = self.kernels, self.state
-        need = int(state[kernels.NEED])
-        nodes = int(state[kernels.NODES]) + need
+        used = dict(zip(self.state.dtype.names, self.state.tolist()[0], strict=True))
+        need = used["need"]
+        nodes = used["nodes"] + need
         wanted = {
             "size": nodes,
             "mass": nodes,
             "start": nodes,
-            "stream": int(state[kernels.STREAM]) + need,
+            "stream": used["stream"] + need,
             "slots": 2 * nodes,
-            "leaf_slots": 2 * (int(state[kernels.LEAVES]) + need) if self.track else 0,
-            "frames": int(state[kernels.FRAMES]) + 1,
-            "pending": int(state[kernels.PENDING]) + need,
-            "rows": int(state[kernels.ROWS]) + int(state[kernels.NEED_ROWS]),
+            "leaf_slots": 2 * (used["leaves"] + need) if self.track else 0,
+            "frames": used["frames"] + 1,
+            "pending": used["pending"] + need,
+            "rows": used["rows"] + used["need_rows"],
         }
-        free = None if budget is None else budget - self.per_node * int(state[kernels.NODES])
+        free = None if budget is None else budget - self.per_node * used["nodes"]
         return self.arrays.make_room(wanted, free)
 
     def graph(self, stopped: str) -> Graph:
         """What is known so far.   stopped : what ran out, or "interrupt"."""
-        n, arrays = int(self.state[self.kernels.NODES]), self.arrays
+        n, arrays = int(self.state["nodes"][0]), self.arrays
         # few bits sort fastest
         size = arrays["size"][:n].astype(np.uint16 if self.space.n_objects < 1 << 16 else np.int32)
         order = np.argsort(size, kind="stable").astype(np.int32)
@@ -199,9 +196,9 @@ class Builder:
             arrays["size"][:n],
             arrays["mass"][:n],
             arrays["start"][:n],
-            arrays["stream"][: int(self.state[self.kernels.STREAM])],
+            arrays["stream"][: int(self.state["stream"][0])],
             order,
             arrays["slots"],
             stopped,
-            int(self.state[self.kernels.LEAVES]) if self.track else -1,
+            int(self.state["leaves"][0]) if self.track else -1,
         )

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arboretum.api import Form
 from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.rows import (
@@ -41,64 +42,103 @@ from arboretum.kernels.solving.rows import (
     union,
 )
 
-MAX, LEAF, PER_NODE, PER_MASS, PRICED = range(5)
-"""Places in a form: float64[5], the closed form of a complexity (MAX and PRICED are 0 or 1)."""
 BY_BIN = np.int64(-1)
 """No test of a feature, but all of its bins."""
+FEATURE = np.dtype(
+    [
+        ("family", np.int64),
+        ("n_bins", np.int64),
+        ("first_test", np.int64),
+        ("even", np.int64),  # 1 where all its tests cost the same
+    ]
+)
+ROW = np.dtype(
+    [
+        ("label", np.int64),  # class
+        ("purity", np.int64),  # equal for objects that may share a leaf of one class
+        ("group", np.int64),  # class that bounds may count on; −1: it shares such a leaf with none
+        ("weight", np.float64),
+        ("count", np.int64),  # see ``few``
+        ("words", np.uint64, 2),  # its summand of a fingerprint
+    ]
+)
+PART = np.dtype(
+    [
+        ("tally", np.int64),  # objects
+        ("counts", np.int64),  # what the leaf rule counts
+        ("mass", np.float64),
+        ("one", np.uint64),  # fingerprint
+        ("two", np.uint64),
+        ("who", np.int64),  # purity class
+        ("alone", np.int64),  # objects that share a leaf with no other, and Σ w log₂ w of them
+        ("spread", np.float64),
+    ]
+)
+TWO_WAY = np.dtype(
+    [
+        ("index", np.int64),  # of the test among those of its feature
+        ("slots", np.int64, 2),  # of its two outcomes
+    ]
+)
+
+
+class ClosedForm(NamedTuple):
+    """F of a complexity: (per_node + per_mass · mass) · price (1 unless ``priced``) and the sum or
+    (``largest``) the maximum of the branches; a leaf costs ``leaf``.
+    """
+
+    largest: bool
+    leaf: float
+    per_node: float
+    per_mass: float
+    priced: bool
+
+
+def closed(form: Form) -> ClosedForm:
+    """A form as kernels read it."""
+    numbers = map(float, (form.leaf, form.per_node, form.per_mass))
+    return ClosedForm(form.combine == "max", *numbers, bool(form.priced))
+
+
+class Rule(NamedTuple):
+    """The leaf rule, see ``space.Space.rule_array``."""
+
+    rows: float
+    light: float
+    impurity: float
+    objects: float
 
 
 class Table(NamedTuple):
     """Objects, tests and leaf rule.
 
     codes : uint[F, n].
-    family, n_bins, first_test : int64[F].
+    features : FEATURE[F].
     price : float64[tests].
-    even : bool[F], all tests of the feature cost the same.
-    label, purity : int32[n], class; objects that may share a leaf of one class have equal purity.
-    group : int64[n], class that bounds may count on, −1 for an object that shares a leaf of one
-        class with no other.
-    weight : float64[n].
-    count : int64[n], see ``few``.
-    words : uint64[n, 2].
-    rule : float64[4], see ``space.Space.rule_array``.
+    rows : ROW[n].
     impurity : address of the one that the leaf rule asks for, or 0.
     """
 
     codes: np.ndarray
-    family: np.ndarray
-    n_bins: np.ndarray
-    first_test: np.ndarray
+    features: np.ndarray
     price: np.ndarray
-    even: np.ndarray
-    label: np.ndarray
-    purity: np.ndarray
-    group: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    words: np.ndarray
-    rule: np.ndarray
+    rows: np.ndarray
+    rule: Rule
     impurity: int
 
 
 class Parts(NamedTuple):
-    """Sets of rows, by slot: objects, what the leaf rule counts, mass, two words of the
-    fingerprint, class, class weights; of the objects that share a leaf with no other, their number
-    and Σ w log₂ w.
+    """Sets of rows, by slot, of which the first are the bins of a feature.
 
-    The first slots are the bins of a feature, ``touched`` the list of those in use; ``tests`` :
-    int64[·, 3], index and slots of the two outcomes of each test.   vector : float64[classes],
-    scratch.
+    sets : PART[slots].
+    heavy : float64[slots, classes], class weights.
+    touched : int64[·], the bins in use.
+    tests : TWO_WAY[·].
+    vector : float64[classes], scratch.
     """
 
-    tally: np.ndarray
-    counts: np.ndarray
-    mass: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
-    who: np.ndarray
+    sets: np.ndarray
     heavy: np.ndarray
-    alone: np.ndarray
-    spread: np.ndarray
     touched: np.ndarray
     tests: np.ndarray
     vector: np.ndarray
@@ -106,36 +146,37 @@ class Parts(NamedTuple):
 
 def new_parts(table: Table, *, class_weights: bool) -> Parts:
     """Room for the tests of any feature."""
-    widest, classes = max(2, int(table.n_bins.max(initial=0))), int(table.label.max(initial=0)) + 1
+    widest, classes = most_bins(table), n_classes(table)
     n = 4 * widest + 2
-    whole, real, words = np.zeros((5, n), np.int64), np.zeros((2, n)), np.zeros((2, n), np.uint64)
-    heavy = np.zeros((n, classes if class_weights else 0))
-    touched, tests = np.zeros(widest, np.int64), np.zeros((widest, 3), np.int64)
     return Parts(
-        whole[0],
-        whole[1],
-        real[0],
-        *words,
-        whole[2],
-        heavy,
-        whole[3],
-        real[1],
-        touched,
-        tests,
+        np.zeros(n, PART),
+        np.zeros((n, classes if class_weights else 0)),
+        np.zeros(widest, np.int64),
+        np.zeros(widest, TWO_WAY),
         np.zeros(classes),
     )
 
 
+def most_bins(table: Table) -> int:
+    """Of a feature, at least 2."""
+    return max(2, int(table.features["n_bins"].max(initial=0)))
+
+
+def n_classes(table: Table) -> int:
+    """How many there are, as far as they occur."""
+    return int(table.rows["label"].max(initial=0)) + 1
+
+
 @jit(inline=True, borrow=True)
 def few(counts, rule):
-    """Whether a subtable has fewer than rule[0] rows, or fewer than rule[3] objects.
+    """Whether a subtable has fewer than rule.rows rows, or fewer than rule.objects objects.
 
-    counts : its rows; where rule[3] > 0 its rows · 2³² + its objects, so that one sum (or
+    counts : its rows; where rule.objects > 0 its rows · 2³² + its objects, so that one sum (or
         difference) counts both.
     """
-    if rule[3] > 0.0:
-        return counts >> 32 < rule[0] or (counts & 0xFFFFFFFF) < rule[3]
-    return counts < rule[0]
+    if rule.objects > 0.0:
+        return counts >> 32 < rule.rows or (counts & 0xFFFFFFFF) < rule.objects
+    return counts < rule.rows
 
 
 @jit(inner=True, borrow=True)
@@ -144,23 +185,30 @@ def is_light_or_pure_enough(table, rows, low, high, f, index, outcome, vector):
     so that the answer does not depend on the way that led to the subtable.
     """
     vector[:] = 0.0
-    mass, column, family = 0.0, table.codes[f], table.family[f]
+    mass, column, family = 0.0, table.codes[f], table.features[f].family
     for k in range(low, high):
         r = rows[k]
         if goes(family, np.int64(column[r]), index, outcome):
-            mass += table.weight[r]
-            vector[table.label[r]] += table.weight[r]
-    if mass <= table.rule[1]:
-        return True
-    return not np.isnan(table.rule[2]) and call_impurity(table.impurity, vector) <= table.rule[2]
+            row = table.rows[r]
+            mass += row.weight
+            vector[row.label] += row.weight
+    return mass <= table.rule.light or impure_at_most(table, vector)
+
+
+@jit(inline=True, borrow=True)
+def impure_at_most(table, weights):
+    """Whether the leaf rule makes a leaf of class weights for their impurity."""
+    most = table.rule.impurity
+    return not np.isnan(most) and call_impurity(table.impurity, weights) <= most
 
 
 @jit(inline=True, borrow=True)
 def part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome):
     """Whether a part is a leaf by the rule."""
-    if parts.who[slot] != MIXED or few(parts.counts[slot], table.rule):
+    part = parts.sets[slot]
+    if part.who != MIXED or few(part.counts, table.rule):
         return True
-    if table.rule[1] > 0.0 or not np.isnan(table.rule[2]):
+    if table.rule.light > 0.0 or not np.isnan(table.rule.impurity):
         return is_light_or_pure_enough(table, rows, low, high, f, index, outcome, parts.vector)
     return False
 
@@ -170,42 +218,36 @@ def fill_parts(table, f, index, rows, low, high, parts):
     """Add up the objects of each outcome of a two-way test (of each bin of its feature where
     index < 0); returns how many occur.
     """
-    tally, counts, mass, one, two, who, heavy, alone, spread, touched, _, _ = parts
-    column, family, weight, purity, group = (
-        table.codes[f],
-        table.family[f],
-        table.weight,
-        table.purity,
-        table.group,
-    )
+    column, family, heavy = table.codes[f], table.features[f].family, parts.heavy
     seen = np.int64(0)
     for k in range(low, high):
         r = rows[k]
         c = np.int64(column[r])
         if index >= 0:
             c = INSIDE if goes(family, c, index, INSIDE) else OUTSIDE
-        if tally[c] == 0:
-            touched[seen] = c
+        part, row = parts.sets[c], table.rows[r]
+        if part.tally == 0:
+            parts.touched[seen] = c
             seen += 1
-            one[c], two[c] = table.words[r, 0], table.words[r, 1]
-            mass[c], who[c], counts[c] = weight[r], purity[r], table.count[r]
+            part.one, part.two = row.words[0], row.words[1]
+            part.mass, part.who, part.counts = row.weight, row.purity, row.count
             heavy[c] = 0.0
-            alone[c], spread[c] = 0, 0.0
+            part.alone, part.spread = 0, 0.0
         else:
-            one[c] += table.words[r, 0]
-            two[c] += table.words[r, 1]
-            mass[c] += weight[r]
-            counts[c] += table.count[r]
-            if who[c] != purity[r]:
-                who[c] = MIXED
-        tally[c] += 1
+            part.one += row.words[0]
+            part.two += row.words[1]
+            part.mass += row.weight
+            part.counts += row.count
+            if part.who != row.purity:
+                part.who = MIXED
+        part.tally += 1
         if heavy.shape[1] == 0:
             continue
-        if group[r] >= 0:
-            heavy[c, group[r]] += weight[r]
+        if row.group >= 0:
+            heavy[c, row.group] += row.weight
         else:
-            alone[c] += 1
-            spread[c] += weight[r] * np.log2(weight[r]) if weight[r] > 0.0 else 0.0
+            part.alone += 1
+            part.spread += row.weight * np.log2(row.weight) if row.weight > 0.0 else 0.0
     return seen
 
 
@@ -213,7 +255,7 @@ def fill_parts(table, f, index, rows, low, high, parts):
 def clear_parts(parts, seen):
     """Empty the slots of the first ``seen`` bins touched, for the next feature."""
     for k in range(seen):
-        parts.tally[parts.touched[k]] = 0
+        parts.sets[parts.touched[k]].tally = 0
 
 
 @jit(inner=True, borrow=True)
@@ -221,12 +263,18 @@ def join(parts, to, a, b):
     """A slot becomes the union of two others.  Only sums, no differences: a class that is absent
     weighs 0.
     """
-    tally, counts, mass, one, two, who, heavy, alone, spread, _, _, _ = parts
+    part, x, y, heavy = parts.sets[to], parts.sets[a], parts.sets[b], parts.heavy
     for k in range(heavy.shape[1]):
         heavy[to, k] = heavy[a, k] + heavy[b, k]
-    tally[to], counts[to], mass[to] = tally[a] + tally[b], counts[a] + counts[b], mass[a] + mass[b]
-    one[to], two[to], who[to] = one[a] + one[b], two[a] + two[b], union(who[a], who[b])
-    alone[to], spread[to] = alone[a] + alone[b], spread[a] + spread[b]
+    part.tally, part.counts, part.mass = x.tally + y.tally, x.counts + y.counts, x.mass + y.mass
+    part.one, part.two, part.who = x.one + y.one, x.two + y.two, union(x.who, y.who)
+    part.alone, part.spread = x.alone + y.alone, x.spread + y.spread
+
+
+@jit(inline=True, borrow=True)
+def list_test(test, index, inside, outside):
+    """Write a two-way test and the slots of its outcomes."""
+    test.index, test.slots[0], test.slots[1] = index, inside, outside
 
 
 @jit(inner=True, borrow=True)
@@ -236,33 +284,32 @@ def list_tests(table, f, seen, parts):
 
     Of tests that divide alike only the cheapest is listed, ties to the first.
     """
-    touched, tests, price, first = parts.touched, parts.tests, table.price, table.first_test[f]
+    touched, tests, price, feature = parts.touched, parts.tests, table.price, table.features[f]
+    first, ordered = feature.first_test, feature.family == THRESHOLDS
     after, before, other = len(touched), 2 * len(touched) + 1, 3 * len(touched) + 2
     sort_few(touched, seen)
-    if table.family[f] != THRESHOLDS and seen == 2:
+    if not ordered and seen == 2:
         k = 1 if price[first + touched[1]] < price[first + touched[0]] else 0
-        tests[0, 0], tests[0, 1], tests[0, 2] = touched[k], touched[k], touched[1 - k]
+        list_test(tests[0], touched[k], touched[k], touched[1 - k])
         return 1
     nobody = after + seen
-    parts.tally[nobody], parts.counts[nobody], parts.mass[nobody], parts.who[nobody] = (
-        0,
-        0,
-        0.0,
-        NOBODY,
-    )
-    parts.one[nobody], parts.two[nobody] = np.uint64(0), np.uint64(0)
+    none = parts.sets[nobody]
+    none.tally = none.counts = none.alone = 0
+    none.one = none.two = np.uint64(0)
+    none.mass = none.spread = 0.0
+    none.who = NOBODY
     parts.heavy[nobody] = 0.0
-    parts.alone[nobody], parts.spread[nobody] = 0, 0.0
     join(parts, before, nobody, nobody)
     for k in range(seen - 1, -1, -1):
         join(parts, after + k, after + k + 1, touched[k])
     for k in range(seen):
         join(parts, before + k + 1, before + k, touched[k])
-        tests[k, 0], tests[k, 1], tests[k, 2] = touched[k], touched[k], other + k
-        if table.family[f] != THRESHOLDS:
+        if not ordered:
             join(parts, other + k, before + k, after + k + 1)
+            list_test(tests[k], touched[k], touched[k], other + k)
             continue
-        tests[k, 1], tests[k, 2] = before + k + 1, after + k + 1
-        if not table.even[f] and k + 1 < seen:
-            tests[k, 0] = cheapest(price, first, touched[k], touched[k + 1])
-    return seen - 1 if table.family[f] == THRESHOLDS else seen
+        index = touched[k]
+        if feature.even == 0 and k + 1 < seen:
+            index = cheapest(price, first, index, touched[k + 1])
+        list_test(tests[k], index, before + k + 1, after + k + 1)
+    return seen - 1 if ordered else seen

@@ -30,9 +30,8 @@ Invariants:
 
 - Nodes are 0 … NODES − 1, T is 0, leaves are none.  A node is entered once, is pending once and
   expanded once; until then its ``start`` is (−1, −1).
-- A frame is (first row, end of its rows, pending children below it, whether it is a base).  The
-  pending children above that number are the frame's.  The rows of the topmost frame end at
-  ``state[ROWS]``; those of a dropped frame are free.
+- The pending children above ``below`` are the frame's.  The rows of the topmost frame end at
+  ``state.rows``; those of a dropped frame are free.
 - What ``base`` holds is of the topmost frame, and only while ``is_open``; a kernel that is entered
   again fills it in anew.
 - ``room_for`` bounds what one subtable may add to the stream, and so nodes and pending children.
@@ -56,17 +55,9 @@ from arboretum_decision_tables.exact.parts import (
 )
 from arboretum_decision_tables.exact.set_kernels import (
     BASE,
-    EXPANDED,
-    FRAMES,
-    LEAVES,
-    NEED,
-    NEED_ROWS,
-    NODES,
-    ONE,
-    PENDING,
-    ROWS,
-    STREAM,
+    enter_node,
     expand_bits,
+    first_rows,
     open_base,
 )
 
@@ -80,63 +71,53 @@ def build_rows(table, track, graph, limit, parts, base):
     graph : written.
     parts, base : scratch.
     """
-    state, frames, pending, rows, n_features = (
-        graph.state,
-        graph.frames,
-        graph.pending,
-        graph.rows,
-        table.codes.shape[0],
-    )
-    ruled = (
-        table.rule[0] > 0.0
-        or table.rule[1] > 0.0
-        or not np.isnan(table.rule[2])
-        or table.rule[3] > 0.0
-    )
+    state, frames, pending, rows = graph.state[0], graph.frames, graph.pending, graph.rows
+    rule, n_features = table.rule, len(table.features)
+    ruled = rule.rows > 0.0 or rule.light > 0.0 or not np.isnan(rule.impurity) or rule.objects > 0.0
     is_open, done, need = False, 0, 0
     while True:
-        while state[FRAMES] > 0 and state[PENDING] == frames[state[FRAMES] - 1, 2]:
-            state[FRAMES] -= 1
-            state[ROWS] = frames[state[FRAMES], 0]
+        while state.frames > 0 and state.pending == frames[state.frames - 1].below:
+            state.frames -= 1
+            state.rows = frames[state.frames].low
             is_open = False
-        if state[FRAMES] == 0:
+        if state.frames == 0:
             return FINISHED
-        frame, child = frames[state[FRAMES] - 1], pending[state[PENDING] - 1]
-        node = child[0]
-        n, in_bits = np.int64(graph.size[node]), frame[3] == 1
+        frame, child = frames[state.frames - 1], pending[state.pending - 1]
+        node = child.node
+        n, in_bits = np.int64(graph.size[node]), frame.is_base
         if in_bits and not is_open:
-            open_base(table, rows, frame[0], frame[1], base)
+            open_base(table, rows, frame.low, frame.high, base)
             is_open = True
-            need = room_for(table.n_bins, frame[1] - frame[0])
+            need = room_for(table.features, frame.high - frame.low)
         elif not in_bits:
-            need = room_for(table.n_bins, n)
-        state[NEED], state[NEED_ROWS] = need, n
+            need = room_for(table.features, n)
+        state.need, state.need_rows = need, n
         if (
-            state[STREAM] + need > graph.stream.shape[0]
-            or state[NODES] + need > graph.size.shape[0]
-            or 2 * (state[NODES] + need) > graph.slots.shape[0]
-            or state[PENDING] + need > pending.shape[0]
-            or state[ROWS] + n > rows.shape[0]
-            or state[FRAMES] + 1 > frames.shape[0]
-            or (track and 2 * (state[LEAVES] + need) > graph.leaf_slots.shape[0])
+            state.stream + need > graph.stream.shape[0]
+            or state.nodes + need > graph.size.shape[0]
+            or 2 * (state.nodes + need) > graph.slots.shape[0]
+            or state.pending + need > pending.shape[0]
+            or state.rows + n > rows.shape[0]
+            or state.frames + 1 > frames.shape[0]
+            or (track and 2 * (state.leaves + need) > graph.leaf_slots.shape[0])
         ):
             return NEED_ROOM
         if done > limit:
             return PAUSED
-        low = state[ROWS]
+        low = state.rows
         high = low + n
         if not in_bits and n <= BASE:
             take_child(table, frame, child, rows, low)
-            push_frame(state, frames, low, high, state[PENDING] - 1, 1)
-            child[1] = np.int64((ONE << np.uint64(n - 1)) - ONE | ONE << np.uint64(n - 1))
+            push_frame(state, frames, low, high, state.pending - 1, True)
+            child.subset = first_rows(n)
             continue
-        state[PENDING] -= 1
-        below, at = state[PENDING], state[STREAM]
+        state.pending -= 1
+        below, at = state.pending, state.stream
         graph.start[node, 0] = at
-        state[EXPANDED] += 1
+        state.expanded += 1
         if in_bits:
             done += n_features
-            at = expand_bits(np.uint64(child[1]), frame[0], table, ruled, track, graph, base, at)
+            at = expand_bits(child.subset, frame.low, table, ruled, track, graph, base, at)
         else:
             done += n * n_features
             take_child(table, frame, child, rows, low)
@@ -145,30 +126,30 @@ def build_rows(table, track, graph, limit, parts, base):
                 if seen > 1:
                     at = list_bundles(table, f, low, high, track, graph, seen, parts, at)
                 clear_parts(parts, seen)
-            if state[PENDING] > below:
-                push_frame(state, frames, low, high, below, 0)
+            if state.pending > below:
+                push_frame(state, frames, low, high, below, False)
         graph.start[node, 1] = at
-        state[STREAM] = at
+        state.stream = at
 
 
 @jit(inline=True, borrow=True)
-def room_for(n_bins, n):
+def room_for(features, n):
     """Entries of the stream (and so nodes, and pending children) that the bundles of n rows may
     need.
     """
-    need = 3 * n_bins.shape[0]
-    for f in range(n_bins.shape[0]):
-        need += 5 * min(n, n_bins[f])
+    need = 3 * len(features)
+    for f in range(len(features)):
+        need += 5 * min(n, features[f].n_bins)
     return need
 
 
 @jit(inline=True, borrow=True)
-def push_frame(state, frames, low, high, below, in_bits):
+def push_frame(state, frames, low, high, below, is_base):
     """The rows low … high − 1 are now those of the topmost subtable."""
-    top = state[FRAMES]
-    frames[top, 0], frames[top, 1], frames[top, 2], frames[top, 3] = low, high, below, in_bits
-    state[FRAMES] = top + 1
-    state[ROWS] = high
+    frame = frames[state.frames]
+    frame.low, frame.high, frame.below, frame.is_base = low, high, below, is_base
+    state.frames += 1
+    state.rows = high
 
 
 @jit(inline=True, borrow=True)
@@ -176,14 +157,13 @@ def take_child(table, frame, child, rows, top):
     """Copy the rows of a pending child from its parent's to the top of the stack; feature −1
     takes all.
     """
-    f = child[1]
+    f, low, high = child.feature, frame.low, frame.high
     if f >= 0:
-        take_rows(
-            table.codes[f], table.family[f], child[2], child[3], rows, frame[0], frame[1], top
-        )
+        family = table.features[f].family
+        take_rows(table.codes[f], family, child.test, child.outcome, rows, low, high, top)
         return
-    for k in range(frame[0], frame[1]):
-        rows[top + k - frame[0]] = rows[k]
+    for k in range(low, high):
+        rows[top + k - low] = rows[k]
 
 
 @jit(inline=True, borrow=True)
@@ -191,22 +171,18 @@ def enter_child(parts, slot, table, f, index, outcome, low, high, track, graph):
     """The node of one branch, entered and put on the pending stack when it is new; −1 for a
     leaf.
     """
-    state, one, two = graph.state, parts.one[slot], parts.two[slot]
+    state, part = graph.state[0], parts.sets[slot]
     if part_is_leaf(table, parts, slot, graph.rows, low, high, f, index, outcome):
         if track:
-            fresh = state[LEAVES]
-            if find_or_enter(graph.leaf_slots, one, two, fresh) == fresh:
-                state[LEAVES] += 1
+            fresh = state.leaves
+            if find_or_enter(graph.leaf_slots, part.one, part.two, fresh) == fresh:
+                state.leaves += 1
         return np.int64(-1)
-    fresh = state[NODES]
-    node = find_or_enter(graph.slots, one, two, fresh)
+    fresh = state.nodes
+    node = find_or_enter(graph.slots, part.one, part.two, fresh)
     if node == fresh:
-        graph.size[node], graph.mass[node] = parts.tally[slot], parts.mass[slot]
-        graph.start[node, 0], graph.start[node, 1] = -1, -1
-        top, pending = state[PENDING], graph.pending
-        pending[top, 0], pending[top, 1], pending[top, 2], pending[top, 3] = node, f, index, outcome
-        state[PENDING] = top + 1
-        state[NODES] = node + 1
+        child = enter_node(graph, node, part.tally, part.mass)
+        child.feature, child.test, child.outcome = f, index, outcome
     return node
 
 
@@ -215,25 +191,16 @@ def list_bundles(table, f, low, high, track, graph, seen, parts, at):
     """Write the bundles of one feature, whose bins were filled in; returns the end of the
     stream.
     """
-    first, stream, multiway = table.first_test[f], graph.stream, table.family[f] == MULTIWAY
+    first, stream = table.features[f].first_test, graph.stream
+    multiway = table.features[f].family == MULTIWAY
     for t in range(1 if multiway else list_tests(table, f, seen, parts)):
-        index = INSIDE if multiway else parts.tests[t, 0]
+        index = INSIDE if multiway else parts.tests[t].index
         begin, branches = at, seen if multiway else 2
         at += 3
         for k in range(branches):
-            slot = parts.touched[k] if multiway else parts.tests[t, 1 + k]
-            node = enter_child(
-                parts,
-                slot,
-                table,
-                f,
-                index,
-                slot if multiway else np.int64(k),
-                low,
-                high,
-                track,
-                graph,
-            )
+            slot = parts.touched[k] if multiway else parts.tests[t].slots[k]
+            outcome = slot if multiway else np.int64(k)
+            node = enter_child(parts, slot, table, f, index, outcome, low, high, track, graph)
             if node >= 0:
                 stream[at] = node
                 at += 1

@@ -67,31 +67,29 @@ class Search:
     def __init__(self, space: Space, form: Form, *, ease: float = EASE, ahead: bool = True) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum_decision_tables.exact import search_kernels as kernels
+        from arboretum_decision_tables.exact.bound_kernels import Setting
+        from arboretum_decision_tables.exact.parts import closed
 
         self.space, self.kernels, self.context, self.plain_form = space, kernels, Context(), form
         self.table = table = _merged(space)
         multiway = space.family == FAMILIES[Family.multiway]
         arity = max(2, int(np.where(multiway, space.n_bins, 2).max(initial=2)))
         least = float(space.price.min(initial=math.inf)) if len(space.price) else 0.0
-        light = float(np.sort(table.weight)[:2].sum())
-        self.form = np.array(
-            [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],
-            np.float64,
-        )
+        light = float(np.sort(table.rows["weight"])[:2].sum())
+        self.form = closed(form)
         free, share, few = space.light
         looks = ahead and math.isfinite(free)
-        self.setting = np.array([least, arity, free, light, space.slack, ease, looks, share, few])
+        self.setting = Setting(
+            least, arity, float(free), light, space.slack, ease, looks, float(share), few
+        )
         self.task = kernels.task_of(table, self.form, self.setting)
-        self.state = np.zeros(5, np.int64)
-        n, tests = len(table.weight), max(1, len(space.price))
+        self.state = np.zeros(1, kernels.STATE)
+        n, tests = len(table.rows), max(1, len(space.price))
         self.arrays = Arrays(
             {
-                "frames": np.zeros((64, 6), np.int64),
-                "budget": np.zeros(64),
+                "frames": np.zeros(64, kernels.FRAME),
                 "rows": np.zeros(4 * n + 64, np.int32),
-                "test": np.zeros(16 * tests, np.int64),
-                "floor": np.zeros(16 * tests),
-                "rank": np.zeros(16 * tests),
+                "tests": np.zeros(16 * tests, kernels.LISTED),
                 "slots": np.zeros((2 * FIRST_NODES, 2), np.uint64),
                 "low": np.zeros(FIRST_NODES),
                 "other": np.zeros(FIRST_NODES),
@@ -117,12 +115,12 @@ class Search:
     @property
     def subproblems(self) -> int:
         """Distinct subtables visited."""
-        return int(self.state[self.kernels.NODES])
+        return int(self.state["nodes"][0])
 
     @property
     def opened(self) -> int:
         """Subtables opened, each as often as it was opened again."""
-        return int(self.state[self.kernels.VISITS])
+        return int(self.state["visits"][0])
 
     @property
     def peak_bytes(self) -> int:
@@ -217,11 +215,11 @@ class Search:
     def _enter_root(self) -> None:
         from arboretum.kernels.solving.fingerprints import enter
 
-        kernels, arrays = self.kernels, self.arrays
+        arrays = self.arrays
         enter(arrays["slots"], *self.space.words.sum(axis=0, dtype=np.uint64), 0)
         self.bound = self._bound_by_classes()
         arrays["low"][0] = arrays["other"][0] = self.bound
-        self.state[kernels.NODES] = 1
+        self.state["nodes"] = 1
 
     def _bound_by_classes(self) -> float:
         """What the class weights of the whole table say; objects that share a leaf with no other
@@ -229,10 +227,9 @@ class Search:
         """
         from arboretum_decision_tables.exact.bound_kernels import part_bound
 
-        table, several = self.table, self.table.group >= 0
-        heavy = np.append(
-            np.bincount(table.group[several], table.weight[several]), table.weight[~several]
-        )
+        group, weight = self.table.rows["group"], self.table.rows["weight"]
+        several = group >= 0
+        heavy = np.append(np.bincount(group[several], weight[several]), weight[~several])
         return float(
             part_bound(
                 self.space.total_mass, heavy, 0, 0.0, self.form, self.setting, np.zeros(len(heavy))
@@ -251,11 +248,11 @@ class Search:
         from arboretum_decision_tables.exact.bound_kernels import cube_bound_of_all, fitting_depth
 
         form = self.plain_form
-        if not self.setting[6] or not (form.combine == "max" or form.per_mass > 0):
+        if not self.setting.ahead or not (form.combine == "max" or form.per_mass > 0):
             return
         literals, n = (
             int(np.where(self.space.family == 0, self.space.n_bins, 2 * self.space.n_bins).sum()),
-            len(self.table.weight),
+            len(self.table.rows),
         )
         depth = fitting_depth(literals, (n + 63) // 64, seconds * WORDS_PER_SECOND)
         if depth > 0:
@@ -266,17 +263,16 @@ class Search:
                 self.arrays[name][0] = max(self.arrays[name][0], self.bound)
 
     def _start(self) -> None:
-        kernels, arrays, n = self.kernels, self.arrays, len(self.table.weight)
-        arrays["frames"][0] = 0, n, 0, 0, -1, -1
+        arrays, state, n = self.arrays, self.state[0], len(self.table.rows)
+        arrays["frames"][0] = 0, n, 0, 0, -1, -1, math.inf
         arrays["rows"][:n] = np.arange(n)
-        arrays["budget"][0] = math.inf
-        self.state[[kernels.FRAMES, kernels.ROWS, kernels.TESTS]] = 1, n, 0
+        state["frames"], state["rows"], state["tests"] = 1, n, 0
 
     def _narrow(self, width: int, heuristic: int, until: float) -> bool:
         """The best tree that uses ``width`` tests per subtable only; False when it was not
         searched to the end.
         """
-        n = int(self.state[self.kernels.NODES])
+        n = int(self.state["nodes"][0])
         self.arrays["other"][:n] = self.arrays["low"][:n]
         return self._walk(width, heuristic, until, "other", "low")
 
@@ -326,17 +322,13 @@ class Search:
 
     def _enlarge(self) -> bool:
         """Make room for one more subtable; False when that exceeds the budget in bytes."""
-        kernels, state, arrays = self.kernels, self.state, self.arrays
-        nodes, frames = int(state[kernels.NODES]) + 1, int(state[kernels.FRAMES]) + 1
+        used, arrays = self.state[0], self.arrays
+        nodes, frames = int(used["nodes"]) + 1, int(used["frames"]) + 1
         top = arrays["frames"][frames - 2]
-        tests = int(state[kernels.TESTS]) + len(self.space.price)
         wanted = {
             "frames": frames,
-            "budget": frames,
-            "rows": int(state[kernels.ROWS] + top[1] - top[0]),
-            "test": tests,
-            "floor": tests,
-            "rank": tests,
+            "rows": int(used["rows"] + top["high"] - top["low"]),
+            "tests": int(used["tests"]) + len(self.space.price) + 1,
             "low": nodes,
             "other": nodes,
             "up": nodes,
@@ -357,27 +349,22 @@ def _merged(space: Space) -> Any:
     table = space.table()
     if not space.inconsistent:
         return table
-    label, classes = table.group, space.objects.n_classes
+    rows, classes = table.rows.copy(), space.objects.n_classes
     _, first, cell, times = np.unique(
         space.codes.T, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     cell = cell.ravel()
-    if not math.isnan(table.rule[2]):
-        alone = times[cell] == 1
-        return table._replace(
-            purity=np.where(alone, label, classes + cell).astype(np.int32), group=label[first[cell]]
-        )
+    if not math.isnan(table.rule.impurity):
+        rows["purity"] = np.where(times[cell] == 1, rows["label"], classes + cell)
+        rows["group"] = rows["label"][first[cell]]
+        return table._replace(rows=rows)
     order = np.argsort(first)
     cell, first, alone = np.argsort(order)[cell], first[order], times[order] > 1
-    words, count = np.zeros((len(first), 2), np.uint64), np.zeros(len(first), np.int64)
-    np.add.at(words, cell, table.words)
-    np.add.at(count, cell, table.count)
-    return table._replace(
-        codes=np.ascontiguousarray(table.codes[:, first]),
-        label=table.label[first],
-        purity=np.where(alone, classes + np.arange(len(first)), label[first]).astype(np.int32),
-        group=np.where(alone, -1, label[first]),
-        weight=np.bincount(cell, table.weight),
-        count=count,
-        words=words,
-    )
+    merged = rows[first]
+    merged["purity"] = np.where(alone, classes + np.arange(len(first)), merged["label"])
+    merged["group"] = np.where(alone, -1, merged["label"])
+    for name in ("weight", "count", "words"):
+        merged[name] = 0
+        np.add.at(merged[name], cell, rows[name])
+    codes = np.ascontiguousarray(table.codes[:, first])
+    return table._replace(codes=codes, rows=merged)

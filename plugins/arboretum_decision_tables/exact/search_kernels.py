@@ -37,17 +37,16 @@ There are two ways to search:
 
 Invariants:
 
-- Node numbers are 0 … NODES − 1, the root is 0.  ``up`` only falls; it is ∞ and ``best`` is −1
-  until some tree of the subtable is known.
-- The rows of a frame are ``rows[LOW:HIGH]``, a subset of those of the frame below it, and end at
-  ``state[ROWS]`` for the topmost one.  Its tests are the places FIRST … FIRST + COUNT − 1 of
-  ``test``, ``floor`` and ``rank``.  COUNT is −1 before it is opened, CURRENT −1 before a test is
-  searched.  ``rank`` is written only where a heuristic ranks; kept tests lie in its order.
-- ``parts.tally`` is 0 in every bin between two features; the other fields of a slot are stale then.
+- Node numbers are 0 … state.nodes − 1, the root is 0.  ``up`` only falls; it is ∞ and ``best`` is
+  −1 until some tree of the subtable is known.
+- The rows of a frame are a subset of those of the frame below it, and end at ``state.rows`` for the
+  topmost one.  Its tests are the places first … first + count − 1; the last place of all is spare.
+  ``rank`` is written only where a heuristic ranks; kept tests lie in its order.
+- The ``tally`` of a part is 0 in every bin between two features; its other fields are stale then.
 - Nothing is written in a turn before there is room for one more frame, subtable, copy of the rows
-  and list of all tests, and ``slots`` is at most half full.  So the kernel can be left and entered
-  again at any step; the caller owns the arrays and enlarges them when the kernel says so.  With
-  ``unwind`` nothing is pushed, and no room is needed.
+  and list of all tests and one, and ``slots`` is at most half full.  So the kernel can be left and
+  entered again at any step; the caller owns the arrays and enlarges them when the kernel says so.
+  With ``unwind`` nothing is pushed, and no room is needed.
 """
 
 from __future__ import annotations
@@ -61,11 +60,9 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.rows import INSIDE, MULTIWAY, take_rows
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_decision_tables.exact.bound_kernels import (
-    AHEAD,
-    EASE,
-    SLACK,
     WORST_PAIRS,
     Literals,
+    Setting,
     bound_ahead,
     disorder,
     fill_bits,
@@ -75,28 +72,46 @@ from arboretum_decision_tables.exact.bound_kernels import (
 )
 from arboretum_decision_tables.exact.parts import (
     BY_BIN,
-    LEAF,
-    MAX,
-    PER_MASS,
-    PER_NODE,
-    PRICED,
+    ClosedForm,
     Parts,
     Table,
     clear_parts,
     fill_parts,
     list_tests,
+    n_classes,
     new_parts,
     part_is_leaf,
 )
 
-NODES, FRAMES, ROWS, TESTS, VISITS = range(5)
-"""Places in ``state``: subtables known, frames, rows and tests on the stacks, subtables opened
-(again) so far.
-"""
-LOW, HIGH, NODE, FIRST, COUNT, CURRENT = range(6)
-"""Columns of ``frames``: its rows, its subtable, its tests, and the one that is being searched (all
-but the first three −1 before it is opened).
-"""
+STATE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "nodes",  # subtables known
+            *("frames", "rows", "tests"),  # on the stacks
+            "visits",  # subtables opened (again)
+        )
+    ]
+)
+FRAME = np.dtype(
+    [
+        ("low", np.int64),  # its rows are rows[low:high]
+        ("high", np.int64),
+        ("node", np.int64),  # its subtable
+        ("first", np.int64),  # its tests
+        ("count", np.int64),  # −1 before it is opened
+        ("current", np.int64),  # of its tests the one that is being searched; −1 before
+        ("budget", np.float64),
+    ]
+)
+LISTED = np.dtype(
+    [
+        ("test", np.int64),
+        ("feature", np.int64),
+        ("floor", np.float64),
+        ("rank", np.float64),
+    ]
+)
 
 
 class Memory(NamedTuple):
@@ -121,27 +136,21 @@ class Memory(NamedTuple):
 class Stacks(NamedTuple):
     """The path that is being searched.
 
-    state : int64[5].
-    frames : int64[·, 6].
-    budget : float64[·], per frame.
+    state : STATE[1].
+    frames : FRAME[·].
     rows : int32[·].
-    test : int64[·], floor, rank : float64[·], per test of a frame.
+    tests : LISTED[·], of the frames.
     """
 
     state: np.ndarray
     frames: np.ndarray
-    budget: np.ndarray
     rows: np.ndarray
-    test: np.ndarray
-    floor: np.ndarray
-    rank: np.ndarray
+    tests: np.ndarray
 
 
 class Task(NamedTuple):
     """What is minimised, by whom, and memory for the subtable that is looked at.
 
-    form : float64[5], see parts.
-    setting : float64[9], see bound_kernels.
     heuristic : what ranks tests, −1 for none.
     heap : float64[classes].
     parts : of the tests of a feature.
@@ -149,8 +158,8 @@ class Task(NamedTuple):
     """
 
     table: Table
-    form: np.ndarray
-    setting: np.ndarray
+    form: ClosedForm
+    setting: Setting
     memory: Memory
     heuristic: int
     heap: np.ndarray
@@ -158,10 +167,10 @@ class Task(NamedTuple):
     room: Literals
 
 
-def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
+def task_of(table: Table, form: ClosedForm, setting: Setting) -> Task:
     """The task but for the memory of subtables."""
-    classes, rows = int(table.label.max()) + 1, len(table.label)
-    room = new_literals(table, 64 * ((rows + 63) // 64) if setting[AHEAD] else 0, classes)
+    classes, rows = n_classes(table), len(table.rows)
+    room = new_literals(table, 64 * ((rows + 63) // 64) if setting.ahead else 0, classes)
     return Task(
         table,
         form,
@@ -178,16 +187,16 @@ def task_of(table: Table, form: np.ndarray, setting: np.ndarray) -> Task:
 def own_cost(form, mass, price):
     """What an inner node adds to its branches: (per_node + per_mass · mass) · price.
 
-    Without the price where the form is not priced.   form : float64[5].
+    Without the price where the form is not priced.
     """
-    own = form[PER_NODE] + form[PER_MASS] * mass
-    return own * price if form[PRICED] else own
+    own = form.per_node + form.per_mass * mass
+    return own * price if form.priced else own
 
 
 @jit(inline=True, borrow=True)
 def combine(form, a, b):
     """What two branches cost together: the larger, or the sum, as the form says."""
-    return max(a, b) if form[MAX] else a + b
+    return max(a, b) if form.largest else a + b
 
 
 @jit(inline=True, borrow=True)
@@ -195,33 +204,24 @@ def bounds_of_part(task, slot, leaf, literal, ahead):
     """(lower, upper) bound of ψ of a part, of which ``literal`` is the number (−1: do not look
     ahead).
     """
-    form, memory, parts = task.form, task.memory, task.parts
-    mass = parts.mass[slot]
+    form, memory, part = task.form, task.memory, task.parts.sets[slot]
+    mass = part.mass
     if leaf:
-        return form[LEAF], form[LEAF]
+        return form.leaf, form.leaf
     # any test that divides two objects makes two leaves
-    if parts.tally[slot] == 2 and not form[PRICED]:
-        both = own_cost(form, mass, 1.0) + combine(form, form[LEAF], form[LEAF])
+    if part.tally == 2 and not form.priced:
+        both = own_cost(form, mass, 1.0) + combine(form, form.leaf, form.leaf)
         return both, both
-    node = find(memory.slots, parts.one[slot], parts.two[slot])
+    node = find(memory.slots, part.one, part.two)
     known, upper = np.float64(0.0), np.inf
     if node >= 0:
         known, upper = memory.low[node], memory.up[node]
         # what is to be seen from here was seen when it was opened
         if known >= upper or memory.wide[node]:
             return known, upper
-    known = max(
-        known,
-        part_bound(
-            mass,
-            parts.heavy[slot],
-            parts.alone[slot],
-            parts.spread[slot],
-            form,
-            task.setting,
-            task.heap,
-        ),
-    )
+    heavy = task.parts.heavy[slot]
+    by_classes = part_bound(mass, heavy, part.alone, part.spread, form, task.setting, task.heap)
+    known = max(known, by_classes)
     if literal >= 0:
         known = max(known, bound_ahead(literal, mass, known, task.table, form, task.setting, ahead))
     return known, upper
@@ -233,12 +233,12 @@ def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
     which ``seen`` outcomes occur.
     """
     table, form, heuristic, parts = task.table, task.form, task.heuristic, task.parts
-    multiway = table.family[f] == MULTIWAY
-    index = INSIDE if multiway else parts.tests[t, 0]
-    least = greatest = form[LEAF] if form[MAX] else 0.0
+    multiway = table.features[f].family == MULTIWAY
+    index = INSIDE if multiway else parts.tests[t].index
+    least = greatest = form.leaf if form.largest else 0.0
     mixed = 0.0
     for k in range(seen if multiway else 2):
-        slot = parts.touched[k] if multiway else parts.tests[t, 1 + k]
+        slot = parts.touched[k] if multiway else parts.tests[t].slots[k]
         outcome = slot if multiway else np.int64(k)
         leaf = part_is_leaf(table, parts, slot, rows, low, high, f, index, outcome)
         literal = np.int64(-1)
@@ -247,13 +247,10 @@ def weigh_test(task, f, t, seen, mass, low, high, rows, ahead):
         a, b = bounds_of_part(task, slot, leaf, literal, ahead)
         least, greatest = combine(form, least, a), combine(form, greatest, b)
         if heuristic >= 0:
-            d = (
-                0.0
-                if leaf
-                else disorder(parts.heavy[slot], parts.spread[slot], parts.mass[slot], heuristic)
-            )
+            part = parts.sets[slot]
+            d = 0.0 if leaf else disorder(parts.heavy[slot], part.spread, part.mass, heuristic)
             mixed = max(mixed, d) if heuristic >= WORST_PAIRS else mixed + d
-    own = own_cost(form, mass, table.price[table.first_test[f] + index])
+    own = own_cost(form, mass, table.price[table.features[f].first_test + index])
     return own + least, own + greatest, mixed
 
 
@@ -266,15 +263,17 @@ def open_subtable(task, mass, whole, low, high, ahead, at, stacks):
     best, best_test = np.inf, np.int64(-1)
     for f in range(table.codes.shape[0]):
         seen = fill_parts(table, f, BY_BIN, rows, low, high, parts)
-        multiway, first = table.family[f] == MULTIWAY, table.first_test[f]
+        feature = table.features[f]
+        multiway, first = feature.family == MULTIWAY, feature.first_test
         for t in range(0 if seen < 2 else 1 if multiway else list_tests(table, f, seen, parts)):
             floor, upper, mixed = weigh_test(task, f, t, seen, mass, low, high, rows, ahead)
-            number = first if multiway else first + parts.tests[t, 0]
-            stacks.floor[at], stacks.test[at] = floor, number
+            number = first if multiway else first + parts.tests[t].index
+            listed = stacks.tests[at]
+            listed.test, listed.feature, listed.floor = number, f, floor
             if task.heuristic >= 0:
                 gain, price = whole - mixed, table.price[number]
-                stacks.rank[at] = (
-                    -gain if not task.form[PRICED] else (-gain / price if price > 0.0 else -np.inf)
+                listed.rank = (
+                    -gain if not task.form.priced else (-gain / price if price > 0.0 else -np.inf)
                 )
             at += 1
             if upper < best:
@@ -288,16 +287,17 @@ def keep_best(first, end, width, stacks):
     """Keep the ``width`` tests of least rank (ties to the first), in that order; returns the new
     end.
     """
-    test, floor, rank = stacks.test, stacks.floor, stacks.rank
+    tests, spare = stacks.tests, len(stacks.tests) - 1
     kept = min(width, end - first)
     for k in range(first, first + kept):
         best = k
         for q in range(k + 1, end):
-            if rank[q] < rank[best] or (rank[q] == rank[best] and test[q] < test[best]):
+            one, other = tests[q], tests[best]
+            if one.rank < other.rank or (one.rank == other.rank and one.test < other.test):
                 best = q
-        test[k], test[best] = test[best], test[k]
-        floor[k], floor[best] = floor[best], floor[k]
-        rank[k], rank[best] = rank[best], rank[k]
+        tests[spare] = tests[k]
+        tests[k] = tests[best]
+        tests[best] = tests[spare]
     return first + kept
 
 
@@ -315,27 +315,20 @@ def search_tests(task, width, unwind, limit, stacks):
         task.heuristic,
         task.parts,
     )
-    family, first_test, price, weight, group = (
-        table.family,
-        table.first_test,
-        table.price,
-        table.weight,
-        table.group,
-    )
-    state, frames, budget, rows, test, floor, _ = stacks
+    state, frames, rows, tests = stacks.state[0], stacks.frames, stacks.rows, stacks.tests
     slots, low, _, up, best, wide = task.memory
     nowhere = task.room
     done = 0
-    while state[FRAMES] > 0:
-        d = state[FRAMES] - 1
+    while state.frames > 0:
+        d = state.frames - 1
         frame = frames[d]
-        a, b, node = frame[LOW], frame[HIGH], frame[NODE]
+        a, b, node = frame.low, frame.high, frame.node
         if not unwind and (
-            state[ROWS] + b - a > rows.shape[0]
+            state.rows + b - a > rows.shape[0]
             or d + 2 > frames.shape[0]
-            or state[NODES] + 1 > low.shape[0]
-            or 2 * (state[NODES] + 1) > slots.shape[0]
-            or state[TESTS] + len(price) > test.shape[0]
+            or state.nodes + 1 > low.shape[0]
+            or 2 * (state.nodes + 1) > slots.shape[0]
+            or state.tests + len(table.price) + 1 > tests.shape[0]
         ):
             return NEED_ROOM
         if done > limit and not unwind:
@@ -349,83 +342,80 @@ def search_tests(task, width, unwind, limit, stacks):
         )
         mass = 0.0
         for k in range(a, b):
-            mass += weight[rows[k]]
-        if frame[COUNT] < 0:
+            mass += table.rows[rows[k]].weight
+        if frame.count < 0:
             if unwind:
                 leave(state, frame)
                 continue
-            whole = (
-                disorder_of(rows, a, b, group, weight, mass, heuristic, parts.vector)
-                if heuristic >= 0
-                else 0.0
-            )
-            looks = setting[AHEAD] > 0.0 and width == 0 and b - a > 3
+            whole = 0.0
+            if heuristic >= 0:
+                whole = disorder_of(rows, a, b, table, mass, heuristic, parts.vector)
+            looks = setting.ahead and width == 0 and b - a > 3
             ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
-            frame[FIRST] = state[TESTS]
+            frame.first = state.tests
             end, found, found_test = open_subtable(
-                task, mass, whole, a, b, ahead, frame[FIRST], stacks
+                task, mass, whole, a, b, ahead, frame.first, stacks
             )
             if found < up[node]:
                 up[node], best[node] = found, found_test
             if width > 0:
-                end = keep_best(frame[FIRST], end, width, stacks)
+                end = keep_best(frame.first, end, width, stacks)
             wide[node] |= width == 0
-            frame[COUNT], state[TESTS] = end - frame[FIRST], end
-            state[VISITS] += 1
-            done += (b - a) * len(family)
-        elif frame[CURRENT] >= 0:
-            at = frame[FIRST] + frame[CURRENT]
-            f = np.searchsorted(first_test, test[at], side="right") - 1
-            index = test[at] - first_test[f]
-            seen = fill_parts(
-                table, f, BY_BIN if family[f] == MULTIWAY else index, rows, a, b, parts
-            )
+            frame.count, state.tests = end - frame.first, end
+            state.visits += 1
+            done += (b - a) * len(table.features)
+        elif frame.current >= 0:
+            listed = tests[frame.first + frame.current]
+            f, feature = listed.feature, table.features[listed.feature]
+            index = listed.test - feature.first_test
+            by = BY_BIN if feature.family == MULTIWAY else index
+            seen = fill_parts(table, f, by, rows, a, b, parts)
             done += b - a
-            own = own_cost(form, mass, price[test[at]])
-            least = greatest = form[LEAF] if form[MAX] else 0.0
+            own = own_cost(form, mass, table.price[listed.test])
+            least = greatest = form.leaf if form.largest else 0.0
             for k in range(seen):
                 c = parts.touched[k]
                 leaf = part_is_leaf(table, parts, c, rows, a, b, f, index, c)
                 x, y = bounds_of_part(task, c, leaf, np.int64(-1), nowhere)
                 least, greatest = combine(form, least, x), combine(form, greatest, y)
                 if x < y and (part < 0 or x > part_low):
-                    part, part_low, part_one, part_two = c, x, parts.one[c], parts.two[c]
+                    part, part_low, part_one, part_two = c, x, parts.sets[c].one, parts.sets[c].two
             clear_parts(parts, seen)
-            floor[at] = max(floor[at], own + least)
-            others = own if form[MAX] else own + least - part_low
+            listed.floor = max(listed.floor, own + least)
+            others = own if form.largest else own + least - part_low
             if own + greatest < up[node]:
-                up[node], best[node] = own + greatest, test[at]
-        first, end = frame[FIRST], frame[FIRST] + frame[COUNT]
+                up[node], best[node] = own + greatest, listed.test
+        first, end = frame.first, frame.first + frame.count
         chosen, second = first, np.inf
         for q in range(first + 1, end):
-            if floor[q] < floor[chosen]:
-                second, chosen = floor[chosen], q
+            if tests[q].floor < tests[chosen].floor:
+                second, chosen = tests[chosen].floor, q
             else:
-                second = min(second, floor[q])
-        low[node] = max(low[node], floor[chosen])
-        if low[node] >= up[node] * (1.0 - setting[SLACK]):
+                second = min(second, tests[q].floor)
+        low[node] = max(low[node], tests[chosen].floor)
+        if low[node] >= up[node] * (1.0 - setting.slack):
             low[node] = up[node]
             leave(state, frame)
             continue
-        if low[node] > budget[d] or unwind:
+        if low[node] > frame.budget or unwind:
             leave(state, frame)
             continue
-        until = min(budget[d], up[node])
+        until = min(frame.budget, up[node])
         if width > 0:
             for q in range(first, end):  # kept tests lie in the order of their rank
-                if floor[q] <= until and floor[q] < up[node] * (1.0 - setting[SLACK]):
+                if tests[q].floor <= until and tests[q].floor < up[node] * (1.0 - setting.slack):
                     chosen = q
                     break
         else:
-            until = min(until, max(second, floor[chosen] * (1.0 + setting[EASE])))
-        if chosen - first != frame[CURRENT] or part < 0:
-            frame[CURRENT] = chosen - first
+            until = min(until, max(second, tests[chosen].floor * (1.0 + setting.ease)))
+        if chosen - first != frame.current or part < 0:
+            frame.current = chosen - first
             continue
-        f = np.searchsorted(first_test, test[chosen], side="right") - 1
+        f = tests[chosen].feature
         push_part(
             table,
             f,
-            test[chosen] - first_test[f],
+            tests[chosen].test - table.features[f].first_test,
             part,
             (part_one, part_two),
             part_low,
@@ -439,21 +429,21 @@ def search_tests(task, width, unwind, limit, stacks):
 @jit(inline=True, borrow=True)
 def leave(state, frame):
     """Take the topmost frame off the stacks; its rows lie on top, as do its tests."""
-    state[FRAMES] -= 1
-    state[ROWS], state[TESTS] = frame[LOW], frame[FIRST]
+    state.frames -= 1
+    state.rows, state.tests = frame.low, frame.first
 
 
 @jit(inner=True, borrow=True)
-def disorder_of(rows, a, b, group, weight, mass, heuristic, totals):
+def disorder_of(rows, a, b, table, mass, heuristic, totals):
     """How mixed the rows a … b − 1 are.   totals : scratch, float64[classes]."""
     totals[:] = 0.0
     spread = 0.0
     for k in range(a, b):
-        r = rows[k]
-        if group[r] >= 0:
-            totals[group[r]] += weight[r]
-        elif weight[r] > 0.0:
-            spread += weight[r] * np.log2(weight[r])
+        row = table.rows[rows[k]]
+        if row.group >= 0:
+            totals[row.group] += row.weight
+        elif row.weight > 0.0:
+            spread += row.weight * np.log2(row.weight)
     return disorder(totals, spread, mass, heuristic)
 
 
@@ -462,8 +452,9 @@ def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
     """Put one part of the topmost subtable on the stacks, and in the memory if it is new there
     with its bound ``least``.
     """
-    state, frames, rows = stacks.state, stacks.frames, stacks.rows
-    fresh, d = state[NODES], state[FRAMES] - 1
+    state, rows = stacks.state[0], stacks.rows
+    frame, below = stacks.frames[state.frames - 1], stacks.frames[state.frames]
+    fresh = state.nodes
     child = find_or_enter(memory.slots, words[0], words[1], fresh)
     if child == fresh:
         memory.low[child], memory.other[child], memory.up[child], memory.best[child] = (
@@ -473,19 +464,11 @@ def push_part(table, f, index, outcome, words, least, allowed, stacks, memory):
             -1,
         )
         memory.wide[child] = False
-        state[NODES] += 1
-    begin = state[ROWS]
-    top = take_rows(
-        table.codes[f],
-        table.family[f],
-        index,
-        outcome,
-        rows,
-        frames[d, LOW],
-        frames[d, HIGH],
-        begin,
-    )
-    frames[d + 1, LOW], frames[d + 1, HIGH], frames[d + 1, NODE] = begin, top, child
-    frames[d + 1, FIRST], frames[d + 1, COUNT], frames[d + 1, CURRENT] = state[TESTS], -1, -1
-    stacks.budget[d + 1] = max(least, allowed)
-    state[ROWS], state[FRAMES] = top, d + 2
+        state.nodes += 1
+    begin, family = state.rows, table.features[f].family
+    column, a, b = table.codes[f], frame.low, frame.high
+    top = take_rows(column, family, index, outcome, rows, a, b, begin)
+    below.low, below.high, below.node, below.first = begin, top, child, state.tests
+    below.count, below.current, below.budget = -1, -1, max(least, allowed)
+    state.rows = top
+    state.frames += 1

@@ -17,12 +17,13 @@ stacks are::
 Invariants:
 
 - Bit k stands for ``rows[low + k]``, low being the first row of the base.  Of ``same``, ``other``
-  and ``words`` the entries of the rows of the base are filled in, of ``part`` and ``part_code`` the
-  first ``parts[f]``; the rest is stale.
-- An entry of ``near`` counts only where its upper 32 bits are the base's ``epoch``; the lower 32
-  are node + 1, and 0 for a leaf.  A later set overwrites an earlier one in the same place.
+  and ``words`` the entries of the rows of the base are filled in, of ``pieces`` the first
+  ``n_pieces[f]``; the rest is stale.
+- An entry of ``near`` counts only where the upper 32 bits of its ``node`` are the ``epoch`` of the
+  base; the lower 32 are node + 1, and 0 for a leaf.  A later set overwrites an earlier one in the
+  same place.
 - ``by_code`` is all 0 between features.
-- ``late`` holds state[LATE] notes; its last entry is no note: it takes what only loads the slots.
+- ``late`` holds state.late notes; its last entry is no note: it takes what only loads the slots.
 """
 
 from __future__ import annotations
@@ -32,17 +33,61 @@ from typing import NamedTuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest, popcount
-from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import LOWER, find_or_enter
 from arboretum.kernels.solving.rows import MULTIWAY, THRESHOLDS, cheapest, sort_few
-from arboretum_decision_tables.exact.parts import Table, few
+from arboretum_decision_tables.exact.parts import (
+    Table,
+    few,
+    impure_at_most,
+    most_bins,
+    n_classes,
+)
 
-NODES, STREAM, FRAMES, PENDING, ROWS, EXPANDED, LEAVES, NEED, NEED_ROWS, LATE = range(10)
-"""Places in ``state``: how much of each array is used; subtables expanded; distinct leaves; the
-room that is asked for; subsets to be looked up.
-"""
-
+STATE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            *("nodes", "stream", "frames", "pending", "rows"),  # used of each array
+            "expanded",  # subtables
+            "leaves",  # distinct ones
+            *("need", "need_rows"),  # the room that is asked for
+            "late",  # subsets to be looked up
+        )
+    ]
+)
+FRAME = np.dtype(
+    [
+        ("low", np.int64),  # its rows are rows[low:high]
+        ("high", np.int64),
+        ("below", np.int64),  # pending children below it
+        ("is_base", np.bool_),
+    ],
+    align=True,
+)
+CHILD = np.dtype(
+    [
+        ("node", np.int64),
+        ("feature", np.int64),  # −1: all rows of the frame; and a test and an outcome of it
+        ("test", np.int64),
+        ("outcome", np.int64),
+        ("subset", np.uint64),  # instead, above a base
+    ]
+)
+PIECE = np.dtype([("code", np.int64), ("subset", np.uint64)])
+"""The rows of a base that have a code."""
+BASE_ROW = np.dtype([("other", np.uint64), ("words", np.uint64, 2)])
+"""Rows of the base of another class; words of the fingerprint."""
+NEAR = np.dtype([("subset", np.uint64), ("node", np.uint64)])
+"""An entry of the cache."""
+LATE = np.dtype(
+    [
+        ("one", np.uint64),  # fingerprint
+        ("two", np.uint64),
+        ("subset", np.uint64),
+        ("at", np.int64),  # where in the stream its node belongs
+    ]
+)
 BASE = 64
 """Rows of a subtable below which sets of rows are words of bits."""
 NEAR_BITS = 14
@@ -54,14 +99,13 @@ ONE, NONE = np.uint64(1), np.uint64(0)
 class Graph(NamedTuple):
     """What is written, as long as is needed.
 
-    state : int64[10].
+    state : STATE[1].
     size : int32[nodes].
     mass : float64[nodes].
     start : int64[nodes, 2], the node's part of ``stream``, (−1, −1) before it is expanded.
     slots, leaf_slots : uint64[2^k, 2].
-    frames : int64[·, 4] (first and last row, pending children below it, whether it is a base).
-    pending : int64[·, 4] (node, feature, test of the feature, outcome; above a base: node, set of
-        its rows).
+    frames : FRAME[·].
+    pending : CHILD[·].
     rows : int32[·].
     """
 
@@ -78,55 +122,54 @@ class Graph(NamedTuple):
 
 
 class Base(NamedTuple):
-    """Words of the rows of a base, and masks.
+    """The rows of a base as bits.
 
-    same[f, k] : rows with the code of row k.   part[f], part_code[f] : for two-way tests the codes
-    that occur, ascending, and their rows; parts[f] : how many.   other[k] : rows of another class.
-    words : uint64[64, 2].   by_code : uint64 of zeros, one per code or class, left as found;
-    touched : int64, as long.   near : cache of nodes by set; epoch : uint64[1], of the entries that
-    are of this base.   late, late_at : sets to be looked up, and where in the stream their nodes
-    belong.
+    same[f, k] : rows with the code of row k.
+    pieces : PIECE[F, 64], of the codes of two-way tests that occur, ascending; n_pieces[f] : how
+        many.
+    row : BASE_ROW[64].
+    by_code : uint64 of zeros, one per code or class, left as found; touched : int64, as long.
+    near : NEAR[·], cache of nodes by set; epoch : uint64[1], of the entries that are of this base.
+    late : LATE[·], sets to be looked up.
+    vector : float64[classes], scratch.
     """
 
     same: np.ndarray
-    part: np.ndarray
-    part_code: np.ndarray
-    parts: np.ndarray
-    other: np.ndarray
-    words: np.ndarray
+    pieces: np.ndarray
+    n_pieces: np.ndarray
+    row: np.ndarray
     by_code: np.ndarray
     touched: np.ndarray
     near: np.ndarray
     epoch: np.ndarray
     late: np.ndarray
-    late_at: np.ndarray
     vector: np.ndarray
 
 
 def new_base(table: Table) -> Base:
     """Room for a base of the table."""
-    m, classes = len(table.n_bins), int(table.label.max(initial=0)) + 1
-    widest = max(int(table.n_bins.max(initial=0)), classes)
-    late = 3 * m + 5 * int(np.minimum(table.n_bins, BASE).sum()) + 1
-    whole, words = (
-        (lambda *shape: np.zeros(shape, np.int64)),
-        (lambda *shape: np.zeros(shape, np.uint64)),
-    )
+    m, classes = len(table.features), n_classes(table)
+    widest = max(most_bins(table), classes)
+    late = 3 * m + 5 * int(np.minimum(table.features["n_bins"], BASE).sum()) + 1
     return Base(
-        same=words(m, BASE),
-        part=words(m, BASE),
-        part_code=whole(m, BASE),
-        parts=whole(m),
-        other=words(BASE),
-        words=words(BASE, 2),
-        by_code=words(widest),
-        touched=whole(widest),
-        near=words(1 << NEAR_BITS, 2),
-        epoch=words(1),
-        late=words(late, 3),
-        late_at=whole(late),
+        same=np.zeros((m, BASE), np.uint64),
+        pieces=np.zeros((m, BASE), PIECE),
+        n_pieces=np.zeros(m, np.int64),
+        row=np.zeros(BASE, BASE_ROW),
+        by_code=np.zeros(widest, np.uint64),
+        touched=np.zeros(widest, np.int64),
+        near=np.zeros(1 << NEAR_BITS, NEAR),
+        epoch=np.zeros(1, np.uint64),
+        late=np.zeros(late, LATE),
         vector=np.zeros(classes),
     )
+
+
+@jit(inline=True, borrow=True)
+def first_rows(n):
+    """The set of the first n ≥ 1 rows of a base."""
+    last = ONE << np.uint64(n - 1)
+    return (last - ONE) | last
 
 
 @jit(inner=True, borrow=True)
@@ -143,22 +186,23 @@ def open_base(table, rows, low, high, base):
             by_code[c] |= ONE << np.uint64(k)
         for k in range(n):
             base.same[f, k] = by_code[table.codes[f, rows[low + k]]]
-        if table.family[f] != MULTIWAY:
+        if table.features[f].family != MULTIWAY:
             sort_few(touched, seen)
-            base.parts[f] = seen
+            base.n_pieces[f] = seen
             for k in range(seen):
-                base.part_code[f, k], base.part[f, k] = touched[k], by_code[touched[k]]
+                piece = base.pieces[f, k]
+                piece.code, piece.subset = touched[k], by_code[touched[k]]
         for k in range(seen):
             by_code[touched[k]] = NONE
-    everything = ((ONE << np.uint64(n - 1)) - ONE) | (ONE << np.uint64(n - 1))
+    everything = first_rows(n)
     for k in range(n):
-        by_code[table.label[rows[low + k]]] |= ONE << np.uint64(k)
+        by_code[table.rows[rows[low + k]].label] |= ONE << np.uint64(k)
     for k in range(n):
-        r = rows[low + k]
-        base.other[k] = everything ^ by_code[table.label[r]]
-        base.words[k, 0], base.words[k, 1] = table.words[r, 0], table.words[r, 1]
+        row, here = table.rows[rows[low + k]], base.row[k]
+        here.other = everything ^ by_code[row.label]
+        here.words[0], here.words[1] = row.words[0], row.words[1]
     for k in range(n):
-        by_code[table.label[rows[low + k]]] = NONE
+        by_code[table.rows[rows[low + k]].label] = NONE
     base.epoch[0] += ONE
 
 
@@ -168,14 +212,12 @@ def subset_is_leaf(c, low, table, rows, vector):
     counts, heavy, rest, rule = 0, 0.0, c, table.rule
     vector[:] = 0.0
     while rest != NONE:
-        r = rows[low + lowest(rest)]
-        counts += table.count[r]
-        heavy += table.weight[r]
-        vector[table.label[r]] += table.weight[r]
+        row = table.rows[rows[low + lowest(rest)]]
+        counts += row.count
+        heavy += row.weight
+        vector[row.label] += row.weight
         rest &= rest - ONE
-    if few(counts, rule) or heavy <= rule[1]:
-        return True
-    return not np.isnan(rule[2]) and call_impurity(table.impurity, vector) <= rule[2]
+    return few(counts, rule) or heavy <= rule.light or impure_at_most(table, vector)
 
 
 @jit(inline=True, borrow=True, wraps=True)
@@ -184,71 +226,95 @@ def subset(c, low, table, ruled, track, graph, base, at):
     ``stream[at]`` is filled in late: the fingerprint is noted, because looking up many at once
     hides what each waits for memory.
     """
-    pure = c & base.other[lowest(c)] == NONE
+    pure = c & base.row[lowest(c)].other == NONE
     if pure and not track:
         return np.int64(-1)
-    epoch, state, near = base.epoch[0], graph.state, base.near
-    place = np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
-    if near[place, 0] == c and near[place, 1] >> np.uint64(32) == epoch:
-        return np.int64(near[place, 1] & LOWER) - 1
+    epoch, state, near = base.epoch[0], graph.state[0], base.near[place_of(c)]
+    if near.subset == c and near.node >> np.uint64(32) == epoch:
+        return np.int64(near.node & LOWER) - 1
     one, two, rest = NONE, NONE, c
     while rest != NONE:
-        k = lowest(rest)
-        one += base.words[k, 0]
-        two += base.words[k, 1]
+        words = base.row[lowest(rest)].words
+        one += words[0]
+        two += words[1]
         rest &= rest - ONE
     if pure or (ruled and subset_is_leaf(c, low, table, graph.rows, base.vector)):
         if track:
-            fresh = state[LEAVES]
+            fresh = state.leaves
             if find_or_enter(graph.leaf_slots, one, two, fresh) == fresh:
-                state[LEAVES] += 1
-        near[place, 0], near[place, 1] = c, epoch << np.uint64(32)
+                state.leaves += 1
+        near.subset, near.node = c, epoch << np.uint64(32)
         return np.int64(-1)
-    k = state[LATE]
-    base.late[k, 0], base.late[k, 1], base.late[k, 2], base.late_at[k] = one, two, c, at
-    state[LATE] = k + 1
+    note = base.late[state.late]
+    note.one, note.two, note.subset, note.at = one, two, c, at
+    state.late += 1
     return np.int64(-2)
 
 
 @jit(inline=True, borrow=True, wraps=True)
 def look_up(low, table, graph, base):
     """Nodes of the noted subsets, entered and put on the pending stack where they are new."""
-    state, slots, late = graph.state, graph.slots, base.late
+    state, slots, late = graph.state[0], graph.slots, base.late
     mask, found = np.uint64(slots.shape[0] - 1), NONE
-    for k in range(state[LATE]):  # all slots are on their way before the first is needed
-        found |= slots[np.int64(late[k, 0] & mask), 1]
-    late[late.shape[0] - 1, 0] = found
-    for k in range(state[LATE]):
-        c, fresh = late[k, 2], state[NODES]
-        node = find_or_enter(slots, late[k, 0], late[k, 1], fresh)
+    for k in range(state.late):  # all slots are on their way before the first is needed
+        found |= slots[np.int64(late[k].one & mask), 1]
+    late[len(late) - 1].one = found
+    for k in range(state.late):
+        note, fresh = late[k], state.nodes
+        c = note.subset
+        node = find_or_enter(slots, note.one, note.two, fresh)
         if node == fresh:
             heavy, rest = 0.0, c
             while rest != NONE:
-                heavy += table.weight[graph.rows[low + lowest(rest)]]
+                heavy += table.rows[graph.rows[low + lowest(rest)]].weight
                 rest &= rest - ONE
-            graph.size[node], graph.mass[node] = popcount(c), heavy
-            graph.start[node, 0], graph.start[node, 1] = -1, -1
-            top = state[PENDING]
-            graph.pending[top, 0], graph.pending[top, 1] = node, np.int64(c)
-            state[PENDING] = top + 1
-            state[NODES] = node + 1
-        graph.stream[base.late_at[k]] = node
-        place = np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
-        base.near[place, 0], base.near[place, 1] = (
-            c,
-            (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1),
-        )
+            child = enter_node(graph, node, popcount(c), heavy)
+            child.subset = c
+        graph.stream[note.at] = node
+        near = base.near[place_of(c)]
+        near.subset, near.node = c, (base.epoch[0] << np.uint64(32)) | np.uint64(node + 1)
+
+
+@jit(inline=True, borrow=True)
+def enter_node(graph, node, size, mass):
+    """Write what is known of a new node, and put it on the pending stack; returns its place
+    there.
+    """
+    state = graph.state[0]
+    graph.size[node], graph.mass[node] = size, mass
+    graph.start[node, 0], graph.start[node, 1] = -1, -1
+    child = graph.pending[state.pending]
+    child.node = node
+    state.pending += 1
+    state.nodes = node + 1
+    return child
+
+
+@jit(inline=True, borrow=True)
+def place_of(c):
+    """Where the cache keeps a set."""
+    return np.int64((c * GOLDEN) >> np.uint64(64 - NEAR_BITS))
+
+
+@jit(inline=True, borrow=True)
+def next_code(s, pieces, j):
+    """The code that follows in a set that of piece j, which is not its last."""
+    j += 1
+    while s & pieces[j].subset == NONE:
+        j += 1
+    return pieces[j].code
 
 
 @jit(inline=True, borrow=True)
 def expand_bits(s, low, table, ruled, track, graph, base, at):
     """Write all bundles of a set of rows of the base; returns the end of the stream."""
     first_row, stream, price, same = lowest(s), graph.stream, table.price, base.same
-    graph.state[LATE] = 0
+    graph.state[0].late = 0
     for f in range(same.shape[0]):
-        c, family, first = s & same[f, first_row], table.family[f], table.first_test[f]
+        c, feature, pieces = s & same[f, first_row], table.features[f], base.pieces[f]
         if c == s:
             continue
+        family, first = feature.family, feature.first_test
         if family == MULTIWAY:
             stream[at] = first
             begin, leaves, rest = at, 0, s ^ c
@@ -267,21 +333,17 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
             stream[begin + 1], stream[begin + 2] = leaves, at - begin - 3
             continue
         inside, two_parts = NONE, False
-        for j in range(base.parts[f]):
-            c = s & base.part[f, j]
+        for j in range(base.n_pieces[f]):
+            c, index = s & pieces[j].subset, pieces[j].code
             if c == NONE:
                 continue
-            index = base.part_code[f, j]
             if family == THRESHOLDS:
                 inside |= c
                 if inside == s:
                     break
                 c = inside
-                if not table.even[f]:
-                    beyond = j + 1
-                    while s & base.part[f, beyond] == NONE:
-                        beyond += 1
-                    index = cheapest(price, first, index, base.part_code[f, beyond])
+                if feature.even == 0:
+                    index = cheapest(price, first, index, next_code(s, pieces, j))
             else:
                 if two_parts:
                     break
@@ -289,13 +351,11 @@ def expand_bits(s, low, table, ruled, track, graph, base, at):
                 two_parts = inside == NONE and rest & same[f, lowest(rest)] == rest
                 inside |= c
                 if two_parts:
-                    beyond = j + 1
-                    while s & base.part[f, beyond] == NONE:
-                        beyond += 1
-                    if price[first + base.part_code[f, beyond]] < price[first + index]:
+                    beyond = next_code(s, pieces, j)
+                    if price[first + beyond] < price[first + index]:
                         # both tests divide alike: ask the cheaper, whose outcomes are the other way
                         # round
-                        c, index = rest, base.part_code[f, beyond]
+                        c, index = rest, beyond
             stream[at], begin = first + index, at
             at += 3
             for _outcome in range(2):

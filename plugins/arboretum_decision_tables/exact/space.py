@@ -131,7 +131,7 @@ class Space:
     def table(self) -> Any:
         """What kernels read: a ``parts.Table``."""
         from arboretum.kernels.function_pointers import address_in_python, address_of
-        from arboretum_decision_tables.exact.parts import Table
+        from arboretum_decision_tables.exact.parts import FEATURE, ROW, Rule, Table
 
         rule, address = self.rule_array, 0
         if not np.isnan(rule[2]):
@@ -140,22 +140,14 @@ class Space:
                 if self.compiled_impurity
                 else address_in_python(self.impurity.value)
             )
-        return Table(
-            self.codes,
-            self.family,
-            self.n_bins,
-            self.first_test,
-            self.price,
-            self.even,
-            self.label,
-            self.label,
-            self.label.astype(np.int64),
-            self.weight,
-            self.counted,
-            self.words,
-            rule,
-            address,
-        )
+        features = np.zeros(len(self.family), FEATURE)
+        for name in FEATURE.names:
+            features[name] = getattr(self, name)
+        rows = np.zeros(self.n_objects, ROW)
+        for name in ("label", "weight", "words"):
+            rows[name] = getattr(self, name)
+        rows["purity"], rows["group"], rows["count"] = self.label, self.label, self.counted
+        return Table(self.codes, features, self.price, rows, Rule(*rule.tolist()), address)
 
     def raise_from_impurity(self) -> None:
         """Raise what an impurity without a kernel has raised inside one; asked after each slice

@@ -22,7 +22,6 @@ import numpy as np
 
 from arboretum.kernels.function_pointers import call_complexity
 from arboretum.kernels.jit import jit
-from arboretum_decision_tables.exact.parts import LEAF, MAX, PER_MASS, PER_NODE, PRICED
 
 
 @jit(inline=True)
@@ -30,12 +29,12 @@ def bundle_value(stream, at, form, address, mass, price, value, buffer):
     """F of one bundle; ``address`` ≠ 0 is that of a compiled F, else ``form`` says it."""
     test, leaves, edges = stream[at], stream[at + 1], stream[at + 2]
     if address == 0:
-        total = form[LEAF] * ((leaves > 0) if form[MAX] else leaves)
+        total = form.leaf * ((leaves > 0) if form.largest else leaves)
         for q in range(at + 3, at + 3 + edges):
-            total = max(total, value[stream[q]]) if form[MAX] else total + value[stream[q]]
-        own = form[PER_NODE] + form[PER_MASS] * mass
-        return total + (own * price[test] if form[PRICED] else own)
-    buffer[:leaves] = form[LEAF]
+            total = max(total, value[stream[q]]) if form.largest else total + value[stream[q]]
+        own = form.per_node + form.per_mass * mass
+        return total + (own * price[test] if form.priced else own)
+    buffer[:leaves] = form.leaf
     for q in range(edges):
         buffer[leaves + q] = value[stream[at + 3 + q]]
     return call_complexity(address, mass, price[test], buffer[: leaves + edges])
@@ -57,7 +56,7 @@ def values_of_nodes(order, start, stream, mass, price, form, address, widest, ou
         at, end = start[i, 0], start[i, 1]
         if at < 0:
             continue
-        best = np.inf if at < end else form[LEAF]
+        best = np.inf if at < end else form.leaf
         while at < end:
             value = bundle_value(stream, at, form, address, mass[i], price, out, buffer)
             if np.isnan(value):

@@ -54,13 +54,11 @@ class Cost:
         """Whether F has neither a closed form nor a kernel, so that plain Python evaluates it."""
         return self.form is None and not self.compiled
 
-    def array(self) -> np.ndarray:
-        """float64[5]: as value_kernels reads a form; ψ⁰ alone for a compiled F."""
-        form = self.form or Form(leaf=self.complexity.leaf())
-        return np.array(
-            [form.combine == "max", form.leaf, form.per_node, form.per_mass, form.priced],
-            np.float64,
-        )
+    def closed(self) -> Any:
+        """As kernels read a form, a ``parts.ClosedForm``; ψ⁰ alone for a compiled F."""
+        from arboretum_decision_tables.exact.parts import closed
+
+        return closed(self.form or Form(leaf=self.complexity.leaf()))
 
     def address(self) -> int:
         """Of the compiled F; 0 for a closed form."""
@@ -95,7 +93,7 @@ def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
             graph.stream,
             graph.mass,
             space.price,
-            cost.array(),
+            cost.closed(),
             cost.address(),
             graph.widest,
             out,
@@ -228,7 +226,7 @@ def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
             graph.stream,
             graph.mass,
             graph.space.price,
-            cost.array(),
+            cost.closed(),
             cost.address(),
             graph.widest,
             value,
