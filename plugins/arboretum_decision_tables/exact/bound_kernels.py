@@ -254,12 +254,6 @@ def new_literals(table: Table, rows: int, classes: int) -> Literals:
     return Literals(base, bits, same, np.zeros(rows, np.int64), np.zeros(rows), 0)
 
 
-@jit(inline=True)
-def in_use(room, words):
-    """The literals of ``room``, of which ``words`` words are in use (0: look at nothing)."""
-    return Literals(room.base, room.bits, room.same, room.kind, room.heavy, words)
-
-
 @jit(borrow=True)
 def fill_bits(table, rows, low, high, room):
     """Fill the arrays of ``room`` with the literals of the rows low … high − 1; returns how many

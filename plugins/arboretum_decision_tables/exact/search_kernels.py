@@ -66,7 +66,6 @@ from arboretum_decision_tables.exact.bound_kernels import (
     bound_ahead,
     disorder,
     fill_bits,
-    in_use,
     new_literals,
     part_bound,
 )
@@ -301,7 +300,7 @@ def keep_best(first, end, width, stacks):
     return first + kept
 
 
-@jit
+@jit(borrow=True)
 def search_tests(task, width, unwind, limit, stacks):
     """Search until the root is left (FINISHED), an array is full (NEED_ROOM) or ``limit`` row
     visits (PAUSED).
@@ -318,6 +317,7 @@ def search_tests(task, width, unwind, limit, stacks):
     state, frames, rows, tests = stacks.state[0], stacks.frames, stacks.rows, stacks.tests
     slots, low, _, up, best, wide = task.memory
     nowhere = task.room
+    base, bits, same, kind, heavy, _ = nowhere
     done = 0
     while state.frames > 0:
         d = state.frames - 1
@@ -351,7 +351,8 @@ def search_tests(task, width, unwind, limit, stacks):
             if heuristic >= 0:
                 whole = disorder_of(rows, a, b, table, mass, heuristic, parts.vector)
             looks = setting.ahead and width == 0 and b - a > 3
-            ahead = in_use(nowhere, fill_bits(table, rows, a, b, nowhere) if looks else 0)
+            words = fill_bits(table, rows, a, b, nowhere) if looks else 0
+            ahead = Literals(base, bits, same, kind, heavy, words)
             frame.first = state.tests
             end, found, found_test = open_subtable(
                 task, mass, whole, a, b, ahead, frame.first, stacks

@@ -24,7 +24,7 @@ from arboretum.kernels.function_pointers import call_complexity
 from arboretum.kernels.jit import jit
 
 
-@jit(inline=True)
+@jit(inline=True, borrow=True)
 def bundle_value(stream, at, form, address, mass, price, value, buffer):
     """F of one bundle; ``address`` ≠ 0 is that of a compiled F, else ``form`` says it."""
     test, leaves, edges = stream[at], stream[at + 1], stream[at + 2]
@@ -40,18 +40,18 @@ def bundle_value(stream, at, form, address, mass, price, value, buffer):
     return call_complexity(address, mass, price[test], buffer[: leaves + edges])
 
 
-@jit
-def values_of_nodes(order, start, stream, mass, price, form, address, widest, out):
+@jit(borrow=True)
+def values_of_nodes(order, start, stream, mass, price, form, address, buffer, out):
     """ψ of every node for one complexity, given by form or address.
 
     order : int32[n].
     start : int64[n, 2].
     mass : float64[n].
     price : float64[tests].
+    buffer : float64[widest].
     out : float64[n]; what stands there stays where a node was never expanded.   Returns the first
         node at which F is NaN, or −1.
     """
-    buffer = np.empty(widest)
     for i in order:
         at, end = start[i, 0], start[i, 1]
         if at < 0:
@@ -67,23 +67,21 @@ def values_of_nodes(order, start, stream, mass, price, form, address, widest, ou
     return np.int64(-1)
 
 
-@jit
+@jit(borrow=True)
 def keep_optimal(
-    order, start, stream, mass, price, form, address, widest, value, slack, kept_start, kept_stream
+    order, start, stream, mass, price, form, address, buffer, value, slack, kept_start, kept_stream
 ):
     """Copy the bundles that optimal trees use: those of value at most ``slack`` above their node's,
     below the root.
 
-    kept_start : int64[n, 2], (−1, −1) where no optimal tree comes by.
+    buffer : float64[widest].
+    kept_start : int64[n, 2] of −1, which stays where no optimal tree comes by.
     kept_stream : as long as ``stream``. Returns the length of the copied stream.
     """
-    buffer = np.empty(widest)
-    reached = np.zeros(len(start), np.bool_)
-    reached[0] = True
-    top = 0
+    kept_start[0, 0] = top = 0  # 0 or more: it is reached
     for j in range(len(order) - 1, -1, -1):
         i = order[j]
-        if not reached[i]:
+        if kept_start[i, 0] < 0:
             continue
         at, end = start[i, 0], start[i, 1]
         kept_start[i, 0] = top
@@ -94,7 +92,7 @@ def keep_optimal(
                 for q in range(3 + edges):
                     kept_stream[top + q] = stream[at + q]
                 for q in range(edges):
-                    reached[stream[at + 3 + q]] = True
+                    kept_start[stream[at + 3 + q], 0] = 0
                 top += 3 + edges
             at += 3 + edges
         kept_start[i, 1] = top

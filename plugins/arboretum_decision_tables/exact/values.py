@@ -95,7 +95,7 @@ def values(graph: Graph, cost: Cost, *, bound: bool = False) -> np.ndarray:
             space.price,
             cost.closed(),
             cost.address(),
-            graph.widest,
+            np.empty(graph.widest),
             out,
         )
     if bad >= 0:
@@ -228,7 +228,7 @@ def keep_optimal(graph: Graph, cost: Cost, value: np.ndarray) -> Graph:
             graph.space.price,
             cost.closed(),
             cost.address(),
-            graph.widest,
+            np.empty(graph.widest),
             value,
             graph.space.slack,
             start,

@@ -259,7 +259,7 @@ def sums(a, b, cap, form, buffers):
     return add(a, np.int64(0), len(a), b, np.int64(0), len(b), cap, form, buffers, buffers.one)
 
 
-@jit
+@jit(borrow=True)
 def first_within(a, error, cost, leaves):
     """The first point of a list that is at or below these values, −1 where there is none."""
     for k in range(len(a)):
@@ -268,7 +268,7 @@ def first_within(a, error, cost, leaves):
     return -1
 
 
-@jit
+@jit(borrow=True)
 def first_pair(a, b, error, cost, leaves, form):
     """The first point of a, and the first of b beside it, whose sum is at or below these values."""
     for i in range(len(a)):

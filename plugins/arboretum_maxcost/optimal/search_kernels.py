@@ -376,7 +376,7 @@ def open_subtable(task, frame, stacks):
     frame.count, state.tests = end - first, end
 
 
-@jit
+@jit(borrow=True)
 def search_budgets(task, limit, stacks):
     """Answer the questions on the stacks: until none is left (FINISHED), an array is full
     (NEED_ROOM) or ``limit`` row visits (PAUSED).
@@ -450,7 +450,7 @@ def search_budgets(task, limit, stacks):
     return FINISHED
 
 
-@jit
+@jit(borrow=True)
 def bound_loss(task, budget, needed, stacks):
     """(errors that no tree of that price avoids, next budget worth a look), by the stars of a
     whole table, whose rows are on the stack; at most ``needed``.

@@ -68,7 +68,7 @@ def count_ways(table, x, apart, number):
             number[y] = 0
 
 
-@jit
+@jit(borrow=True)
 def list_stars(table, apart, used, number, order, begin, low, high, star, star_row, star_price):
     """Fill ``star``, ``star_row``, ``star_price`` (see ``parts.Table``) of the objects low
     … high − 1, nearest rivals first.
