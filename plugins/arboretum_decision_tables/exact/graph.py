@@ -14,6 +14,8 @@ from arboretum_decision_tables.exact.space import Space
 
 SLICE = 4_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
+SLOWER = 200
+"""Times that Python takes longer for them, where kernels are interpreted."""
 FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
 BUILD_SHARE = 0.8
 """Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
@@ -159,10 +161,12 @@ class Builder:
         return self.graph(spent if self.state["frames"][0] else "")
 
     def _slice(self) -> int:
+        from arboretum.kernels.plain import active_interpreter
         from arboretum_decision_tables.exact.row_kernels import build_rows
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        end = int(build_rows(self.table, self.track, graph, SLICE, *self.scratch))
+        limit = SLICE // (SLOWER if active_interpreter() else 1)
+        end = int(build_rows(self.table, self.track, graph, limit, *self.scratch))
         self.space.raise_from_impurity()
         return end
 

@@ -258,7 +258,7 @@ def clear_parts(parts, seen):
         parts.sets[parts.touched[k]].tally = 0
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def join(parts, to, a, b):
     """A slot becomes the union of two others.  Only sums, no differences: a class that is absent
     weighs 0.

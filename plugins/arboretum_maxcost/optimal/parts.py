@@ -202,7 +202,7 @@ def empty_part(parts, slot, who):
     parts.heavy[slot] = 0
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def add_row(table, r, slot, parts):
     """Add a row to a slot."""
     part, row = parts.sets[slot], table.rows[r]
@@ -245,7 +245,7 @@ def clear_parts(parts, seen):
         parts.sets[parts.touched[k]].tally = 0
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def append_part(parts, to, other, fresh):
     """Add a slot to another, which is empty when ``fresh``."""
     part, more = parts.sets[to], parts.sets[other]
@@ -261,7 +261,7 @@ def append_part(parts, to, other, fresh):
         parts.heavy[to, c] += parts.heavy[other, c]
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def without_part(parts, to, whole, other, who):
     """A slot becomes what one has more than another; its purity class is given."""
     part, every, less = parts.sets[to], parts.sets[whole], parts.sets[other]

@@ -17,6 +17,8 @@ from arboretum_maxcost.optimal.space import Space, compiled
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
+SLOWER = 200
+"""Times that Python takes longer for them, where kernels are interpreted."""
 FIRST_NODES = 1 << 12
 LIMITS = (8, 3, 1)
 """Shares of what is open that a limit rises by."""
@@ -350,7 +352,10 @@ class Search:
         )
 
     def _slice(self) -> int:
-        end = int(self.kernels.search_budgets(self._task_now(), SLICE, self._stacks()))
+        from arboretum.kernels.plain import active_interpreter
+
+        limit = SLICE // (SLOWER if active_interpreter() else 1)
+        end = int(self.kernels.search_budgets(self._task_now(), limit, self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
 
