@@ -9,7 +9,7 @@ up to it, L and R bounds of the left and the right side::
     R_s(t) ≥ max(R_A(u) of all u ≥ t, R_B(u) − (right weight of B − that of s, at u) of all u ≥ t)
 
 Invariants: entries of a column are in the order of their ranks.  A list is written column by column
-while its frame works, at the end of its parent's room (``fill``); a list that is given has all
+while its frame works, at the end of its parent's room (``used``); a list that is given has all
 columns.  Room is asked for before each entry: where there is none, the list is dropped and its room
 is free again.  ``seeds`` has at most one entry for each weight up to a cut, none at weight 0 or the
 whole.
@@ -29,13 +29,13 @@ from arboretum_gosdt.continuous.parts import (
 def start_list(plan, state, top):
     """Begin a frame's list, in its parent's room; -1 where there is none left."""
     frame, parent = state.frames[top], state.frames[top - 1]
-    lists, fill = state.lists[top - 1], parent.fill
+    lists, fill = state.lists[top - 1], parent.used
     frame.list = -1
     if fill + plan.columns + 2 <= len(lists):
         frame.list = fill
-        parent.fill = fill + plan.columns + 2
+        parent.used = fill + plan.columns + 2
         lists[fill] = frame.weight
-        lists[fill + 1] = parent.fill
+        lists[fill + 1] = parent.used
 
 
 @jit(inner=True, borrow=True)
@@ -46,11 +46,11 @@ def list_column(plan, state, top, column):
     frame, parent = state.frames[top], state.frames[top - 1]
     if frame.list < 0:
         return
-    lists, fill = state.lists[top - 1], parent.fill
+    lists, fill = state.lists[top - 1], parent.used
     at = state.nodes[frame.first_node].after
     while state.nodes[at].after >= 0:
         if fill + 4 > len(lists):
-            parent.fill = frame.list
+            parent.used = frame.list
             frame.list = -1
             return
         node = state.nodes[at]
@@ -63,7 +63,7 @@ def list_column(plan, state, top, column):
         fill += 4
         at = node.after
     lists[frame.list + 2 + column] = fill
-    parent.fill = fill
+    parent.used = fill
 
 
 @jit(inner=True, borrow=True)

@@ -91,7 +91,7 @@ def work(plan, tables, state, limit):
         elif phase == ENTER:
             enter(plan, tables, state, top)
         else:
-            frame.whole, frame.kept = now.given, frame.fill
+            frame.whole, frame.kept = now.given, frame.used
             copy_heap(state.best[top + 1], state.best[top])
             own(state, top, now.value)
     return FINISHED
@@ -133,7 +133,7 @@ def leave(state, top):
     if top > 0 and frame.list >= 0:
         parent = state.frames[top - 1]
         if frame.column < 0:  # nothing to tell
-            parent.fill = frame.list
+            parent.used = frame.list
         else:
             now.given = frame.list
 
@@ -153,7 +153,7 @@ def next_column(plan, tables, state, top):
         return
     if top > 0:
         frame.nodes = frame.open = 0
-        frame.fill = frame.kept
+        frame.used = frame.kept
         frame.phase = PICK
     start_column(plan, tables, state, top)
 

@@ -46,7 +46,7 @@ FRAME = np.dtype(
         ("sub", "i8"),  # where that of a subset begins
         ("super", "i8"),  # where that of a superset begins
         ("whole", "i8"),  # where that of its rows with one level less begins
-        ("fill", "i8"),  # room that the lists of its children take
+        ("used", "i8"),  # room that the lists of its children take
         ("kept", "i8"),  # room of them that is taken for good
         ("first_node", "i8"),  # where its nodes and intervals begin
         ("a", "i8"),  # of the cut that is judged: the node below,
@@ -238,4 +238,4 @@ def start_frame(plan, tables, state, top, budget):
     )
     frame.weight = weight_to(plan, tables, top, 0, tables.starts[1] - 1)
     frame.list = frame.sub = frame.super = frame.whole = -1
-    frame.fill = frame.kept = frame.nodes = frame.open = 0
+    frame.used = frame.kept = frame.nodes = frame.open = 0
