@@ -38,6 +38,8 @@ WARM = "WARM_PYTHON"
 """Variable that names the one that stands in for it (tests/warm) to all processes that run
 tests.
 """
+KERNELS = os.environ.get("ARBORETUM_KERNELS")
+"""How all tests are to run kernels, where somebody says so."""
 ROOMS = (
     {
         "property",
@@ -69,13 +71,12 @@ commands.
 
 
 def pytest_configure(config) -> None:
-    """Kernels are compiled and not interpreted, as those of large problems are; and commands that
-    tests start obey Ctrl-C and a closed terminal, also where this process was told to ignore them.
+    """Commands that tests start obey Ctrl-C and a closed terminal, also where this process was told
+    to ignore them.
 
     A shell starts what runs in its background so, and ``nohup`` does; what is ignored stays ignored
     in children.
     """
-    os.environ.setdefault("ARBORETUM_KERNELS", "compiled")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -137,7 +138,11 @@ def _without_copies(merge: Callable, *given: Any, **named: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Commands that tests start are copies of a warmed-up process, which saves seconds each;
-    those of ``cold`` tests are not.
+    """Commands that tests start are copies of a warmed-up process, which saves seconds each; those
+    of ``cold`` tests are not.  Commands interpret kernels of small problems, as those of users do;
+    tests of what lies below compile them, as large problems do.
     """
+    if KERNELS is None:
+        commands = not ROOMS[3].isdisjoint(item.path.parts)
+        os.environ["ARBORETUM_KERNELS"] = "auto" if commands else "compiled"
     sys.executable = COLD if item.get_closest_marker("cold") else os.environ.get(WARM, COLD)
