@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout and rules), make clean
+# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -60,6 +60,7 @@ setup: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
 
 # The stamp is renewed when the pins or the packaging change.  antlr4-python3-runtime comes as source only, so that its
 # build backend, setuptools, is installed from the same pins before it.
@@ -99,5 +100,5 @@ site: $(STAMP)
 	@echo "open $(SITE)/html/index.html"
 
 clean:
-	rm -rf $(VENV) runs outputs multirun mlruns mlflow.db build dist .pytest_cache .hypothesis
+	rm -rf $(VENV) runs outputs multirun mlruns mlflow.db build dist .pytest_cache .hypothesis .mypy_cache
 	find framework plugins tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

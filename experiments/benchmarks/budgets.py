@@ -174,7 +174,7 @@ def measure(solver: str, table: str, memory: bool) -> Line:
     from arboretum.api import ArboretumError
     from arboretum.engine import check, select
     from arboretum.engine.run import pose, warm_up
-    from arboretum.interfaces.method import Budget
+    from arboretum.interfaces.budget import Budget
     from arboretum.kernels.jit import compile_clock
     from arboretum.plugin.assemble import RegistryFactory
     from arboretum.plugin.discovery import load_registry

@@ -51,6 +51,7 @@ from arboretum.model.judgement import (
     csv_text,
     fared,
 )
+from arboretum.model.plain import Facts, Key, Keyed, Plain
 from arboretum.model.record import (
     Certificate,
     Certified,

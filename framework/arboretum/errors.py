@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 
 class ArboretumError(Exception):
@@ -99,6 +100,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 # names that a message lists; of more it shows those that come nearest, and their number
+T = TypeVar("T")
 MOST_NAMES = 24
 
 
@@ -121,6 +123,13 @@ def unknown(what: str, name: str, candidates: Iterable[str]) -> str:
     return f"unknown {what} {name!r}{hint} known: {listed(name, names)}"
 
 
+def sure(found: T | None) -> T:
+    """What was looked for before; raises ContractError where it is not there."""
+    if found is None:
+        raise ContractError("what was there before is gone; please report how it came to this")
+    return found
+
+
 @contextmanager
 def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Raise ContractError, naming the component, when the code of a plugin raises inside the block
@@ -131,9 +140,10 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
     what : the component where a traceback cannot show it.
     but : what the caller has words for itself.
     """
+    passed: tuple[type[BaseException], ...] = (ArboretumError, KeyboardInterrupt, MemoryError, *but)
     try:
         yield
-    except (ArboretumError, KeyboardInterrupt, MemoryError, *but):
+    except passed:
         raise
     except BaseException as error:
         blamed = account(error, what)
@@ -193,7 +203,7 @@ def _component(frame: FrameType) -> tuple[str, str]:
     any other code.
     """
     owner = frame.f_locals.get("self", frame.f_locals.get("cls"))
-    cls = owner if isinstance(owner, type) else type(owner)
+    cls: object = owner if isinstance(owner, type) else type(owner)
     if owner is None:  # a static method
         cls = frame.f_globals.get(frame.f_code.co_qualname.partition(".")[0])
     kind, name = getattr(cls, "kind", None), getattr(cls, "name", None)

@@ -174,7 +174,7 @@ def read(folder: Path) -> Lab:
 
 def _checked(said: Any, path: Path) -> dict[str, Any]:
     """What the file says, with what it does not say; raises ConfigError naming the key."""
-    kinds: Mapping[str, tuple[type, str]] = {
+    kinds: Mapping[str, tuple[type[list[object] | str | dict[str, object]], str]] = {
         "plugins": (list, "a list of files"),
         "conf": (str, "a folder"),
         "data": (str, "a folder"),

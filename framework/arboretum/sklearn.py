@@ -12,6 +12,7 @@ become categorical columns, ordered categories ordinal ones, dates and times day
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from numbers import Integral
 from typing import Any, Self
@@ -33,10 +34,12 @@ from arboretum.engine.class_weights import weighted, weights_of_classes, with_we
 from arboretum.engine.run import fit as grow_tree, measure
 from arboretum.engine.scale import Scale, check_range
 from arboretum.engine.select import fields_in
-from arboretum.errors import ArboretumError, BudgetError, ConfigError, unknown
+from arboretum.errors import ArboretumError, BudgetError, ConfigError, sure, unknown
+from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, Capability
-from arboretum.interfaces.method import Budget, Parts
+from arboretum.interfaces.method import Parts
 from arboretum.model.frame import exact_numbers, frame_column, is_constant, is_mixed, table_like
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Solution
 from arboretum.model.spelling import EXACT, canonical, spelling
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
@@ -74,7 +77,8 @@ def _taking_kinds(init: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(kind, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
         for kind in _KINDS
     )
-    init.__signature__ = signature.replace(parameters=[*own, *kinds, parts.replace(name="fields")])
+    shown = signature.replace(parameters=[*own, *kinds, parts.replace(name="fields")])
+    vars(init)["__signature__"] = shown
     return init
 
 
@@ -91,17 +95,19 @@ class _BaseTree(BaseEstimator):
     """What both estimators share."""
 
     _task: Task
+    tree_: Tree
+    solution_: Solution | None
     _fields: Mapping[str, Any] = {}
 
     # -- parts -------------------------------------------------------------------------------------
 
-    def _keep(self, given: dict[str, Any]) -> None:
+    def _keep(self, given: Facts) -> None:
         """Keep the constructor's arguments as they are, scikit-learn's rule; those written
         kind__field are ``_fields``.
         """
         fields = given.pop("parts")
         given |= {kind: fields.pop(kind, None) for kind in _KINDS}
-        vars(self).update(
+        self.__dict__.update(
             {name: value for name, value in given.items() if name not in ("self", "__class__")}
         )
         self._refuse_unknown(fields, TypeError)
@@ -124,7 +130,7 @@ class _BaseTree(BaseEstimator):
                     f"{type(self).__name__}: " + unknown("parameter", name, self.get_params())
                 )
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Facts:
         """Parameters and their values; the fields that were given, or with ``deep`` those of all
         components, as kind__field.
         """
@@ -147,7 +153,7 @@ class _BaseTree(BaseEstimator):
         """
         self._refuse_unknown(params, ConfigError)
         own = self._get_param_names()
-        vars(self).update({name: value for name, value in params.items() if name in own})
+        self.__dict__.update({name: value for name, value in params.items() if name in own})
         self._fields = {
             **self._fields,
             **{name: value for name, value in params.items() if name not in own},
@@ -189,10 +195,10 @@ class _BaseTree(BaseEstimator):
         except (TypeError, ValueError) as error:
             raise ConfigError(str(error)) from None
 
-    def _limits(self) -> dict[str, Any]:
+    def _limits(self) -> Facts:
         return {name: getattr(self, name) for name in _LIMITS if getattr(self, name) is not None}
 
-    def _asked(self, ordered: Mapping[str, Any]) -> dict[str, Any]:
+    def _asked(self, ordered: Plain) -> Facts:
         """Everything that is asked for, by its key on the command line.
 
         ordered : what ``max_leaf_nodes`` asks for besides.
@@ -206,7 +212,7 @@ class _BaseTree(BaseEstimator):
             (kind, getattr(self, kind)) for kind in KINDS if getattr(self, kind, None) is not None
         ]
         asked += [(name.replace("__", "."), value) for name, value in self._fields.items()]
-        values: dict[str, Any] = {}
+        values: Facts = {}
         for key, value in [*asked, *as_mapping(self.overrides).items()]:
             value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
             if key in values and values[key] != value:
@@ -228,9 +234,6 @@ class _BaseTree(BaseEstimator):
             not check.lacks(parts.method, Capability.missing)
             or check.coded_missing(parts.encoder) is not None
         )
-        if tags.classifier_tags is not None:
-            two_only = any(check.lacks(part, Capability.multiclass) for part in check.judges(parts))
-            tags.classifier_tags.multi_class = not two_only
         return tags
 
     # -- fit ---------------------------------------------------------------------------------------
@@ -286,8 +289,8 @@ class _BaseTree(BaseEstimator):
                 fitted.solution,
                 fitted.seal,
             )
-        self.solution_: Solution | None = fitted.scale.solution(fitted.solution)
-        self.tree_: Tree = self.solution_.tree
+        self.solution_ = solution = fitted.scale.solution(fitted.solution)
+        self.tree_ = sure(solution.tree)
         return self
 
     def _drawing(self, parts: Parts, n_columns: int) -> Parts:
@@ -305,7 +308,7 @@ class _BaseTree(BaseEstimator):
         known = (
             asked in shares
             if isinstance(asked, str)
-            else asked >= 1
+            else int(asked) >= 1
             if isinstance(asked, Integral)
             else 0.0 < asked <= 1.0
         )
@@ -321,9 +324,8 @@ class _BaseTree(BaseEstimator):
             if isinstance(asked, Integral)
             else asked * n_columns
         )
-        return attrs.evolve(
-            parts, method=attrs.evolve(parts.method, max_features=max(1, int(number)))
-        )
+        method: Any = parts.method
+        return attrs.evolve(parts, method=attrs.evolve(method, max_features=max(1, int(number))))
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -418,7 +420,7 @@ class _BaseTree(BaseEstimator):
         """int64[n_rows]: number of the node where each row comes to rest; a leaf, or where a
         missing value stops it.
         """
-        return self._answer(Tree.apply, X)
+        return np.asarray(self._answer(Tree.apply, X))
 
     def decision_path(self, X: Any) -> Any:
         """Sparse (CSR) indicator of the nodes that each row visits: int64[n_rows, n_nodes]."""
@@ -437,7 +439,7 @@ class _BaseTree(BaseEstimator):
         """float64[n_rows]: what each row pays for the tests on its path (1 each, unless ``cost``
         is overridden).
         """
-        return self._answer(Tree.prices_paid, X)
+        return np.asarray(self._answer(Tree.prices_paid, X))
 
     # -- the tree ----------------------------------------------------------------------------------
 
@@ -521,7 +523,7 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         min_samples_leaf: int | None = None,
         class_weight: Any = None,
         random_state: Any = None,
-        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        overrides: Plain | Sequence[str] | None = None,
         verify: bool = False,
         min_weight_fraction_leaf: float | None = None,
         *,
@@ -554,20 +556,29 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
     def predict(self, X: Any) -> np.ndarray:
         """[n_rows]: the class of each row, as given to ``fit``."""
         codes = self._answer(Tree.predict, X)
-        return self.classes_[codes]
+        return np.asarray(self.classes_[codes])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """float64[n_rows, n_classes]: weight share of each class at the node where the row comes
         to rest.
         """
-        return self._answer(Tree.predict_proba, X)
+        return np.asarray(self._answer(Tree.predict_proba, X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """float64[n_rows, n_classes]: natural logarithm of :meth:`predict_proba`; −inf for a
         share of 0.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.asarray(np.log(self.predict_proba(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with suppress(ArboretumError):  # a wrong parameter is reported by fit
+            parts = self._parts()
+            judges = (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective)
+            two_only = any(check.lacks(part, Capability.multiclass) for part in judges)
+            tags.classifier_tags.multi_class = not two_only
+        return tags
 
 
 class TreeRegressor(RegressorMixin, _BaseTree):
@@ -585,7 +596,7 @@ class TreeRegressor(RegressorMixin, _BaseTree):
         max_depth: int | None = None,
         min_samples_leaf: int | None = None,
         random_state: Any = None,
-        overrides: Mapping[str, Any] | Sequence[str] | None = None,
+        overrides: Plain | Sequence[str] | None = None,
         verify: bool = False,
         min_weight_fraction_leaf: float | None = None,
         *,
@@ -606,10 +617,10 @@ class TreeRegressor(RegressorMixin, _BaseTree):
 
     def predict(self, X: Any) -> np.ndarray:
         """float64[n_rows]: the number predicted for each row."""
-        return self._answer(Tree.predict, X)
+        return np.asarray(self._answer(Tree.predict, X))
 
 
-def _meaning(limits: Mapping[str, Any], message: str) -> str:
+def _meaning(limits: Plain, message: str) -> str:
     """What scikit-learn's names for limits stand for, where a message speaks of it by the names
     of the laboratory.
     """

@@ -14,7 +14,7 @@ import pytest
 
 from arboretum.engine import interruptions
 from arboretum.engine.run import Request, prepare, run
-from arboretum.interfaces.method import Budget
+from arboretum.interfaces.budget import Budget
 from arboretum.model.record import Status
 from arboretum.plugin.assemble import assemble
 from arboretum.plugin.discovery import load_registry

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 from hydra import version
@@ -26,7 +26,7 @@ from arboretum.config.resolve import SETTINGS, Settings
 from arboretum.errors import ConfigError, PluginError, place, said, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.lab import FILE, Lab
-from arboretum.model.record import Record
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.shown import masked
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.build import fields_of, plain
@@ -40,6 +40,14 @@ BASIC = "basic.yaml"  # under which name Hydra's store holds the sweeper that do
 _LOCK = threading.RLock()
 
 
+class Configured(Protocol):
+    """A record, or a proof: what holds a run's configuration."""
+
+    @property
+    def config(self) -> Plain:
+        """The run's, plain."""
+
+
 @attrs.frozen
 class Start:
     """Where a composition starts from: the defaults, or the choices and values of a record that is
@@ -51,8 +59,8 @@ class Start:
         says.
     """
 
-    choices: Mapping[str, Any] = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
-    values: Mapping[str, Any] = attrs.field(factory=dict)
+    choices: Plain = attrs.field(factory=lambda: dict(DEFAULT_CHOICES))
+    values: Facts = attrs.field(factory=dict)
     recorded: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
@@ -96,7 +104,7 @@ def stored(registry: Registry, start: Start | None = None) -> Iterator[None]:
             base.version_base = base_before
 
 
-def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
+def fill(repo: Facts, registry: Registry, start: Start) -> None:
     """Add the primary configuration, a node per component and per preset, and ``none`` per
     optional group.
     """
@@ -107,13 +115,14 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
     hydra["sweeper"] = dict(hydra.get("sweeper", {}))
     # what is null there takes no key from the command line
     if plain_sweeper := hydra["sweeper"].get(BASIC):
-        node = OmegaConf.merge(plain_sweeper.node, {"params": {}})
+        node: Any = OmegaConf.merge(plain_sweeper.node, {"params": {}})
         OmegaConf.set_struct(node.params, False)
         hydra["sweeper"][BASIC] = ConfigNode(
             BASIC, node, plain_sweeper.group, plain_sweeper.package, plain_sweeper.provider
         )
     for file, entry in ((f"{entry.name}.yaml", entry) for entry in registry.entries(SWEEPER)):
-        hydra["sweeper"][file] = _Node(file, component_node(entry), "hydra/sweeper", None, PRIMARY)
+        node = component_node(entry)
+        hydra["sweeper"][file] = _Node(file, node, "hydra/sweeper", None, PRIMARY)
     for kind in KINDS:
         repo[kind] = {}
         if kind not in ("dataset", "method"):
@@ -135,7 +144,7 @@ def fill(repo: dict[str, Any], registry: Registry, start: Start) -> None:
         )
 
 
-def primary(start: Start) -> dict[str, Any]:
+def primary(start: Start) -> Facts:
     """The primary configuration: defaults list, top-level keys, quiet logging, a run folder of
     its own.
     """
@@ -167,7 +176,7 @@ def primary(start: Start) -> dict[str, Any]:
     }
 
 
-def component_node(entry: Entry) -> dict[str, Any]:
+def component_node(entry: Entry) -> Facts:
     """Field → default, as plain values; a field that follows a shared value is an interpolation."""
     try:
         instance = entry.cls()
@@ -180,16 +189,14 @@ def component_node(entry: Entry) -> dict[str, Any]:
         raise PluginError(
             f"{owner} cannot be built with its own defaults: {reason}{where}"
         ) from error
-    node: dict[str, Any] = {} if entry.kind in MANY else {"name": entry.name}
+    node: Facts = {} if entry.kind in MANY else {"name": entry.name}
     for key, field in fields_of(entry.cls).items():
         shared = field.metadata.get("shared")
         node[key] = f"${{{shared}}}" if shared else plain(getattr(instance, field.name))
     return node
 
 
-def _put(
-    repo: dict[str, Any], group: str | None, name: str, node: Any, package: str | None
-) -> None:
+def _put(repo: Facts, group: str | None, name: str, node: Any, package: str | None) -> None:
     where = repo if group is None else repo[group]
     where[f"{name}.yaml"] = _Node(f"{name}.yaml", node, group, package, "arboretum")
 
@@ -200,7 +207,7 @@ answered.
 """
 
 
-def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> Start:
+def start_from(record: Configured, overrides: Sequence[str], registry: Registry) -> Start:
     """The starting point of a repetition.  Raises ConfigError when the record names no components.
 
     overrides : the command line's; a group chosen there forgets the recorded option and its values,
@@ -216,7 +223,7 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     # θ belongs to components that may be gone
     forgotten = {"plugins", "theta"} if anew.keys() - GIVEN else {"plugins"}
     said = {text.partition("=")[0].lstrip("+") for text in overrides}
-    values: dict[str, Any] = {
+    values: Facts = {
         key: restored(config[key], key, said)
         for key in SETTINGS
         if key in config and key not in forgotten
@@ -234,7 +241,7 @@ def start_from(record: Record, overrides: Sequence[str], registry: Registry) -> 
     return Start({**DEFAULT_CHOICES, **options}, values, tuple(options), tuple(left_out))
 
 
-def _writes(kind: str, name: Any, registry: Registry) -> dict[str, Any]:
+def _writes(kind: str, name: Any, registry: Registry) -> Facts:
     """Field → default, of those that say where a component writes: of a tracker all, as they say
     whose store it is.
     """
@@ -250,7 +257,7 @@ def _writes(kind: str, name: Any, registry: Registry) -> dict[str, Any]:
 def start_in(
     lab: Lab,
     overrides: Sequence[str],
-    choices: Mapping[str, Any] = DEFAULT_CHOICES,
+    choices: Plain = DEFAULT_CHOICES,
     *,
     tracked: bool = True,
 ) -> Start:
@@ -287,7 +294,7 @@ def start_in(
         kind: [names] if isinstance(names, str) else list(names) for kind, names in ours.items()
     }
     method = "method" in anew and anew["method"] != chosen["method"]
-    values: dict[str, Any] = {}
+    values: Facts = {}
     for key, value in said.items():
         kind, *_ = path = key.split(".")
         wanted = anew.get(kind, chosen.get(kind))
@@ -302,7 +309,7 @@ def start_in(
     return Start(ours, values, tuple(options) if not method else ())
 
 
-def _is_group(kind: str, value: Any) -> bool:
+def _is_group(kind: str, value: object) -> bool:
     """Whether a recorded group is one: nothing, a component's name and fields, or the fields of
     several by their names.
     """
@@ -311,7 +318,7 @@ def _is_group(kind: str, value: Any) -> bool:
     return value is None or (isinstance(value, Mapping) and isinstance(value.get("name"), str))
 
 
-def _recorded(kind: str, config: Mapping[str, Any], registry: Registry) -> Any:
+def _recorded(kind: str, config: Plain, registry: Registry) -> Any:
     """The recorded option of a group, several in a tuple where the group takes several."""
     fields = config.get(kind)
     if kind in MANY or fields is None:

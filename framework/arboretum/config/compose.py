@@ -23,9 +23,10 @@ from arboretum.config.bridge import PRIMARY, Start, stored
 from arboretum.config.guard import chosen_options, conceal, name_keys, normalise, refuse_code
 from arboretum.config.inside import ConfigLoaderImpl, create_config_search_path, name_after
 from arboretum.config.resolve import SETTINGS, Resolved, resolve
-from arboretum.errors import ArboretumError, ConfigError, closest, unknown
+from arboretum.errors import ArboretumError, ConfigError, closest, sure, unknown
+from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, MANY
-from arboretum.interfaces.method import Budget
+from arboretum.model.plain import Facts
 from arboretum.plugin.assemble import expand
 from arboretum.plugin.build import coerce, field_types, fields_of
 from arboretum.plugin.registry import NONE, Registry
@@ -95,7 +96,7 @@ def _translation(error: Exception, overrides: Sequence[str], registry: Registry)
             "write a list as [A,B]"
         )
     if found := re.search(r"Error merging override \+{0,2}([^=\s]+)=(.*)", text, re.DOTALL):
-        return _misfit(*found.groups(), cause, overrides, registry)
+        return _misfit(found[1], found[2], cause, overrides, registry)
     if found := re.search(
         r"Could not (?:override|append to|delete from) '?(?:config\. ')?([^'\s]+)'", text
     ):
@@ -195,7 +196,7 @@ def _unspecified(group: str, registry: Registry) -> str:
     )
 
 
-def _expanded(overrides: Sequence[str], registry: Registry) -> dict[str, Any]:
+def _expanded(overrides: Sequence[str], registry: Registry) -> Facts:
     """Group → option (or options), as far as the command line and its preset say."""
     said = chosen_options(overrides)
     return expand(
@@ -262,7 +263,8 @@ def _owners_of(field: str, overrides: Sequence[str], registry: Registry) -> list
     else in what is installed.
     """
     chosen = _expanded(overrides, registry)
-    found, elsewhere = [], []
+    found: list[str] = []
+    elsewhere: list[str] = []
     for entry in registry.entries():
         if entry.kind in KINDS and field in fields_of(entry.cls):
             option = chosen.get(entry.kind)
@@ -298,7 +300,7 @@ class Loader(ConfigLoaderImpl):
         """
         self.counting = True
 
-    def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
+    def __getstate__(self) -> Facts:  # what a worker process receives
         return {**self.__dict__, "registry": None, "_ready": {}, "_shapes": {}}
 
     def load_configuration(
@@ -349,7 +351,7 @@ class Loader(ConfigLoaderImpl):
     def resolved(self, master: DictConfig, overrides: Sequence[str]) -> Resolved:
         """What a checked job is made of, for a launcher that needs no configuration."""
         ready = self._ready.pop(tuple(overrides), None)
-        return ready or resolve(self._job(master, overrides), self.registry)
+        return ready or resolve(self._job(master, overrides), sure(self.registry))
 
     def load_run(self, overrides: list[str]) -> DictConfig:
         """One run's configuration, without touching Hydra's global state; for many runs that
@@ -357,7 +359,7 @@ class Loader(ConfigLoaderImpl):
         """
 
         def composed(choices: list[str]) -> DictConfig:
-            with stored(self.registry, self.start):
+            with stored(sure(self.registry), self.start):
                 return self.load_configuration(PRIMARY, choices, RunMode.RUN, from_shell=False)
 
         # its files may change meanwhile
@@ -367,10 +369,8 @@ class Loader(ConfigLoaderImpl):
         return self._with_values(normalise(overrides), (), composed)
 
     def _job(self, master: DictConfig, overrides: Sequence[str]) -> DictConfig:
-        given, compose = (
-            OmegaConf.to_container(master.hydra.overrides.hydra),
-            super().load_sweep_config,
-        )
+        given: Any = OmegaConf.to_container(master.hydra.overrides.hydra)
+        compose = super().load_sweep_config
         config = self._with_values(
             normalise(overrides), given, lambda choices: compose(master, choices)
         )
@@ -409,7 +409,7 @@ class Loader(ConfigLoaderImpl):
             parsed = OverridesParser.create(config_loader=self).parse_overrides(overrides)
             self.validate_sweep_overrides_legal(parsed, RunMode.RUN, from_shell=False)
             self._apply_overrides_to_config(
-                [o for o in parsed if _VALUE.match(o.input_line)], config
+                [o for o in parsed if _VALUE.match(o.input_line or "")], config
             )
         name_keys(config, overrides)
         task = [override for override in parsed if not override.is_hydra_override()]

@@ -105,5 +105,8 @@ def load(run: str | Path, *, tracker: str = "", plugins: Sequence[str | Path] = 
         themselves.   Raises PluginError, StoreError, TrackerError.
     """
     in_folder = Path(run).expanduser().exists() or "/" in str(run)
-    registry = load_registry(plugins) if plugins or not in_folder else None
-    return load_run(run, None if in_folder else tracker_of(registry, tracker))
+    if in_folder:
+        if plugins:
+            load_registry(plugins)
+        return load_run(run)
+    return load_run(run, tracker_of(load_registry(plugins), tracker))

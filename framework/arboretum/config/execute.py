@@ -17,8 +17,11 @@ import attrs
 from arboretum.config.resolve import Resolved, components_of
 from arboretum.engine.progress import Progress
 from arboretum.errors import StoreError, TrackerError, blaming
+from arboretum.interfaces.complexity import Complexity
+from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
-from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.tracker import RunInfo, Tracker
+from arboretum.model.plain import Facts
 from arboretum.model.record import Record
 from arboretum.plugin.assemble import certified_complexities, certifier_of
 from arboretum.plugin.build import component_values
@@ -122,7 +125,7 @@ class Session:
         other._codes, other.versions = self._codes, self.versions
         return other
 
-    def prepare_tracker(self, component: Any) -> Any:
+    def prepare_tracker(self, component: Tracker) -> Any:
         """The session's instance of a tracker, whose connection equal components share, made
         ready once.  Raises TrackerError.
         """
@@ -132,7 +135,12 @@ class Session:
         return self._prepared[component]
 
     def ask(
-        self, component: Any, action: Callable[[], Any], *, anew: bool = False, beside: bool = False
+        self,
+        component: Component,
+        action: Callable[[], Any],
+        *,
+        anew: bool = False,
+        beside: bool = False,
     ) -> str:
         """Let a tracker act, once it is done with the action before; what went wrong, or "".
 
@@ -148,7 +156,7 @@ class Session:
         self._handing = self._beside.submit(self._ask, component, action)
         return trouble
 
-    def _ask(self, component: Any, action: Callable[[], Any]) -> str:
+    def _ask(self, component: Component, action: Callable[[], Any]) -> str:
         start = time.monotonic()
         if component not in self._given_up:
             try:
@@ -236,7 +244,7 @@ class Session:
             trouble = self._given_up.get(tracker, "")
             # else a run that is being handed in is not waited for
             if tracker not in self._prepared:
-                trouble = self.ask(tracker, lambda: self.prepare_tracker(tracker))
+                trouble = self.ask(tracker, functools.partial(self.prepare_tracker, tracker))
         prepared = prepared or engine.prepare(request, progress)
         if resolved.settings.skip_finished and index is not None:
             found = index.find(prepared.fingerprint, names_of(resolved.config))
@@ -250,7 +258,8 @@ class Session:
         )
         if folder is not None:
             folder = kept.folder
-            warnings.append(index.add(record.fingerprint, folder) if index is not None else "")
+            if index is not None and folder is not None:
+                warnings.append(index.add(record.fingerprint, folder))
         if tracker is not None and not trouble:
             tell(0, None, f"giving the run to tracker {tracker.name}")
             tracker, name = self._prepared[tracker], run_name(resolved.config, varied)
@@ -264,7 +273,8 @@ class Session:
     def _request(self, resolved: Resolved) -> Any:
         from arboretum.engine import run as engine
 
-        settings, parts, certifier, complexities = resolved.settings, resolved.parts, None, ()
+        settings, parts, certifier = resolved.settings, resolved.parts, None
+        complexities: tuple[Complexity, ...] = ()
         if settings.certify:
             shared = {} if settings.theta is None else {"theta": settings.theta}
             certifier = certifier_of(self.registry, parts, settings.certifier, shared)
@@ -348,6 +358,6 @@ def session(files: tuple[str, ...]) -> Session:
     return Session(load_registry(files))
 
 
-def tracker_fields(tracker: Any) -> dict[str, Any]:
+def tracker_fields(tracker: Tracker) -> Facts:
     """A tracker's name and values, as configurations and run folders note them."""
     return {"name": tracker.name, **component_values(tracker)}

@@ -12,11 +12,12 @@ from urllib.parse import quote, unquote
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import Container, DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from arboretum.errors import ConfigError
 from arboretum.interfaces.component import KINDS, MANY
+from arboretum.model.plain import Plain
 from arboretum.model.shown import MASK, masked
 from arboretum.plugin.registry import NONE
 
@@ -74,7 +75,7 @@ def refuse_code(config: DictConfig, said: Sequence[str] = ()) -> None:
 
 def _faults(config: DictConfig, said: Sequence[str]) -> Iterator[tuple[str, Any, str]]:
     """Key, value, and why it is refused."""
-    raw = OmegaConf.to_container(config, resolve=False)
+    raw: Any = OmegaConf.to_container(config, resolve=False)
     for path, value in _targets(raw, ""):
         if str(value) not in TARGETS.get(path, ()):
             what = "a configuration selects registered components and names no code"
@@ -119,7 +120,8 @@ def _hidden(parent: Any, key: Any, path: str) -> Iterator[tuple[str, Any, str]]:
         except OmegaConfBaseException:
             value = parent
         if not isinstance(value, str | int | float | None):
-            yield path, OmegaConf.to_container(parent, resolve=False)[key], "it must be written out"
+            written: Any = OmegaConf.to_container(parent, resolve=False)
+            yield path, written[key], "it must be written out"
     elif not OmegaConf.is_missing(parent, key) and OmegaConf.is_config(inner := parent[key]):
         for below in inner if OmegaConf.is_dict(inner) else range(len(inner)):
             yield from _hidden(inner, below, f"{path}.{below}")
@@ -175,16 +177,15 @@ def _as_key(found: re.Match[str]) -> str:
 def name_keys(config: DictConfig, overrides: Sequence[str]) -> None:
     """Put the keys that overrides had in quotes into a configuration made of them."""
 
-    def walk(node: Container) -> None:
+    def walk(node: Any) -> None:
         for key in list(node) if OmegaConf.is_dict(node) else range(len(node)):
             if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
                 continue
             if OmegaConf.is_config(node[key]):
                 walk(node[key])
             if isinstance(key, str) and key.startswith(KEY):
-                node[unquote(key.removeprefix(KEY))] = OmegaConf.to_container(node, resolve=False)[
-                    key
-                ]
+                plain: Any = OmegaConf.to_container(node, resolve=False)
+                node[unquote(key.removeprefix(KEY))] = plain[key]
                 del node[key]
 
     if any(KEY in text for text in overrides):
@@ -246,7 +247,7 @@ def conceal(config: DictConfig) -> None:
     addresses), in place.
     """
 
-    def walk(node: Container) -> None:
+    def walk(node: Any) -> None:
         for key in node if OmegaConf.is_dict(node) else range(len(node)):
             if OmegaConf.is_missing(node, key) or OmegaConf.is_interpolation(node, key):
                 continue
@@ -272,7 +273,7 @@ def _kept(value: str) -> str:
     return f"${{oc.env:{name}}}"
 
 
-def restored(value: Any, path: str, given: Collection[str] = ()) -> Any:
+def restored(value: object, path: str, given: Collection[str] = ()) -> Any:
     """A recorded value for a configuration: its texts as they are, whatever they look like, and its
     secrets found anew.
 
@@ -300,6 +301,6 @@ def restored(value: Any, path: str, given: Collection[str] = ()) -> Any:
     return f"${{oc.env:{name}}}"
 
 
-def found_again(fields: Mapping[str, Any], path: str) -> dict[str, Any]:
+def found_again(fields: Plain, path: str) -> Any:
     """Recorded fields with their secrets, from the environment.  Raises ConfigError."""
     return OmegaConf.to_container(OmegaConf.create(restored(fields, path)), resolve=True)

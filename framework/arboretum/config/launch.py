@@ -20,12 +20,13 @@ from omegaconf import DictConfig, OmegaConf
 from arboretum.config.inside import Callbacks
 from arboretum.config.resolve import Settings
 from arboretum.measure.evaluate import direction
+from arboretum.model.plain import Facts
 from arboretum.plugin.build import build
 from arboretum.plugin.registry import SWEEPER, Registry
 from arboretum.runs.sweeps import flatten
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
-PLAIN: dict[str, Any] = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}"}
+PLAIN: Facts = {"launcher._target_": BASIC, "sweep.subdir": "${hydra.job.num}"}
 """Hydra's settings under which its launcher does nothing that ours does not, as they stand unless
 somebody sets them; what else it could do (callbacks, log files, notes of its own) no configuration
 may ask for.
@@ -50,7 +51,7 @@ def multirun(
         "task_function": job,
         "config": config,
     }
-    settings = OmegaConf.to_container(config.hydra, resolve=False)
+    settings: Any = OmegaConf.to_container(config.hydra, resolve=False)
     flat = dict(flatten(settings))
     plain_way = all(flat.get(key) == value for key, value in PLAIN.items()) and not any(
         settings["job"][key] for key in UNSET
@@ -66,7 +67,7 @@ def multirun(
             Jobs(asked(loader, config), Path(str(config.hydra.sweep.dir)), loader, config, launcher)
         )
         return launcher.jobs
-    sweeper = Plugins.instance().instantiate_sweeper(**parts)
+    sweeper: Any = Plugins.instance().instantiate_sweeper(**parts)
     sweeper.launcher = launcher
     sweeper.sweep(arguments=settings["overrides"]["task"])
     return launcher.jobs
@@ -91,7 +92,8 @@ def first_job(loader: Any, config: DictConfig) -> list[str]:
         if one.is_discrete_sweep():
             value = next(one.sweep_string_iterator())
         else:
-            value = one.value().start if one.is_interval_sweep() else one.get_value_element_as_str()
+            given: Any = one.value()
+            value = given.start if one.is_interval_sweep() else one.get_value_element_as_str()
         found[one.get_key_element()] = value
     return [f"{key}={value}" for key, value in found.items()]
 
@@ -115,7 +117,10 @@ class Told:
         if not self.jobs:
             self.begin()
         self.jobs.update(enumerate(job_overrides, initial_job_idx))
-        return self.launcher.launch(job_overrides, initial_job_idx=initial_job_idx)
+        jobs: Sequence[JobReturn] = self.launcher.launch(
+            job_overrides, initial_job_idx=initial_job_idx
+        )
+        return jobs
 
 
 @attrs.frozen
@@ -177,7 +182,7 @@ def search_of(config: DictConfig, registry: Registry) -> Any:
     """The plugin's sweeper that a configuration asks for, its goals named; None where it asks
     for Hydra's.  Raises ConfigError.
     """
-    values = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
+    values: Any = OmegaConf.to_container(config.hydra.sweeper, resolve=True)
     name = values.pop("name", None) if isinstance(values, dict) else None
     for entry in (entry for entry in registry.entries(SWEEPER) if entry.name == name):
         found = build(entry, values)

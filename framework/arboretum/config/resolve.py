@@ -12,8 +12,10 @@ from omegaconf.errors import OmegaConfBaseException
 from arboretum.engine.check import check_goal
 from arboretum.engine.class_weights import check_class_weight
 from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, MANY, param
-from arboretum.interfaces.method import Budget, Parts
+from arboretum.interfaces.method import Parts
+from arboretum.model.plain import Facts, Plain
 from arboretum.plugin.assemble import certifier_of
 from arboretum.plugin.build import build, coerce, configuration, field_types, followers, plain
 from arboretum.plugin.registry import NONE, Entry, Registry, plugin_files
@@ -94,7 +96,7 @@ class Resolved:
 
     settings: Settings
     parts: Parts
-    config: Mapping[str, Any]
+    config: Plain
 
     @property
     def label(self) -> str:
@@ -103,9 +105,7 @@ class Resolved:
         return f"method={choices['method']} dataset={choices['dataset']} seed={self.settings.seed}"
 
 
-def resolve(
-    config: DictConfig, registry: Registry, chosen: Mapping[str, Any] | None = None
-) -> Resolved:
+def resolve(config: DictConfig, registry: Registry, chosen: Plain | None = None) -> Resolved:
     """Build settings and components.
 
     config : the composed configuration.
@@ -113,7 +113,7 @@ def resolve(
     Raises ConfigError naming key, rule and value: an unknown key, a missing value (``???``), a
     wrong type, a bound.
     """
-    chosen = chosen or OmegaConf.to_container(config.hydra.runtime.choices)
+    options: Any = chosen or OmegaConf.to_container(config.hydra.runtime.choices)
     values = _values(config, [key for key in config if key != "hydra"])
     for key in values:
         if key not in KINDS and key not in SETTINGS:
@@ -125,8 +125,9 @@ def resolve(
     check_goal(settings.goal)
     if settings.certifier is not None:
         # its name is looked at, whether it is needed or not
-        certifier_of(registry, Parts(method=None), settings.certifier)
-    built: dict[str, Any] = {}
+        none = Parts(method=None)  # type: ignore[arg-type]  # no run yet
+        certifier_of(registry, none, settings.certifier)
+    built: Facts = {}
     for kind in KINDS:
         group = values.get(kind) or {}
         if not isinstance(group, dict):
@@ -134,7 +135,7 @@ def resolve(
                 f"{kind} takes the name of an option, then {kind}.FIELD=VALUE; got {group!r}"
             )
         if kind not in MANY:
-            built[kind] = _one(kind, group, chosen, registry)
+            built[kind] = _one(kind, group, options, registry)
             continue
         for name, fields in group.items():
             if not isinstance(fields, dict):
@@ -152,7 +153,7 @@ def resolve(
     _refuse_unfollowed(settings, parts, registry)
     named = {
         key: plain(value)
-        for key, value in chosen.items()
+        for key, value in options.items()
         if not key.startswith("hydra") and value != MISSING
     }
     return Resolved(
@@ -162,7 +163,7 @@ def resolve(
     )
 
 
-def _values(config: DictConfig, keys: Iterable[Any]) -> dict[str, Any]:
+def _values(config: DictConfig, keys: Iterable[Any]) -> Facts:
     """Entries as plain values, interpolations resolved.  Raises ConfigError."""
     try:
         missing = {str(key): MISSING for key in keys if OmegaConf.is_missing(config, key)}
@@ -187,7 +188,9 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
     would change nothing.
     """
     taken = {
-        name for component in components_of(parts) for name in followers(type(component)).values()
+        name
+        for component in components_of(parts)
+        for name in followers(component.__class__).values()
     }
     takers: dict[str, list[str]] = {}
     for entry in registry.entries():
@@ -202,7 +205,7 @@ def _refuse_unfollowed(settings: Settings, parts: Parts, registry: Registry) -> 
             raise ConfigError(f"{msg} one that does ({', '.join(found)})")
 
 
-def _settings(values: dict[str, Any], registry: Registry) -> Settings:
+def _settings(values: Facts, registry: Registry) -> Settings:
     settings = read(Settings, values)
     loaded = {owner.path for owner in registry.owners}
     for file in settings.plugins:
@@ -211,10 +214,11 @@ def _settings(values: dict[str, Any], registry: Registry) -> Settings:
                 f"plugins names {file!r}, which is not loaded: say --plugin {file} on the "
                 "command line"
             )
-    return attrs.evolve(settings, plugins=plugin_files(settings.plugins))
+    told: Settings = attrs.evolve(settings, plugins=plugin_files(settings.plugins))
+    return told
 
 
-def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: Registry) -> Any:
+def _one(kind: str, group: Facts, chosen: Plain, registry: Registry) -> Any:
     option, name = chosen.get(kind), group.get("name", NONE)
     fields = {key: value for key, value in group.items() if key != "name"}
     preset = registry.find_preset(kind, option) if isinstance(option, str) else None
@@ -233,7 +237,7 @@ def _one(kind: str, group: dict[str, Any], chosen: Mapping[str, Any], registry: 
     return _built(registry.get(kind, str(name)), fields)
 
 
-def _built(entry: Entry, fields: dict[str, Any]) -> Any:
+def _built(entry: Entry, fields: Facts) -> Any:
     """The component; a field that follows an unset shared value keeps its default."""
     return build(
         entry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Protocol
 
 import attrs
 import numpy as np
@@ -50,8 +50,6 @@ class Complexity(Component, Protocol):
     then call it compiled.
     """
 
-    per_object: ClassVar[bool]
-
     def leaf(self) -> float:
         """ψ⁰ ≥ 0, what a leaf costs."""
 
@@ -68,12 +66,13 @@ class ComplexityForm(Protocol):
         """The same ψ⁰ and F in closed form."""
 
 
-def form_of(complexity: Any) -> Form | None:
+def form_of(complexity: Complexity) -> Form | None:
     """The closed form of a complexity that has one."""
-    return complexity.form() if hasattr(complexity, "form") else None
+    form: Form | None = complexity.form() if hasattr(complexity, "form") else None
+    return form
 
 
-def value_of(complexity: Any, tree: Tree) -> float:
+def value_of(complexity: Complexity, tree: Tree) -> float:
     """The value of a complexity component on a tree over its training objects: ψ by induction, from
     the leaves up.
 

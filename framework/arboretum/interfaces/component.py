@@ -8,8 +8,8 @@ schema, the command-line help, the docs table and the MLflow parameters are deri
 import enum
 import inspect
 import operator
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import attrs
 
@@ -51,11 +51,13 @@ class Capability(enum.Enum):
     """Proves a lower bound."""
 
 
-def as_capabilities(declared: object) -> frozenset[Capability]:
+def as_capabilities(
+    declared: str | Capability | Iterable[str | Capability] | None,
+) -> frozenset[Capability]:
     """Read a declaration (an iterable of Capability or of their names); raises ValueError on an
     unknown name.
     """
-    items = [declared] if isinstance(declared, str | Capability) else list(declared or ())
+    items = [declared] if isinstance(declared, str | Capability) else declared or ()
     return frozenset(item if isinstance(item, Capability) else Capability(item) for item in items)
 
 
@@ -81,10 +83,13 @@ class Component(Protocol):
     kind's contract: otherwise PluginError when it is registered.
     """
 
-    kind: ClassVar[str]
-    name: ClassVar[str]
-    paper: ClassVar[str]
-    capabilities: ClassVar[Sequence[Any]]
+    @property
+    def kind(self) -> str:
+        """Its group."""
+
+    @property
+    def name(self) -> str:
+        """Its option."""
 
 
 KINDS: dict[str, str] = {
@@ -127,16 +132,16 @@ _COMPARED = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": oper
 
 
 def param(
-    default: Any,
+    default: object,
     doc: str,
     *,
     ge: float | None = None,
     gt: float | None = None,
     le: float | None = None,
     lt: float | None = None,
-    choices: Sequence[Any] = (),
+    choices: Sequence[object] = (),
     unit: str = "",
-    converter: Any = None,
+    converter: Callable[..., object] | None = None,
     shared: str = "",
     alias: str | None = None,
     writes: bool = False,
@@ -172,7 +177,7 @@ def param(
             _COMPARED[sign](value, bound) for sign, bound in limits.items()
         )
 
-    def check(instance: Any, attribute: Any, value: Any) -> None:
+    def check(instance: object, attribute: "attrs.Attribute[object]", value: object) -> None:
         if value is None and attribute.default is None:
             return
         try:

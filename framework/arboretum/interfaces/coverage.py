@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -29,10 +29,17 @@ class Coverage(Component, Protocol):
         """
 
 
+class PreparedCoverage(Protocol):
+    """What a coverage makes of the objects of a run."""
+
+    def covered(self, objects: Encoded, rows: np.ndarray) -> np.ndarray:
+        """What the component itself answers on these objects."""
+
+
 class CoverageOptional(Protocol):
     """What a coverage may have besides, each by itself."""
 
-    def prepare(self, objects: Encoded) -> Any:
+    def prepare(self, objects: Encoded) -> PreparedCoverage:
         """What depends on the root alone, computed once per growth: a value with ``covered(objects,
         rows)`` that answers what the component itself answers on these objects.
         """

@@ -12,12 +12,19 @@ Call sequence at one node::
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Encoded, Node, Tables
+
+if TYPE_CHECKING:
+    from arboretum.interfaces.coverage import Coverage
+    from arboretum.interfaces.impurity import Impurity
+    from arboretum.interfaces.method import Problem
+    from arboretum.kernels.kernel_decorators import KernelNode
+    from arboretum.model.tree import Tree
 
 
 class Criterion(Component, Protocol):
@@ -79,7 +86,7 @@ class CriterionOptional(Protocol):
         """
 
     @staticmethod
-    def column(weight: float, label: int, node: Any) -> float:
+    def column(weight: float, label: int, node: KernelNode) -> float:
         """What an object adds to ``tables.extra[..., 0]``, from its weight and class (−1: the
         target is a number); finite.
 
@@ -98,7 +105,9 @@ class CriterionOptional(Protocol):
         terms : as returned by the criterion's ``terms`` on the same candidates.
         """
 
-    def kernel(self, impurity: Any, coverage: tuple[Any, ...]) -> Callable | None:
+    def kernel(
+        self, impurity: Impurity | None, coverage: tuple[Coverage, ...]
+    ) -> Callable[..., float] | None:
         """The marked kernel for the run's impurity; None if there is none: ``score`` is used.
         Called once per run.
 
@@ -107,7 +116,7 @@ class CriterionOptional(Protocol):
             combination of them.
         """
 
-    def bounded_by_corners(self, impurity: Any) -> bool:
+    def bounded_by_corners(self, impurity: Impurity | None) -> bool:
         """A promise about the kernel form on two outcomes, which leaves only the thresholds on raw
         columns to search that can win (up to 3 times faster growth).
 
@@ -117,12 +126,12 @@ class CriterionOptional(Protocol):
         outcome.  No such division may be refused with −inf unless one outcome is empty.
         """
 
-    def with_seed(self, seed: int) -> Any:
+    def with_seed(self, seed: int) -> Criterion:
         """The criterion with the run's seed, if it draws.  Scores must depend on seed, node and
         ``tables.test`` only.
         """
 
-    def promises(self, problem: Any) -> Mapping[str, float]:
+    def promises(self, problem: Problem) -> Mapping[str, float]:
         """A proven bound of the greedy tree, put beside what ``certify=true`` finds: name of a
         complexity → factor.
 
@@ -130,7 +139,7 @@ class CriterionOptional(Protocol):
         A promise that a certificate refutes fails the run.  Called once per certificate.
         """
 
-    def notes(self, problem: Any, tree: Any) -> Sequence[str]:
+    def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
         """What can be said about a run, such as a proven bound; printed and kept with it.
 
         problem : what was solved.

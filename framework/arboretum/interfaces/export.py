@@ -15,7 +15,9 @@ class Export(Component, Protocol):
     suffix : of its files, with the dot (".sql").
     """
 
-    suffix: str
+    @property
+    def suffix(self) -> str:
+        """Of its files, with the dot."""
 
     def write(self, tree: Tree) -> str | bytes:
         """The tree in this form: text, or bytes for what is none.  Called once per export, outside

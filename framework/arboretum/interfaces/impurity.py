@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,7 +26,9 @@ class Impurity(Component, Protocol):
     ``arboretum.kernels.baked``.
     """
 
-    scale: ClassVar[str]
+    @property
+    def scale(self) -> str:
+        """ "mean" or "total"."""
 
     def value(self, weights: np.ndarray) -> np.ndarray:
         """float64[…, classes] → float64[…], finite and ≥ 0; 0 where the mass is 0 and where one
@@ -41,7 +43,7 @@ class ImpurityForObjects(Protocol):
     field that is a share of the objects.
     """
 
-    def for_objects(self, objects: Encoded) -> Any:
+    def for_objects(self, objects: Encoded) -> Impurity:
         """The impurity meant; CapabilityError where these training objects have none.  Called
         whenever a problem is posed, so it must give itself back where nothing is open.
         """

@@ -5,22 +5,44 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
 from arboretum.errors import BudgetError, CapabilityError, OutOfTime
-from arboretum.interfaces.component import Component, param
+from arboretum.interfaces.component import Component
 from arboretum.interfaces.missing import BETTER_SIDE
 from arboretum.interfaces.stopping import LeafRule, Limits, tightest
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.record import Solution
 from arboretum.model.table import Table
 
+if TYPE_CHECKING:
+    from arboretum.interfaces.complexity import Complexity
+    from arboretum.interfaces.cost import Cost
+    from arboretum.interfaces.coverage import Coverage
+    from arboretum.interfaces.criterion import Criterion
+    from arboretum.interfaces.dataset import Dataset
+    from arboretum.interfaces.encoder import Encoder
+    from arboretum.interfaces.impurity import Impurity
+    from arboretum.interfaces.missing import Missing
+    from arboretum.interfaces.objective import Objective
+    from arboretum.interfaces.predicate import Predicate
+    from arboretum.interfaces.pruner import Pruner
+    from arboretum.interfaces.solver import Solver
+    from arboretum.interfaces.split import Split
+    from arboretum.interfaces.stopping import Stopping
+    from arboretum.interfaces.tracker import Tracker
+    from arboretum.interfaces.tuner import Tuner
+
 STEPS_PER_SECOND, GRACE, MOMENT, FEW_BYTES = 3e8, 0.1, 0.3, 1_000_000
 """Simple steps of a compiled loop that a processor of these years does in a second; seconds of
 preparation, and of the search for a first tree, and bytes of preparation, that no budget refuses.
 """
+
+
+def _several(one: Predicate | tuple[Predicate, ...] | None) -> tuple[Predicate, ...]:
+    return one if isinstance(one, tuple) else () if one is None else (one,)
 
 
 @attrs.frozen
@@ -30,26 +52,23 @@ class Parts:
     class_weight : ``balanced``, or class → what a row of it counts; None: 1.
     """
 
-    method: Any
-    dataset: Any = None
-    split: Any = None
-    encoder: Any = None
-    predicate: tuple[Any, ...] = attrs.field(
-        default=(),
-        converter=lambda one: one if isinstance(one, tuple) else () if one is None else (one,),
-    )
-    impurity: Any = None
-    coverage: tuple[Any, ...] = ()
-    criterion: Any = None
-    stopping: tuple[Any, ...] = ()
-    missing: Any = None
-    cost: Any = None
-    complexity: Any = None
-    objective: Any = None
-    solver: Any = None
-    pruner: Any = None
-    tuner: Any = None
-    tracker: Any = None
+    method: Method
+    dataset: Dataset | None = None
+    split: Split | None = None
+    encoder: Encoder | None = None
+    predicate: tuple[Predicate, ...] = attrs.field(default=(), converter=_several)
+    impurity: Impurity | None = None
+    coverage: tuple[Coverage, ...] = ()
+    criterion: Criterion | None = None
+    stopping: tuple[Stopping, ...] = ()
+    missing: Missing | None = None
+    cost: Cost | None = None
+    complexity: Complexity | None = None
+    objective: Objective | None = None
+    solver: Solver | None = None
+    pruner: Pruner | None = None
+    tuner: Tuner | None = None
+    tracker: Tracker | None = None
     class_weight: str | Mapping[str, float] | None = None
 
     @property
@@ -93,7 +112,9 @@ class Parts:
                 "exact minima need leaf rules that look at objects alone; stopping "
                 f"{foreign[0]} has no leaf_rule()"
             )
-        rules = [rule.leaf_rule() for rule in self.stopping]
+        rules: list[LeafRule] = [
+            rule.leaf_rule() for rule in self.stopping if hasattr(rule, "leaf_rule")
+        ]
         if not counting_objects and any(rule.min_objects for rule in rules):
             msg = (
                 "this solver knows no leaf rule that counts objects; count rows "
@@ -118,8 +139,8 @@ class Problem:
     valid: Table | None = None
 
     def __attrs_post_init__(self) -> None:
-        if hasattr(self.parts.impurity, "for_objects"):
-            impurity = self.parts.impurity.for_objects(self.objects)
+        if (meant := getattr(self.parts.impurity, "for_objects", None)) is not None:
+            impurity = meant(self.objects)
             object.__setattr__(self, "parts", attrs.evolve(self.parts, impurity=impurity))
         if any(hasattr(one, "within") for one in self.parts.predicate):
             limits = self.parts.limits()
@@ -200,39 +221,6 @@ class Context:
                 f"{what} take about {needed / 1e6:,.0f} MB, and the budget is "
                 f"{self.memory_bytes / 1e6:,.0f} MB; {ways}"
             )
-
-
-@attrs.frozen
-class Budget:
-    """What a run may spend on growing or solving, and again on its certificate (the group of keys
-    ``budget.…``).
-
-    seconds : 0: a solver returns its best leaf and what it knows without a search.
-    memory_mb : megabytes of their own arrays; a growth that is estimated to need more is refused
-        before it starts.
-    """
-
-    kind = "budget"
-
-    seconds: float | None = param(
-        None,
-        "wall clock for growing or solving; 0: what is known without any work",
-        ge=0.0,
-        unit="s",
-    )
-    memory_mb: int | None = param(
-        None,
-        "what growing or solving allocates, at most; a smaller budget than needed is refused",
-        gt=0,
-        unit="MB",
-    )
-
-    def context(self, seed: int, progress: Callable[[float, float | None, str], None]) -> Context:
-        """The budget from now on."""
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        return Context(
-            seed, deadline, None if self.memory_mb is None else self.memory_mb * 1_000_000, progress
-        )
 
 
 class Method(Component, Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -37,9 +37,17 @@ class Missing(Component, Protocol):
     ``encoder.missing`` is for columns that are coded before growth; asking for both is refused.
     """
 
-    counted: ClassVar[bool]
-    discounted: ClassVar[bool]
-    kernel: ClassVar[str]
+    @property
+    def counted(self) -> bool:
+        """Whether such rows are in the tables that compete."""
+
+    @property
+    def discounted(self) -> bool:
+        """Whether scores are multiplied by the share that is known."""
+
+    @property
+    def kernel(self) -> str:
+        """The rule of a kernel that it is; "" for none."""
 
     def placements(self, known: np.ndarray) -> Sequence[int]:
         """Where such rows may go, of a test with the weights ``known`` (float64[n outcomes]) of the

@@ -8,19 +8,21 @@ import itertools
 import math
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError
-from arboretum.interfaces.complexity import form_of
+from arboretum.interfaces.complexity import Complexity, form_of
+from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Encoded, Prices
 
 DRAWS, ORDERS = 500, 4
 """Random pairs of arguments at a time; and of a table, as many at the masses that objects add up
 to in each of some orders.
 """
+Floats = Sequence[float] | np.ndarray
 LOSS_ROUNDING = 1e-12
 """Of a loss, which is a few sums and quotients of numbers about 1: one that falls by more is not
 monotone.
@@ -36,7 +38,7 @@ class Monotony:
     dearer, or is no number ≥ 0, as a sentence; None while there is none.
     """
 
-    complexity: Any
+    complexity: Complexity
     pairs: int = 0
     found: str | None = None
 
@@ -70,7 +72,7 @@ class Monotony:
         return False
 
     @staticmethod
-    def on(complexity: Any, objects: Encoded, prices: Prices) -> Monotony:
+    def on(complexity: Complexity, objects: Encoded, prices: Prices) -> Monotony:
         """Also at the masses and prices of a table, from one object to all; a closed form is not
         tried.
 
@@ -118,7 +120,7 @@ class Monotony:
         return self
 
     def at_random(
-        self, draws: int, seed: int = 0, masses: Sequence[float] = (), prices: Sequence[float] = ()
+        self, draws: int, seed: int = 0, masses: Floats = (), prices: Floats = ()
     ) -> Monotony:
         """Random pairs of up to eight branches.
 
@@ -141,7 +143,7 @@ class Monotony:
         return self
 
 
-def counterexample_to_monotony(complexity: Any) -> str | None:
+def counterexample_to_monotony(complexity: Complexity) -> str | None:
     """Look for arguments on which F is not monotone; None when none was found (a closed form
     always is monotone).
     """
@@ -152,8 +154,17 @@ def counterexample_to_monotony(complexity: Any) -> str | None:
     )
 
 
+class OfErrors(Component, Protocol):
+    """An objective of false positives and false negatives."""
+
+    def loss(
+        self, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
+    ) -> np.ndarray:
+        """The loss at each pair."""
+
+
 def monotone_losses(
-    objective: Any, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
+    objective: OfErrors, fp: np.ndarray, fn: np.ndarray, positives: float, negatives: float
 ) -> np.ndarray:
     """float64[fp, fn]: an objective's ``loss`` at all pairs of these ascending numbers.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class ObjectiveOptional(Protocol):
         """
 
 
-def shape_of(objective: Any) -> Shape | None:
+def shape_of(objective: object) -> Shape | None:
     """What an objective says of itself; raises ValueError for a shape that does not exist."""
     declared = getattr(objective, "shape", None)
     return None if declared is None else Shape(declared)

@@ -7,11 +7,16 @@ from typing import Protocol
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.stopping import Limits
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.rules import TestRule
+
+
+def _whole(given: ArrayLike) -> np.ndarray:
+    return np.asarray(given, np.int64)
 
 
 @attrs.frozen(eq=False)
@@ -29,7 +34,7 @@ class CodedTests:
 
     columns: tuple[str, ...]
     family: Family
-    n_bins: np.ndarray = attrs.field(converter=lambda given: np.asarray(given, np.int64))
+    n_bins: np.ndarray = attrs.field(converter=_whole)
     codes: Callable[[int, int], np.ndarray]
     rule: Callable[[int, int], TestRule]
 

@@ -28,7 +28,9 @@ class Pruner(Component, Protocol):
         loses by each label.
     """
 
-    needs_validation: bool
+    @property
+    def needs_validation(self) -> bool:
+        """Whether a run without validation rows is refused."""
 
     def prune(self, tree: Tree, train: Table, valid: Table | None) -> Tree:
         """Return the pruned tree, the given one itself where nothing is cut.  Called once per run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import attrs
@@ -10,6 +10,7 @@ import attrs
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Parts
 from arboretum.model.judgement import Judgement
+from arboretum.model.plain import Key, Keyed, Plain
 from arboretum.model.record import Record
 
 
@@ -22,27 +23,25 @@ class Piece:
     cost : how long it is expected to take, in any unit; the estimate of the time left goes by it.
     """
 
-    key: Mapping[str, Any]
+    key: Key
     cost: float = 1.0
 
 
 class House(Protocol):
     """What the laboratory lends a piece of work: components of any plugin, by name."""
 
-    def component(self, kind: str, name: str, values: Mapping[str, Any] | None = None) -> Any:
+    def component(self, kind: str, name: str, values: Plain | None = None) -> Any:
         """Build an installed component.  Raises ConfigError with the closest match."""
 
-    def parts(
-        self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()
-    ) -> Parts:
+    def parts(self, choices: Plain, values: Plain | Sequence[str] = ()) -> Parts:
         """Put together the parts of a run (group → option, "group.field" → value), presets
         included.  Raises ConfigError.
         """
 
     def run(
         self,
-        choices: Mapping[str, Any],
-        values: Mapping[str, Any] | Sequence[str] = (),
+        choices: Plain,
+        values: Plain | Sequence[str] = (),
         seed: int = 0,
     ) -> Record:
         """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
@@ -67,7 +66,7 @@ class Reproduction(Component, Protocol):
         Never empty.  The same call returns the same pieces, and no two keys are equal.
         """
 
-    def work(self, key: Mapping[str, Any], seed: int, house: House) -> Any:
+    def work(self, key: Key, seed: int, house: House) -> Any:
         """Do one piece and return plain values (JSON, finite numbers).
 
         The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what
@@ -75,7 +74,7 @@ class Reproduction(Component, Protocol):
         Raises ArboretumError when it cannot be done; the other pieces go on.
         """
 
-    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    def judge(self, results: Keyed) -> Judgement:
         """Judge (key, result) pairs, in the order of ``pieces``; some may be missing (failed, or
         not asked for).
 

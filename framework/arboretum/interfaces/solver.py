@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import Component
 from arboretum.interfaces.method import Context, Problem
+from arboretum.interfaces.objective import Objective
 from arboretum.model.record import Solution
 
 
@@ -54,7 +56,7 @@ class SolverOptional(Protocol):
         a budget that starts anew afterwards.  Raises what they raise.
         """
 
-    def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
+    def least(self, problem: Problem, context: Context) -> tuple[Objective, Solution]:
         """The least value of the run's objective, or without one of the training error, over all
         trees within the run's limits.
 
@@ -65,7 +67,7 @@ class SolverOptional(Protocol):
         """
 
     def minima(
-        self, problem: Problem, complexities: Sequence[Any], context: Context
+        self, problem: Problem, complexities: Sequence[Complexity], context: Context
     ) -> Sequence[Solution]:
         """The minimum of each complexity over all trees on the same objects and tests with the same
         leaf rule (``certify=true``).

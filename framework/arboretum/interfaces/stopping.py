@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import attrs
+import numpy as np
 
 from arboretum.interfaces.component import Component
 from arboretum.model.encoded import Node, Tables
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from arboretum.interfaces.method import Problem
+    from arboretum.model.tree import Tree
+
+T = TypeVar("T", bound=attrs.AttrsInstance)
 
 
 @attrs.frozen
@@ -51,7 +56,7 @@ class Limits:
             if (value := getattr(self, field.name)) != field.default
         }
 
-    def most_paid(self, n_tests: Any) -> Any:
+    def most_paid(self, n_tests: int | np.ndarray) -> float | np.ndarray:
         """What a path of so many tests (int, or int[·]) may have paid, added up in any order:
         ``max_cost`` and the rounding of sums; ∞ without such a limit.
 
@@ -191,12 +196,12 @@ class StoppingOptional(Protocol):
         of all that compete, many at a time.
         """
 
-    def worth(self) -> tuple[Callable, bool]:
+    def worth(self) -> tuple[Callable[..., float], bool]:
         """The same for kernels: a criterion kernel, and whether a node is a leaf where no test
         is worth 1, or (True) as many as compete.
         """
 
-    def notes(self, problem: Any, tree: Any) -> Sequence[str]:
+    def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:
         """What can be said about a run, as a criterion's."""
 
     def leaf_rule(self) -> LeafRule:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import attrs
 
 from arboretum.interfaces.component import Component
+from arboretum.model.plain import Plain
 from arboretum.model.record import Record
 
 
@@ -22,7 +23,7 @@ class RunInfo:
     """
 
     name: str
-    config: Mapping[str, Any]
+    config: Plain
     folder: Path | None = None
     sweep_id: str = ""
     fingerprint: str = ""
@@ -55,7 +56,7 @@ class Tracker(Component, Protocol):
         once.  Raises TrackerError.
         """
 
-    def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
+    def open_sweep(self, name: str, config: Plain) -> str:
         """Open the parent of a multirun and return its id.
 
         config : what was asked.  A number ``seconds`` in it says that the work is done and took so

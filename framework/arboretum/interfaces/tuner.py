@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from arboretum.interfaces.component import Component
+from arboretum.model.plain import Facts
 from arboretum.model.record import Selection, Solution
 from arboretum.model.table import Table
 
@@ -20,8 +21,8 @@ class Tuner(Component, Protocol):
     """
 
     def tune(
-        self, fit: Callable[[dict[str, Any]], Solution], valid: Table
-    ) -> tuple[dict[str, Any] | Selection, Solution]:
+        self, fit: Callable[[Facts], Solution], valid: Table
+    ) -> tuple[Facts | Selection, Solution]:
         """Return the kept overrides, or a selection that also tells what was tried, and their
         solution.
 

@@ -13,6 +13,7 @@ from arboretum.errors import DataError
 from arboretum.measure import metrics
 from arboretum.measure.evaluate import pareto_front
 from arboretum.model.charts import DARK, Axis, Line, LineChart
+from arboretum.model.plain import Facts
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 
@@ -55,18 +56,19 @@ class Curve:
         """float64[k]: share of the positive rows that are taken (true positive rate,
         sensitivity).
         """
-        return self.hit / self.hit[-1]
+        return np.asarray(self.hit / self.hit[-1])
 
     @cached_property
     def fpr(self) -> np.ndarray:
         """float64[k]: share of the negative rows that are taken (1 − specificity)."""
-        return self.false / self.false[-1]
+        return np.asarray(self.false / self.false[-1])
 
     @cached_property
     def precision(self) -> np.ndarray:
         """float64[k]: share of the rows taken that are positive; 1 where none is."""
         taken = self.hit + self.false
-        return np.divide(self.hit, taken, out=np.ones(len(taken)), where=taken > 0)
+        share: np.ndarray = np.divide(self.hit, taken, out=np.ones(len(taken)), where=taken > 0)
+        return share
 
     @property
     def roc_auc(self) -> float:
@@ -226,12 +228,11 @@ class Judged:
             name: float(np.average((score - positive) ** 2, weights=weight))
             for name, (score, positive, _) in each.items()
         }
-        curves, calibrations = (
-            {name: kind.of(*one) for name, one in each.items()} for kind in (Curve, Calibration)
-        )
+        curves = {name: Curve.of(*one) for name, one in each.items()}
+        calibrations = {name: Calibration.of(*one) for name, one in each.items()}
         return Judged(classes, table, curves, calibrations, brier)
 
-    def rows(self, beta: float = 1.0) -> list[dict[str, Any]]:
+    def rows(self, beta: float = 1.0) -> list[Facts]:
         """Measures per class, each against the rest, and their averages; of areas and
         calibration, over the classes that have a curve.
         """
@@ -272,7 +273,7 @@ class Judged:
                 }
         return found
 
-    def points(self) -> list[dict[str, Any]]:
+    def points(self) -> list[Facts]:
         """Every point of every curve, and whether it is a corner of the hull or on a Pareto
         front.
         """
@@ -307,9 +308,8 @@ class Judged:
             if 2 < len(names) < len(self.curves)
             else ""
         )
-        curves, calibrations = (
-            {name: kind[name] for name in names} for kind in (self.curves, self.calibrations)
-        )
+        curves = {name: self.curves[name] for name in names}
+        calibrations = {name: self.calibrations[name] for name in names}
         return {
             "roc": roc_chart(curves, of),
             "pr": pr_chart(curves, of),

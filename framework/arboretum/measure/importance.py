@@ -2,19 +2,18 @@
 lost when a column's values are shuffled.
 """
 
-from typing import Any
-
 import attrs
 import numpy as np
 
 from arboretum.measure.evaluate import ValidationScore
+from arboretum.model.plain import Facts
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 
 
 def importances(
     tree: Tree, rows: Table | None = None, *, repeats: int = 10, seed: int = 0, measure: str = ""
-) -> list[dict[str, Any]]:
+) -> list[Facts]:
     """A row per column that the tree reads, the greatest decrease first.
 
     decrease : of impurity, as share of all columns' (:meth:`Tree.impurity_decrease`).
@@ -51,7 +50,8 @@ def importances(
         for one in found:
             lost = np.array(
                 [
-                    whole - attrs.evolve(score, table=_shuffled(rows, one["column"], rng)).of(tree)
+                    whole
+                    - attrs.evolve(score, table=_shuffled(rows, str(one["column"]), rng)).of(tree)
                     for _ in range(repeats)
                 ]
             )

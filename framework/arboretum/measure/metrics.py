@@ -3,9 +3,9 @@
 A measure that is not defined on the rows at hand (the area under a curve with one class) is NaN.
 """
 
-from typing import Any
-
 import numpy as np
+
+from arboretum.model.plain import Facts
 
 
 def error(codes: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
@@ -42,7 +42,7 @@ def confusion(
     ).reshape(n_classes, n_classes)
 
 
-def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> dict[str, Any]:
+def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> Facts:
     """precision, recall (sensitivity), specificity, f1 (in general F_β, "f2" for β = 2): of each
     class against the rest, float64[n_classes].
 
@@ -61,9 +61,8 @@ def rates(table: np.ndarray, average: str | None = None, beta: float = 1.0) -> d
     weight = there if average == "weighted" else occurs
     if average == "micro":
         right, told, there, total, weight = (
-            [one[occurs].sum()] for one in map(np.asarray, (right, told, there, total, occurs))
+            np.array([one[occurs].sum()]) for one in (right, told, there, total, occurs)
         )
-        right, told, there, total = map(np.array, (right, told, there, total))
     pairs = {
         "precision": (right, told),
         "recall": (right, there),

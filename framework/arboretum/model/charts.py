@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
+import numpy as np
 
 DARK = 13  # number of a dark colour, for marks that are of no series
+Numbers = Sequence[float] | np.ndarray
 WIDEST = 760  # points that panels of bars take in a row
 
 
@@ -75,8 +77,8 @@ class Line:
     """
 
     label: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Numbers
+    y: Numbers
     errors: Sequence[float] = ()
     colour: int | None = None
     joined: bool = True
@@ -121,9 +123,9 @@ class LineChart:
         if len(front):
             # steps go on from the best x
             best = [points[i] for i in (front[::-1] if x.higher_is_better else front)]
-            look = {"colour": DARK, "marked": False, "dashed": True, "quiet": True, "stairs": True}
+            line = Line("front", [point[1] for point in best], [point[2] for point in best])
             lines.append(
-                Line("front", *([point[axis] for point in best] for axis in (1, 2)), **look)
+                attrs.evolve(line, colour=DARK, marked=False, dashed=True, quiet=True, stairs=True)
             )
             notes = [
                 "Dashed: the front; no other is as good as one on it in both, and better in one.",

@@ -43,7 +43,7 @@ _NUMPY = {
 """NumPy's units → nanoseconds."""
 
 
-def moment(value: Any) -> int | None:
+def moment(value: object) -> int | None:
     """Nanoseconds since 1970-01-01 (UTC) of ISO text (2020-03-01, 2020-03-01T12:30:00.5Z), a
     date or a NumPy datetime; None if it is none.
     """
@@ -68,7 +68,8 @@ def moment(value: Any) -> int | None:
         value = datetime.datetime.combine(value, datetime.time())
     utc = value.astimezone(datetime.UTC).replace(tzinfo=None) if value.tzinfo else value
     fraction += getattr(value, "nanosecond", 0)  # of pandas' Timestamp, which is a datetime
-    return (utc - _EPOCH) // datetime.timedelta(microseconds=1) * 1_000 + fraction
+    passed: int = (utc - _EPOCH) // datetime.timedelta(microseconds=1) * 1_000 + fraction
+    return passed
 
 
 def moments(values: Any) -> tuple[np.ndarray, int]:
@@ -85,7 +86,7 @@ def moments(values: Any) -> tuple[np.ndarray, int]:
     return values.astype(f"datetime64[{unit}]").astype(np.int64), _NUMPY[unit]
 
 
-def date_number(value: Any, unit: str) -> float | None:
+def date_number(value: object, unit: str) -> float | None:
     """The number of a point in time (as of :func:`moment`) in the unit, rounded down; None if it
     is none.
     """

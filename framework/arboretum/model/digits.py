@@ -10,13 +10,19 @@ rows; it is no part of what the test asks, and tests that differ in it alone are
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from arboretum.model.dates import date_number, spell_date
+from arboretum.model.plain import Plain
+
+if TYPE_CHECKING:
+    from arboretum.model.rules import TestRule
+    from arboretum.model.table import Table
+    from arboretum.model.tree import Tree
 
 SIX = 6
 """Significant digits that are shown where they suffice."""
@@ -59,7 +65,7 @@ def as_shown(value: float, unit: str, digits: int) -> float:
     return float(text.split()[0]) if date is None else date
 
 
-def legible(rules: Sequence[Any], table: Any = None) -> tuple[Any, ...]:
+def legible(rules: Sequence[Any], table: Table | None = None) -> tuple[Any, ...]:
     """The same tests, each with so many digits that its words, read back, part the rows of a table
     as the test does.
 
@@ -67,7 +73,8 @@ def legible(rules: Sequence[Any], table: Any = None) -> tuple[Any, ...]:
         Tests of plugins are looked at where they have the field ``digits``; those that give degrees
         by which side has the larger one.
     """
-    digits, by_column = [getattr(rule, "digits", SIX) for rule in rules], {}
+    digits = [getattr(rule, "digits", SIX) for rule in rules]
+    by_column: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
         if hasattr(rule, "digits") and rule.cuts:
             by_column.setdefault(rule.columns[0], []).append(number)
@@ -82,7 +89,7 @@ def legible(rules: Sequence[Any], table: Any = None) -> tuple[Any, ...]:
     return _with(rules, digits)
 
 
-def legible_tree(tree: Any, table: Any) -> Any:
+def legible_tree(tree: Tree, table: Table) -> Any:
     """The tree, the given one itself where that is so, with its tests made :func:`legible`."""
     rules = legible(tree.rules, table)
     return tree if digits_of(rules) == digits_of(tree.rules) else attrs.evolve(tree, rules=rules)
@@ -147,7 +154,7 @@ def _floor(bound: float, dtype: np.dtype) -> Any:
         return np.nextafter(near, dtype.type(-math.inf)) if np.float64(near) > bound else near
 
 
-def _replayed(rule: Any, table: Any) -> int:
+def _replayed(rule: Any, table: Table) -> int:
     """Digits of a test that reads several columns, or of degrees: as many as send every row
     where the test does.
     """
@@ -163,7 +170,7 @@ def _replayed(rule: Any, table: Any) -> int:
     )
 
 
-def _sides(rule: Any, table: Any, rows: np.ndarray) -> np.ndarray:
+def _sides(rule: TestRule, table: Table, rows: np.ndarray) -> np.ndarray:
     return rule.degrees(table, rows) > 0.5 if rule.fuzzy else rule.outcomes(table, rows)
 
 
@@ -171,7 +178,7 @@ def _rounded(rule: Any, digits: int) -> Any:
     """The test whose numbers are those that its words would hold."""
     unit = getattr(rule, "unit", "")
 
-    def shown(value: Any) -> Any:
+    def shown(value: object) -> Any:
         if isinstance(value, tuple):
             return tuple(map(shown, value))
         return as_shown(value, unit, digits) if isinstance(value, float) else value
@@ -187,7 +194,7 @@ def digits_of(rules: Sequence[Any]) -> list[int]:
     return [] if set(found) <= {SIX} else found
 
 
-def with_digits(rules: Sequence[Any], stored: Mapping[str, Any]) -> tuple[Any, ...]:
+def with_digits(rules: Sequence[Any], stored: Plain) -> tuple[Any, ...]:
     """The tests of a stored tree, which says under "digits" how they are shown; what an older
     one does not say is made up for without its rows.
     """

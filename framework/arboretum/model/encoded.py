@@ -18,6 +18,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.errors import sure
+from arboretum.model.plain import Facts
 from arboretum.model.rules import Interval, TestRule, Threshold
 from arboretum.model.table import ColumnKind, Table, Task, array_field, frozen_array
 
@@ -115,8 +117,8 @@ class Encoded:
     codes: np.ndarray
     raw_features: tuple[RawFeature, ...]
     raw: np.ndarray
-    label: np.ndarray | None = array_field(np.int32)
-    y: np.ndarray | None = array_field(np.float64)
+    label: np.ndarray = array_field(np.int32)
+    y: np.ndarray = array_field(np.float64)
     weight: np.ndarray = array_field(np.float64)
     count: np.ndarray = array_field(np.int64)
     object_of_row: np.ndarray = array_field(np.int64)
@@ -222,7 +224,7 @@ class Encoded:
         itself as a row.
         """
         per_object = ("codes", "raw", "label", "y", "weight", "count")
-        picked = {
+        picked: Facts = {
             name: None if (values := getattr(self, name)) is None else values[rows]
             for name in per_object
         }
@@ -333,7 +335,7 @@ class Tables:
         """Apply the run's impurity to the last axis: float64[…, classes] → float64[…]; 0 where
         the mass is 0.
         """
-        return self.impurity_of(weights)
+        return sure(self.impurity_of)(weights)
 
     @property
     def mass(self) -> np.ndarray:

@@ -14,7 +14,7 @@ from arboretum.errors import StoreError
 HEAD_BYTES = 4_096
 
 
-def file_for(path: str | os.PathLike, key: str, mark: str) -> Path:
+def file_for(path: str | os.PathLike[str], key: str, mark: str) -> Path:
     """Where a setting's file is written, links followed: a new one, or in place of one that was
     written so.
 
@@ -44,14 +44,14 @@ def _head(path: Path) -> str:
         return file.read(HEAD_BYTES).decode(errors="replace")
 
 
-def _trouble(path: str | os.PathLike, key: str, error: OSError) -> StoreError:
+def _trouble(path: str | os.PathLike[str], key: str, error: OSError) -> StoreError:
     return StoreError(
         f"{key}={str(path)!r} cannot be written ({error.strerror or error}); name another "
         f"file with {key}"
     )
 
 
-def put_text(path: str | os.PathLike, text: str, key: str, mark: str) -> None:
+def put_text(path: str | os.PathLike[str], text: str, key: str, mark: str) -> None:
     """Write a setting's file: what is there stays until the new one is whole.   Arguments as for
     :func:`file_for`; raises StoreError.
     """

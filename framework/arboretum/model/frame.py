@@ -23,6 +23,7 @@ from arboretum.model.dates import (
     moments,
     refuse_close,
 )
+from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
 from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Target, Task, recoded
 from arboretum.model.tree import ColumnSpec, Tree
@@ -58,7 +59,7 @@ def table_like(tree: Tree, X: Any) -> Table:
     return Table("rows", columns, _no_target(tree, n_rows))
 
 
-def _columns_of(tree: Tree, X: Any) -> tuple[int, Mapping[str, Any]]:
+def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
     """Number of rows, and name → values of the columns at hand."""
     if isinstance(X, Table):
         return X.n_rows, {column.name: column for column in X.columns}
@@ -290,7 +291,7 @@ def _as_array(values: Any) -> np.ndarray:
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):
-        array = values.to_numpy()
+        array: np.ndarray = values.to_numpy()
         return array if array.dtype.kind in "biuf" else values.to_numpy(dtype=object)
     array = np.empty(len(values), object)
     array[:] = values
@@ -303,7 +304,8 @@ def _missing(array: np.ndarray) -> np.ndarray:
         return np.zeros(len(array), bool)
     from pandas import isna
 
-    return isna(array)
+    gone: np.ndarray = isna(array)
+    return gone
 
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:

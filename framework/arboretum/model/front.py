@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
 
 import attrs
 import numpy as np
 
 import arboretum
 from arboretum.errors import ContractError
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import plain, refuse_misfits
 from arboretum.model.tree import Tree
 
@@ -27,6 +27,10 @@ class Point:
 
     values: tuple[float, ...] = attrs.field(converter=tuple)
     tree: Tree | None = attrs.field(default=None, eq=False, repr=False)
+
+
+def _corners(given: Iterable[Iterable[float]]) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, given))
 
 
 @attrs.frozen
@@ -43,11 +47,9 @@ class Front:
     Raises ContractError where these are no front.
     """
 
-    axes: tuple[str, ...] = attrs.field(converter=tuple)
-    points: tuple[Point, ...] = attrs.field(converter=tuple)
-    bound: tuple[tuple[float, ...], ...] = attrs.field(
-        converter=lambda corners: tuple(map(tuple, corners))
-    )
+    axes: tuple[str, ...] = attrs.field(converter=tuple[str, ...])
+    points: tuple[Point, ...] = attrs.field(converter=tuple[Point, ...])
+    bound: tuple[tuple[float, ...], ...] = attrs.field(converter=_corners)
     curves: Mapping[str, Sequence[tuple[float, ...]]] = attrs.field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -114,7 +116,7 @@ class Front:
         """The point of least error (among equals the first: the cheapest on the second axis)."""
         return min(self.points, key=lambda point: point.values)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """The numbers, without the trees."""
         numbers = {
             "axes": self.axes,
@@ -122,7 +124,8 @@ class Front:
             "bound": self.bound,
             "gap": self.gap,
         }
-        return plain(numbers | ({"curves": self.curves} if self.curves else {}))
+        said: Facts = plain(numbers | ({"curves": self.curves} if self.curves else {}))
+        return said
 
     def text(self) -> str:
         """The numbers and the trees, in the order of the points, as JSON text (``front.json``)."""
@@ -136,10 +139,11 @@ class Front:
         """What a run folder keeps: ``front.json`` (:meth:`text`), ``front.svg``, and
         ``front.html``, on which every point opens its tree.
         """
-        return arboretum.front_files(self, title)
+        files: dict[str, str] = arboretum.front_files(self, title)
+        return files
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Front:
+    def from_json(data: Plain) -> Front:
         """Rebuild it, with the trees where they are there; raises KeyError, ValueError or
         ArboretumError when the mapping is none.
         """
@@ -151,7 +155,7 @@ class Front:
                 "points": corners,
                 "bound": corners,
                 "curves": dict[str, corners],
-                "trees": list[dict | None],
+                "trees": list[dict | None],  # type: ignore[type-arg]  # as messages show it
             },
         )
         trees = [

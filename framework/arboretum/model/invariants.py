@@ -24,7 +24,7 @@ def check_tree(tree: Tree) -> None:
     n, rules, offset = tree.n_nodes, tree.rules, tree.child_offset
     _demand(n > 0, "it has no node; a tree has at least a leaf")
     width = len(tree.classes) if tree.task is Task.classification else 3
-    shapes = dict.fromkeys(
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
         ("missing_child", "counts", "label", "value", "price", "impurity", "score"), (n,)
     )
     shapes |= {"weights": (n, width), "child_offset": (n + 1,)} | (
@@ -114,7 +114,7 @@ def check_numbers(tree: Tree) -> None:
     )
 
 
-def _demand(holds: bool, what: str) -> None:
+def _demand(holds: bool | np.bool_, what: str) -> None:
     if not holds:
         _refuse(what)
 

@@ -15,6 +15,7 @@ import attrs
 
 from arboretum.errors import ConfigError, ContractError
 from arboretum.model.charts import Chart
+from arboretum.model.plain import Facts, Key, Keyed, Plain
 
 
 class Verdict(enum.Enum):
@@ -187,7 +188,7 @@ class Chapter:
     """
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Plain
     metrics: Mapping[str, float]
     files: Mapping[str, str] = attrs.field(factory=dict)
     pictures: Sequence[str] = ()
@@ -223,7 +224,7 @@ class Judgement:
     @staticmethod
     def of_chapter(
         name: str,
-        settings: Mapping[str, Any],
+        settings: Plain,
         metrics: Mapping[str, float],
         *,
         cells: Sequence[Cell] = (),
@@ -241,11 +242,11 @@ class Judgement:
     @staticmethod
     def joined(parts: Sequence[Judgement]) -> Judgement:
         """One after the other."""
-        listed = {
+        listed: Facts = {
             name: [one for part in parts for one in getattr(part, name)]
             for name in ("cells", "claims", "chapters", "notes")
         }
-        mapped = {
+        mapped: Facts = {
             name: {key: v for part in parts for key, v in getattr(part, name).items()}
             for name in ("tables", "pictures")
         }
@@ -253,7 +254,8 @@ class Judgement:
 
     def count(self, verdict: Verdict) -> int:
         """How many cells and claims have this verdict."""
-        return sum(item.verdict is verdict for item in (*self.cells, *self.claims))
+        judged: list[Cell | Claim] = [*self.cells, *self.claims]
+        return sum(item.verdict is verdict for item in judged)
 
     @property
     def verdict(self) -> Verdict:
@@ -272,9 +274,9 @@ class Chaptered:
     """
 
     kind: ClassVar[str] = "reproduction"
-    capabilities: ClassVar[tuple] = ()
+    capabilities: ClassVar[tuple[str, ...]] = ()
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Plain:
         """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, house)``;
         and ``judge(results)`` of its own results.
 
@@ -297,15 +299,15 @@ class Chaptered:
             )
         return sorted(found, key=lambda piece: piece.cost)
 
-    def work(self, key: Mapping[str, Any], seed: int, house: Any) -> Any:
+    def work(self, key: Key, seed: int, house: Any) -> Any:
         """What the chapter of the piece does."""
         parts = self.parts()
         return parts[key.get("chapter", next(iter(parts)))].work(key, seed, house)
 
-    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    def judge(self, results: Keyed) -> Judgement:
         """What the chapters with results say, one after the other."""
         parts = self.parts()
-        own: dict[str, list[tuple[Mapping[str, Any], Any]]] = {name: [] for name in parts}
+        own: dict[str, list[tuple[Plain, Any]]] = {name: [] for name in parts}
         for key, result in results:
             own[key.get("chapter", next(iter(parts)))].append((key, result))
         return Judgement.joined(

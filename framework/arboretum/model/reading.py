@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.model.plain import Facts, Plain
 
-def plain(value: Any) -> Any:
+
+def plain(value: object) -> Any:
     """A value in words of JSON, which knows neither NaN nor ∞: a number that is not finite is
     None.
     """
@@ -40,7 +42,7 @@ def parse(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def document(text: str, *schemas: str) -> dict[str, Any]:
+def document(text: str, *schemas: str) -> Facts:
     """A JSON object that says to be of one of these schemas; raises ValueError for anything
     else.
     """
@@ -51,7 +53,7 @@ def document(text: str, *schemas: str) -> dict[str, Any]:
     return data
 
 
-def fits(value: Any, wanted: Any) -> bool:
+def fits(value: object, wanted: Any) -> bool:
     """Whether a JSON value is of a type as annotations write it: ``int`` is no bool and no 1.5,
     a list serves as a tuple.
     """
@@ -72,7 +74,7 @@ def fits(value: Any, wanted: Any) -> bool:
     return isinstance(value, wanted)
 
 
-def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_misfits(values: Plain, wanted: Plain) -> None:
     """Raise ValueError naming key, type and value where a value is of another type than wanted;
     absent keys are not missed.
     """
@@ -86,16 +88,17 @@ def refuse_misfits(values: Mapping[str, Any], wanted: Mapping[str, Any]) -> None
             raise ValueError(f"{name} must be {spelled}; got {brief(values[name])}")
 
 
+OBJECTS = list[dict]  # type: ignore[type-arg]  # as messages show it
 SHOWN = 80  # characters of a wrong value that a message shows
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """A wrong value as a message shows it."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-def built(cls: type, fields: Mapping[str, Any]) -> Any:
+def built(cls: type, fields: Plain) -> Any:
     """An object of an attrs class from JSON values of its fields; raises TypeError or ValueError
     where they do not fit.
     """
@@ -107,7 +110,7 @@ def built(cls: type, fields: Mapping[str, Any]) -> Any:
 
 
 @functools.cache
-def _field_types(cls: type) -> Mapping[str, Any]:
+def _field_types(cls: type) -> Plain:
     """Field → annotated type of a class; {} where annotations cannot be resolved."""
     try:
         return {
@@ -147,7 +150,7 @@ def read_array(name: str, values: Any, dtype: type) -> np.ndarray:
     )
 
 
-def plain_array(array: np.ndarray) -> list:
+def plain_array(array: np.ndarray) -> Any:
     """The array as JSON values: NaN is written as null, an infinity as "inf" or "-inf" (JSON
     knows neither).
     """

@@ -10,13 +10,13 @@ import enum
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import attrs
 
 from arboretum.errors import ArboretumError, StoreError
 from arboretum.model.front import Front
-from arboretum.model.reading import document, plain, refuse_misfits
+from arboretum.model.plain import Facts, Plain
+from arboretum.model.reading import OBJECTS, document, plain, refuse_misfits
 from arboretum.model.tree import Tree
 
 SCHEMA = "arboretum.record/1"
@@ -92,7 +92,7 @@ class Solution:
     subproblems: int = 0
     finished: bool = True
     notes: tuple[str, ...] = ()
-    details: Mapping[str, Any] = attrs.field(factory=dict)
+    details: Plain = attrs.field(factory=dict)
     others: tuple[Tree, ...] = ()
     curve: tuple[tuple[float, float, float], ...] = ()
     front: Front | None = None
@@ -117,7 +117,7 @@ class Solution:
         """``value − lower_bound`` (same unit as the objective), 0 when optimal."""
         return self.value - self.lower_bound
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """The numbers, without the tree; one that is not known or not finite is None."""
         found = [name for name in ("checked", "details", "curve", "front") if getattr(self, name)]
         return {
@@ -126,7 +126,7 @@ class Solution:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any], tree: Tree | None = None) -> Solution:
+    def from_json(data: Plain, tree: Tree | None = None) -> Solution:
         """Rebuild a solution around a tree; raises KeyError or ValueError when the mapping is
         not one.
         """
@@ -178,13 +178,13 @@ class Selection:
     notes : what the user should know of the choice, a sentence each.
     """
 
-    kept: Mapping[str, Any]
+    kept: Plain
     measure: str = ""
-    tried: Sequence[tuple[Mapping[str, Any], float]] = ()
+    tried: Sequence[tuple[Plain, float]] = ()
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(kept: Mapping[str, Any] | Selection) -> Selection:
+    def of(kept: Plain | Selection) -> Selection:
         """A selection, made of the kept values where nothing else is told."""
         return kept if isinstance(kept, Selection) else Selection(dict(kept))
 
@@ -224,17 +224,17 @@ class Selection:
         }
         return {f"kept_{names[key]}": float(value) for key, value in numbers.items()}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """The choice in words of JSON; a score that is not defined is None."""
         trials = [{"values": dict(values), "score": plain(score)} for values, score in self.tried]
         return {"kept": dict(self.kept), "measure": self.measure, "tried": trials}
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Selection:
+    def from_json(data: Plain) -> Selection:
         """Rebuild a choice (its notes are the record's); raises KeyError or TypeError when the
         mapping is none.
         """
-        refuse_misfits(data, {"kept": dict, "measure": str, "tried": list[dict]})
+        refuse_misfits(data, {"kept": dict, "measure": str, "tried": OBJECTS})
         for one in data["tried"]:
             refuse_misfits(one, {"values": dict, "score": float | None})
         tried = [(one["values"], _number_or(one["score"], math.nan)) for one in data["tried"]]
@@ -305,7 +305,7 @@ class Certified:
             else f"≤ {self.promised:.3f}",
         }
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """All numbers; ``minimum`` and ``ratio`` are None where they are not known."""
         names = ("value", "minimum", "lower_bound", "best_known", "ratio", "ratio_is")
         promised = {} if self.promised is None else {"promised": self.promised}
@@ -316,7 +316,7 @@ class Certified:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Certified:
+    def from_json(data: Plain) -> Certified:
         """Rebuild it; raises KeyError, TypeError or ValueError when the mapping is none."""
         names = (
             "value",
@@ -340,8 +340,8 @@ class Certificate:
     complexities : name → :class:`Certified`, in the order in which they are shown.
     """
 
-    certifier: Mapping[str, Any]
-    leaf_rule: Mapping[str, Any]
+    certifier: Plain
+    leaf_rule: Plain
     complexities: Mapping[str, Certified]
 
     def rows(self) -> list[dict[str, str]]:
@@ -363,20 +363,25 @@ class Certificate:
             for row in table
         ]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """Words of JSON, for ``record.json``."""
         return {
             name: plain(getattr(self, name)) for name in ("certifier", "leaf_rule", "complexities")
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Certificate:
+    def from_json(data: Plain) -> Certificate:
         """Rebuild it; raises KeyError, TypeError, ValueError or AttributeError when the mapping
         is none.
         """
         rule = {"min_split": int, "min_objects": int, "theta": float, "delta": float | None}
         refuse_misfits(
-            data, {"certifier": dict, "leaf_rule": dict, "complexities": dict[str, dict]}
+            data,
+            {
+                "certifier": dict,
+                "leaf_rule": dict,
+                "complexities": dict[str, dict],  # type: ignore[type-arg]  # as messages show it
+            },
         )
         refuse_misfits(data["leaf_rule"], rule)
         data["certifier"]["name"]  # every reader names it
@@ -412,10 +417,10 @@ class Record:
         nobody knows.
     """
 
-    config: Mapping[str, Any]
+    config: Plain
     seed: int
     versions: Mapping[str, str]
-    data: Mapping[str, Any]
+    data: Plain
     timings: Mapping[str, float]
     metrics: Mapping[str, float]
     solution: Solution | None
@@ -521,6 +526,6 @@ def _spell(number: float) -> str:
     return f"{number:.4f}" if 1e-3 <= abs(number) < 1e4 else f"{number:.6g}"
 
 
-def _typed(value: Any) -> str:
+def _typed(value: object) -> str:
     """A value as one types it: 100 for 100.0."""
     return f"{value:g}" if isinstance(value, float) else str(value)

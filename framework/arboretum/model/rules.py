@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -22,10 +22,15 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS
 from arboretum.model.digits import digits_shown, spell
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import built
 from arboretum.model.table import MISSING_CODE, ColumnKind, Table, recoded
 
 NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides what to do with the row
+
+
+Row = Mapping[str, Any]
+"""Column → float, category or None (missing)."""
 
 
 @attrs.frozen
@@ -65,7 +70,7 @@ class TestRule:
         """int32[len(rows)]: outcome of each row, −1 where the value is missing or unseen."""
         raise NotImplementedError
 
-    def outcome_of(self, row: Mapping[str, Any]) -> int:
+    def outcome_of(self, row: Row) -> int:
         """Outcome of one row, a mapping from column name to float, category or None (missing)."""
         raise NotImplementedError
 
@@ -75,7 +80,7 @@ class TestRule:
         """
         raise NotImplementedError
 
-    def degrees_of(self, row: Mapping[str, Any]) -> Sequence[float]:
+    def degrees_of(self, row: Row) -> Sequence[float]:
         """The same of one row, in plain Python."""
         raise NotImplementedError
 
@@ -98,7 +103,7 @@ class TestRule:
         """
         return None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Facts:
         """A JSON object with ``type`` and the fields, but for ``digits``, which are no part of
         the question.
         """
@@ -113,7 +118,7 @@ class TestRule:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> TestRule:
+    def from_json(data: Plain) -> TestRule:
         """Rebuild a test; rules defined by plugins are found once the plugin is imported.
 
         Raises DataError: unknown type, missing, surplus or mistyped field.
@@ -121,11 +126,12 @@ class TestRule:
         return rules_from_json([data])[0]
 
 
-def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
+def rules_from_json(items: Sequence[Plain]) -> tuple[TestRule, ...]:
     """Rebuild several tests; what :meth:`TestRule.from_json` does, with the known types looked
     up once.
     """
-    known, found = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}, []
+    known = {cls.tag: cls for cls in _subclasses(TestRule) if cls.tag}
+    found: list[TestRule] = []
     for item in items:
         if not isinstance(item, Mapping) or not isinstance(tag := item.get("type"), str):
             raise DataError("a test is an object with the key type")
@@ -140,20 +146,20 @@ def rules_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TestRule, ...]:
     return tuple(found)
 
 
-def _subclasses(cls: type) -> list[type]:
+def _subclasses(cls: type[TestRule]) -> list[type[TestRule]]:
     direct = cls.__subclasses__()
     return direct + [sub for child in direct for sub in _subclasses(child)]
 
 
 def _demand(
     rule: str, holds: Callable[[Any, Any], bool]
-) -> Callable[[TestRule, attrs.Attribute, Any], None]:
+) -> Callable[[TestRule, attrs.Attribute[Any], Any], None]:
     """A validator.
 
     holds : called with the test, whose fields before this one are set, and the value.
     """
 
-    def check(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+    def check(instance: TestRule, attribute: attrs.Attribute[Any], value: object) -> None:
         if not holds(instance, value):
             raise DataError(
                 f"{type(instance).__name__}.{attribute.name} must {rule}; got {value!r}"
@@ -177,13 +183,17 @@ _rising = _demand(
 )
 
 
-def _unit(instance: TestRule, attribute: attrs.Attribute, value: Any) -> None:
+def _unit(instance: TestRule, attribute: attrs.Attribute[Any], value: object) -> None:
     if value not in UNITS:
         raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _floats(given: Iterable[float]) -> tuple[float, ...]:
+    return tuple(map(float, given))
 
 
 @attrs.frozen
@@ -197,11 +207,11 @@ class Threshold(TestRule):
     digits: int = digits_shown()
 
     @property
-    def cuts(self):
+    def cuts(self) -> tuple[float, ...]:
         """The threshold, its only cut."""
         return (self.threshold,)
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 up to the threshold, 1 above it, −1 where the value is missing.
 
         Raises DataError where the column is not continuous.
@@ -211,21 +221,21 @@ class Threshold(TestRule):
         result[np.isnan(values)] = NO_OUTCOME
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """0 up to the threshold, 1 above it, −1 where the value is missing."""
         value = row[self.column]
         if _is_missing(value):
             return NO_OUTCOME
         return 0 if value <= self.threshold else 1
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The threshold after "≤" (outcome 0) or ">" (outcome 1), written in the column's unit."""
         return f"{'≤' if outcome == 0 else '>'} {spell(self.threshold, self.unit, self.digits)}"
 
-    def with_missing(self):
+    def with_missing(self) -> TestRule | None:
         """This cut as :class:`Bins` of three outcomes, the last for a missing value."""
-        edges, shown = (self.threshold,), {"unit": self.unit, "digits": self.digits}
-        return Bins(self.column, edges, missing_outcome=True, **shown)
+        edges = (self.threshold,)
+        return Bins(self.column, edges, missing_outcome=True, unit=self.unit, digits=self.digits)
 
 
 @attrs.frozen
@@ -239,7 +249,7 @@ class OrdinalThreshold(TestRule):
     categories: tuple[str, ...] = attrs.field(validator=_distinct)
     index: int = attrs.field(validator=_position)
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 up to the category, 1 above it.
 
         A value that is missing, or not in ``categories``, has outcome −1.
@@ -248,14 +258,14 @@ class OrdinalThreshold(TestRule):
         codes = category_codes(table, self.column, self.categories, rows)
         return np.where(codes < 0, NO_OUTCOME, codes > self.index).astype(np.int32)
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """0 up to the category, 1 above it, −1 where missing or not in ``categories``."""
         value = row[self.column]
         if _is_missing(value) or value not in self.categories:
             return NO_OUTCOME
         return 0 if self.categories.index(value) <= self.index else 1
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The category after "≤" (outcome 0) or ">" (outcome 1)."""
         return f"{'≤' if outcome == 0 else '>'} {self.categories[self.index]}"
 
@@ -274,11 +284,11 @@ class Equals(TestRule):
     missing_is_other: bool = False
 
     @property
-    def cuts(self):
+    def cuts(self) -> tuple[float, ...]:
         """Empty: all numbers of a continuous column have one outcome."""
         return ()
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 where the value is the category, 1 where it is another.
 
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
@@ -298,7 +308,7 @@ class Equals(TestRule):
             result[missing] = NO_OUTCOME
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """0 if the value is the category, 1 if it is another.
 
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
@@ -310,7 +320,7 @@ class Equals(TestRule):
             return 1 if self.missing_is_other else NO_OUTCOME
         return 0 if value == self.category else 1
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The category, or "missing" where it is None, after "=" (outcome 0) or "≠" (outcome 1)."""
         name = "missing" if self.category is None else self.category
         return f"{'=' if outcome == 0 else '≠'} {name}"
@@ -328,11 +338,11 @@ class Values(TestRule):
     missing_outcome: bool = False
 
     @property
-    def arity(self):
+    def arity(self) -> int:
         """One outcome for each category, and one more with ``missing_outcome``."""
         return len(self.categories) + self.missing_outcome
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: position of each value in ``categories``, −1 where it is not there.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
@@ -343,7 +353,7 @@ class Values(TestRule):
             result[table.column(self.column).values[rows] == MISSING_CODE] = len(self.categories)
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """Position of the row's value in ``categories``, −1 where it is not there.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
@@ -353,15 +363,15 @@ class Values(TestRule):
             return len(self.categories) if self.missing_outcome else NO_OUTCOME
         return self.categories.index(value) if value in self.categories else NO_OUTCOME
 
-    def with_missing(self):
+    def with_missing(self) -> TestRule | None:
         """The same test with a last outcome for missing values; None where it has that already."""
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The outcome's category after "="; "= missing" for a missing value's own outcome."""
         return f"= {'missing' if outcome == len(self.categories) else self.categories[outcome]}"
 
-    def describe(self):
+    def describe(self) -> str:
         """The column's name, since every outcome is a value of it."""
         return self.column
 
@@ -375,24 +385,22 @@ class Bins(TestRule):
 
     tag: ClassVar[str] = "bins"
     column: str
-    edges: tuple[float, ...] = attrs.field(
-        converter=lambda values: tuple(map(float, values)), validator=[_finite, _rising]
-    )
+    edges: tuple[float, ...] = attrs.field(converter=_floats, validator=[_finite, _rising])
     missing_outcome: bool = False
     unit: str = attrs.field(default="", validator=_unit)
     digits: int = digits_shown()
 
     @property
-    def arity(self):
+    def arity(self) -> int:
         """One outcome more than there are edges, and another with ``missing_outcome``."""
         return len(self.edges) + 1 + self.missing_outcome
 
     @property
-    def cuts(self):
+    def cuts(self) -> tuple[float, ...]:
         """The edges of the bins."""
         return self.edges
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: number of edges below each row's value.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
@@ -405,7 +413,7 @@ class Bins(TestRule):
         result[np.isnan(values)] = len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """Number of edges below the row's value.
 
         A missing value has the last outcome with ``missing_outcome``, else −1.
@@ -415,11 +423,11 @@ class Bins(TestRule):
             return len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return sum(edge < value for edge in self.edges)
 
-    def with_missing(self):
+    def with_missing(self) -> TestRule | None:
         """The same test with a last outcome for missing values; None where it has that already."""
         return None if self.missing_outcome else attrs.evolve(self, missing_outcome=True)
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The outcome's interval: "≤ 1", "in (1, 2]" or "> 2"; "is known" where there is no edge.
 
         A missing value's own outcome reads "= missing".
@@ -437,7 +445,7 @@ class Bins(TestRule):
             f"{spell(self.edges[outcome], self.unit, self.digits)}]"
         )
 
-    def describe(self):
+    def describe(self) -> str:
         """The column's name, since every outcome is an interval of its values."""
         return self.column
 
@@ -457,11 +465,11 @@ class Interval(TestRule):
     digits: int = digits_shown()
 
     @property
-    def cuts(self):
+    def cuts(self) -> tuple[float, ...]:
         """The bounds that are given, from low to high."""
         return tuple(sorted(bound for bound in (self.low, self.high) if bound is not None))
 
-    def outcomes(self, table, rows):
+    def outcomes(self, table: Table, rows: np.ndarray) -> np.ndarray:
         """int32[len(rows)]: 0 inside the interval, 1 outside.
 
         A missing value has outcome −1, 1 with ``missing_is_other``.
@@ -475,7 +483,7 @@ class Interval(TestRule):
             result[np.isnan(values)] = NO_OUTCOME
         return result
 
-    def outcome_of(self, row):
+    def outcome_of(self, row: Row) -> int:
         """0 inside the interval, 1 outside.
 
         A missing value has outcome −1, 1 with ``missing_is_other``.
@@ -489,14 +497,14 @@ class Interval(TestRule):
             else 1
         )
 
-    def outcome_label(self, outcome):
+    def outcome_label(self, outcome: int) -> str:
         """The interval after "in" or "not in"; a comparison where it has one bound.
 
         Without bounds the outcomes read "is known" and "is missing".
         """
-        if self.low is None and self.high is None:
-            return "is known" if outcome == 0 else "is missing"
         if self.low is None:
+            if self.high is None:
+                return "is known" if outcome == 0 else "is missing"
             return f"{'≤' if outcome == 0 else '>'} {spell(self.high, self.unit, self.digits)}"
         if self.high is None:
             return f"{'>' if outcome == 0 else '≤'} {spell(self.low, self.unit, self.digits)}"
@@ -532,7 +540,7 @@ def numbers(table: Table, name: str, rows: np.ndarray) -> np.ndarray:
             f"column {name!r} is {column.kind.value} here, but the tree compares it with a "
             "number; give it as numbers"
         )
-    return column.values[rows]
+    return np.asarray(column.values[rows])
 
 
 def category_codes(
@@ -548,5 +556,5 @@ def category_codes(
             "categories; give it as text"
         )
     if column.categories == categories:
-        return np.maximum(column.values[rows], NO_OUTCOME)
+        return np.asarray(np.maximum(column.values[rows], NO_OUTCOME))
     return recoded(column.values[rows], column.categories, categories, NO_OUTCOME)

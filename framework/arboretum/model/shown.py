@@ -40,7 +40,7 @@ def masked(text: str) -> str:
     )
 
 
-def masked_values(value: Any) -> Any:
+def masked_values(value: object) -> Any:
     """The same of every text in nested mappings and lists."""
     if isinstance(value, str):
         return masked(value)

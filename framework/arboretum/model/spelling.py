@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]\d{2,3})?")
 _INTEGER = re.compile(r"-?\d+(?:\.0*)?")
 
 
-def spelling(value: Any) -> str:
+def spelling(value: object) -> str:
     """The canonical spelling of one typed value; text is itself."""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()

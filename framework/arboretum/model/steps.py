@@ -76,10 +76,11 @@ def _answers(
     numeric = column.kind is ColumnKind.continuous
     if type(rule) is Threshold and numeric:
         return (rule.threshold,), HALVES
-    if len(rule.columns) > 1 or rule.fuzzy or (numeric and rule.cuts is None):
+    cuts = rule.cuts if numeric else ()
+    if len(rule.columns) > 1 or rule.fuzzy or cuts is None:
         return None
-    each = _alone(column, [*rule.cuts, np.inf, np.nan]) if numeric else codes[column.name]
-    return rule.cuts if numeric else (), rule.outcomes(each, np.arange(each.n_rows)).tolist()
+    each = _alone(column, [*cuts, np.inf, np.nan]) if numeric else codes[column.name]
+    return cuts, rule.outcomes(each, np.arange(each.n_rows)).tolist()
 
 
 def _steps(

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import enum
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from arboretum.errors import DataError, unknown
 from arboretum.model.spelling import positions
 
 MISSING_CODE = -1
+Given = TypeVar("Given", np.ndarray, np.ndarray | None)
 UNSEEN_CODE = -2  # a value that is not among the categories; only in tables to predict on
 
 
@@ -39,7 +41,7 @@ class Task(enum.Enum):
     regression = "regression"
 
 
-def frozen_array(values, dtype=None) -> np.ndarray:
+def frozen_array(values: ArrayLike, dtype: DTypeLike | None = None) -> np.ndarray:
     """Return ``values`` as a C-contiguous read-only array (a view where possible)."""
     array = np.ascontiguousarray(values, dtype=dtype)
     if array.flags.writeable:
@@ -48,7 +50,7 @@ def frozen_array(values, dtype=None) -> np.ndarray:
     return array
 
 
-def _taken(array: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+def _taken(array: Given, rows: np.ndarray) -> Given:
     return None if array is None else frozen_array(array[rows])
 
 
@@ -65,7 +67,8 @@ def recoded(
     not among them, −1 stays missing.
     """
     # negative codes index from the end
-    return np.array([*positions(known, wanted, unseen), unseen, MISSING_CODE], np.int32)[codes]
+    places = [*positions(known, wanted, unseen), unseen, MISSING_CODE]
+    return np.asarray(np.array(places, np.int32)[codes])
 
 
 @attrs.frozen(eq=False)
@@ -94,9 +97,9 @@ class Column:
     @property
     def missing(self) -> np.ndarray:
         """bool[n_rows]: which values are missing."""
-        if self.kind is ColumnKind.continuous:
-            return np.isnan(self.values)
-        return self.values == MISSING_CODE
+        values, continuous = self.values, self.kind is ColumnKind.continuous
+        gone: np.ndarray = np.isnan(values) if continuous else values == MISSING_CODE
+        return gone
 
     def take(self, rows: np.ndarray) -> Column:
         """The same column on some rows."""
@@ -109,14 +112,14 @@ class Target:
 
     codes : int32[n_rows], index into ``classes`` (classification; every class of the data set is
         listed, also one that the rows at hand do not show).
-    values : float64[n_rows] (regression).
+    values : float64[n_rows] (regression).  Of codes and values one is None, by the task.
     """
 
     name: str
     task: Task
-    codes: np.ndarray | None = None
+    codes: np.ndarray = attrs.field(default=None)
     classes: tuple[str, ...] = ()
-    values: np.ndarray | None = None
+    values: np.ndarray = attrs.field(default=None)
 
     def take(self, rows: np.ndarray) -> Target:
         """The same target on some rows."""
@@ -187,32 +190,34 @@ class Table:
         for column in self.columns:
             digest.update(f"{column.name}\0{column.kind.value}{column.unit}\0".encode())
             if column.kind is ColumnKind.continuous:
-                _hash_floats(digest, column.values)
+                _hash_floats(digest.update, column.values)
             else:
                 if column.kind is ColumnKind.ordinal:
                     digest.update("\1".join(column.categories).encode())
-                _hash_codes(digest, column.values, column.categories)
+                _hash_codes(digest.update, column.values, column.categories)
         digest.update(f"{self.target.name}\0{self.target.task.value}\0".encode())
         if self.target.task is Task.classification:
-            _hash_codes(digest, self.target.codes, self.target.classes)
+            _hash_codes(digest.update, self.target.codes, self.target.classes)
         else:
-            _hash_floats(digest, self.target.values)
+            _hash_floats(digest.update, self.target.values)
         if self.weights is not None:
-            _hash_floats(digest, self.weights)
+            _hash_floats(digest.update, self.weights)
         return digest.hexdigest()
 
 
-def _hash_floats(digest, values: np.ndarray) -> None:
+def _hash_floats(add: Callable[[bytes], None], values: np.ndarray) -> None:
     """Hash floats by value: one NaN, one zero, little-endian float64."""
     flat = np.array(values, dtype="<f8")
     flat[np.isnan(flat)] = np.nan
     flat += 0.0  # −0.0 becomes 0.0
-    digest.update(flat.tobytes())
+    add(flat.tobytes())
 
 
-def _hash_codes(digest, codes: np.ndarray, categories: tuple[str, ...]) -> None:
+def _hash_codes(
+    add: Callable[[bytes], None], codes: np.ndarray, categories: tuple[str, ...]
+) -> None:
     """Hash codes through a table that does not depend on the order of ``categories``."""
     order = np.array(sorted(range(len(categories)), key=categories.__getitem__), np.int64)
     rank = np.append(np.argsort(order), -1).astype("<i4")
-    digest.update("\1".join(categories[i] for i in order).encode())
-    digest.update(rank[codes].tobytes())
+    add("\1".join(categories[i] for i in order).encode())
+    add(rank[codes].tobytes())

@@ -22,7 +22,16 @@ from arboretum.errors import ContractError, DataError
 from arboretum.model import steps, walk
 from arboretum.model.digits import digits_of, with_digits
 from arboretum.model.invariants import check_numbers, check_tree
-from arboretum.model.reading import built, document, plain, plain_array, read_array, refuse_misfits
+from arboretum.model.plain import Facts
+from arboretum.model.reading import (
+    OBJECTS,
+    built,
+    document,
+    plain,
+    plain_array,
+    read_array,
+    refuse_misfits,
+)
 from arboretum.model.rules import TestRule, rules_from_json
 from arboretum.model.table import Column, ColumnKind, Table, Task, array_field, frozen_array
 from arboretum.model.walk import Places
@@ -227,7 +236,7 @@ class Tree:
 
     def rule(self, node: int) -> TestRule:
         """The test of an inner node."""
-        return self.rules[self.test[node]]
+        return self.rules[int(self.test[node])]
 
     @cached_property
     def owner(self) -> np.ndarray:
@@ -378,7 +387,8 @@ class Tree:
         """
         weights = self.weights + self.prior
         mass = weights.sum(axis=1)[:, None]
-        return np.divide(weights, mass, out=np.eye(len(self.classes))[self.label], where=mass > 0)
+        alone = np.eye(len(self.classes))[self.label]
+        return np.asarray(np.divide(weights, mass, out=alone, where=mass > 0))
 
     def plain_impurity(self) -> np.ndarray:
         """float64[n_nodes]: gini or variance (over 4^``exponent``) of each node, whatever the
@@ -386,12 +396,13 @@ class Tree:
         """
         mass = np.maximum(self.mass, np.finfo(np.float64).tiny)
         if self.task is Task.classification:
-            return 1.0 - ((self.weights / mass[:, None]) ** 2).sum(axis=1)
-        return np.maximum(self.weights[:, 2] / mass - (self.weights[:, 1] / mass) ** 2, 0.0)
+            return np.asarray(1.0 - ((self.weights / mass[:, None]) ** 2).sum(axis=1))
+        mean = self.weights[:, 1] / mass
+        return np.asarray(np.maximum(self.weights[:, 2] / mass - mean**2, 0.0))
 
     def deviation(self) -> np.ndarray:
         """float64[n_nodes]: standard deviation of the target (regression)."""
-        return np.ldexp(np.sqrt(self.plain_impurity()), self.exponent)
+        return np.asarray(np.ldexp(np.sqrt(self.plain_impurity()), self.exponent))
 
     def impurity_decrease(self) -> dict[str, float]:
         """Column → Σ over the nodes that ask it of mass · impurity, minus the same of their
@@ -415,7 +426,7 @@ class Tree:
                 found[name] = found.get(name, 0.0) + float(amount[node]) / len(columns)
         return found
 
-    def places(self, table: Any) -> Places:
+    def places(self, table: Table) -> Places:
         """Where each row comes to rest, whole or in shares; what predicts or measures takes it, so
         that rows walk once.
 
@@ -428,13 +439,13 @@ class Tree:
             table = import_module("arboretum.model.frame").table_like(self, table)
         return steps.fast_places(self, table)
 
-    def rest(self, table: Any) -> np.ndarray:
+    def rest(self, table: Table) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest, −1 for a row that is split over
         several nodes.
         """
         return self.places(table).whole
 
-    def apply(self, table: Any) -> np.ndarray:
+    def apply(self, table: Table) -> np.ndarray:
         """int64[n_rows]: the node where each row comes to rest; raises DataError if rows are
         split over branches.
         """
@@ -445,7 +456,7 @@ class Tree:
             )
         return result
 
-    def predict_proba(self, table: Any, places: Places | None = None) -> np.ndarray:
+    def predict_proba(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows, n_classes]: class shares (classification).
 
         places : from :meth:`places`, where they are known.
@@ -454,7 +465,7 @@ class Tree:
             raise DataError("predict_proba needs classes; this tree predicts numbers: call predict")
         return (places or self.places(table)).averaged(self.distribution())
 
-    def predict(self, table: Any, places: Places | None = None) -> np.ndarray:
+    def predict(self, table: Table, places: Places | None = None) -> np.ndarray:
         """Predict each row: int32[n_rows] class indices, or float64[n_rows] numbers.
 
         places : from :meth:`places`.
@@ -465,18 +476,18 @@ class Tree:
         places = places or self.places(table)
         if self.task is Task.regression:
             return places.averaged(self.value)
-        result = self.label[places.whole]
+        result: np.ndarray = self.label[places.whole]
         if len(places.row):
             result[places.row] = places.averaged(self.distribution())[places.row].argmax(axis=1)
         return result
 
-    def prices_paid(self, table: Any, places: Places | None = None) -> np.ndarray:
+    def prices_paid(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: what each row pays for the tests on its path (a test without an
         answer is paid, too).
         """
         return (places or self.places(table)).averaged(self.price_to + self.price)
 
-    def tests_asked(self, table: Any, places: Places | None = None) -> np.ndarray:
+    def tests_asked(self, table: Table, places: Places | None = None) -> np.ndarray:
         """float64[n_rows]: number of tests on each row's path (a test without an answer is
         counted, too).
         """
@@ -488,7 +499,7 @@ class Tree:
 
     def to_json(self) -> str:
         """The tree as JSON text; docs/reference/tree-json.md describes the schema."""
-        data: dict[str, Any] = {
+        data: Facts = {
             "schema": SCHEMA,
             "task": self.task.value,
             "classes": list(self.classes),
@@ -534,9 +545,9 @@ class Tree:
                 data,
                 {
                     "classes": list[str],
-                    "columns": list[dict],
-                    "rules": list[dict],
-                    "surrogates": list[dict],
+                    "columns": OBJECTS,
+                    "rules": OBJECTS,
+                    "surrogates": OBJECTS,
                     "digits": list[int],
                 },
             )
@@ -568,11 +579,13 @@ class Tree:
 
     def to_text(self, **options: Any) -> str:
         """The tree as indented text; options of :func:`arboretum.report.text.tree_text`."""
-        return arboretum.tree_text(self, **options)
+        text: str = arboretum.tree_text(self, **options)
+        return text
 
     def to_svg(self, **options: Any) -> str:
         """The tree as an SVG document; options of :func:`arboretum.report.picture.tree_scene`."""
-        return arboretum.tree_scene(self, **options).svg()
+        text: str = arboretum.tree_scene(self, **options).svg()
+        return text
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
@@ -582,15 +595,18 @@ class Tree:
         """The bytes of a PNG file, also written to ``path`` if there is one, by the installed
         export of that name and its options.
         """
-        return arboretum.exported(self, "png", path, **options)
+        picture: bytes = arboretum.exported(self, "png", path, **options)
+        return picture
 
     def to_graphviz(self, **options: Any) -> str:
         """The tree in the DOT language, by the installed export of that name and its options."""
-        return arboretum.exported(self, "graphviz", **options)
+        text: str = arboretum.exported(self, "graphviz", **options)
+        return text
 
     def to_sql(self) -> str:
         """The prediction as an SQL CASE expression, by the installed export of that name."""
-        return arboretum.exported(self, "sql")
+        text: str = arboretum.exported(self, "sql")
+        return text
 
     def to_sklearn(self) -> Any:
         """A fitted scikit-learn tree with the same predictions, by the installed export of that
@@ -619,20 +635,23 @@ def single_leaf(table: Table) -> Tree:
             [weights.sum(), (weights * target.values).sum(), (weights * target.values**2).sum()]
         )
         value = moments[1] / moments[0]
+    node: Facts = {
+        "test": [LEAF],
+        "child_offset": [0, 0],
+        "child": [],
+        "missing_child": [MISSING_STOPS],
+        "counts": [table.n_rows],
+        "label": [moments.argmax() if target.task is Task.classification else 0],
+        "value": [value],
+        "price": [0.0],
+        "impurity": [np.nan],
+        "score": [np.nan],
+    }
     return Tree(
         task=target.task,
         columns=tuple(ColumnSpec.of(c) for c in table.columns),
         classes=target.classes,
         rules=(),
-        test=[LEAF],
-        child_offset=[0, 0],
-        child=[],
-        missing_child=[MISSING_STOPS],
         weights=moments[None],
-        counts=[table.n_rows],
-        label=[moments.argmax() if target.task is Task.classification else 0],
-        value=[value],
-        price=[0.0],
-        impurity=[np.nan],
-        score=[np.nan],
+        **node,
     )

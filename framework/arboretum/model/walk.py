@@ -47,18 +47,15 @@ class Places:
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(node, row, share) of whole rows, with share 1, and of all shares."""
         row = np.flatnonzero(self.whole >= 0)
-        parts = zip(
-            (self.whole[row], row, np.ones(len(row))),
-            (self.node, self.row, self.share),
-            strict=True,
-        )
-        return tuple(map(np.concatenate, parts))
+        node = np.concatenate((self.whole[row], self.node))
+        share = np.concatenate((np.ones(len(row)), self.share))
+        return node, np.concatenate((row, self.row)), share
 
     def averaged(self, per_node: np.ndarray) -> np.ndarray:
         """``per_node`` (float64[n_nodes, …]) at the node of each row; where a row is split, the
         average by its shares.
         """
-        result = per_node[self.whole]
+        result: np.ndarray = per_node[self.whole]
         if len(self.row):
             result[self.row] = 0
             np.add.at(
@@ -90,7 +87,7 @@ def keeps_rows(tree: Tree) -> np.ndarray:
     """
     kept = tree.counts.copy()
     np.subtract.at(kept, tree.parent[1:], tree.counts[1:])
-    return ~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0])
+    return np.asarray(~tree.is_leaf & (kept > NEGLIGIBLE * tree.counts[0]))
 
 
 def places(tree: Tree, table: Table) -> Places:
@@ -116,10 +113,10 @@ def places(tree: Tree, table: Table) -> Places:
                 whole[rows] = node
             else:
                 shares.append((np.full(len(rows), node), rows, share))
-    node, row, share = map(np.concatenate, zip(*shares, strict=True))
+    at, row, part = map(np.concatenate, zip(*shares, strict=True))
     split = np.bincount(row, minlength=table.n_rows)[row] > 1
-    whole[row] = np.where(split, SPLIT_ROW, node)
-    return Places(whole, node[split], row[split], share[split])
+    whole[row] = np.where(split, SPLIT_ROW, at)
+    return Places(whole, at[split], row[split], part[split])
 
 
 # (int64[k] rows, float64[k] shares of them), None for whole rows
@@ -266,7 +263,7 @@ class Arrivals:
         """int64[n_nodes]: how many entries lie in the subtree of each node; the number of
         objects unless some are split.
         """
-        return self.start[self.tree.subtree_end] - self.start[:-1]
+        return np.asarray(self.start[self.tree.subtree_end] - self.start[:-1])
 
     def totals(self, objects: Encoded, shift: float = 0.0) -> np.ndarray:
         """float64[n_nodes, classes]: class weights of the objects at each node; for numbers

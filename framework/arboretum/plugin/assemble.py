@@ -15,10 +15,14 @@ from typing import Any
 import attrs
 
 from arboretum.errors import ConfigError, unknown
+from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, certified_by_value, shape_of
+from arboretum.interfaces.solver import Solver
+from arboretum.interfaces.tracker import Tracker
 from arboretum.lab import Lab, current
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
 from arboretum.plugin.build import build, fields_of, followers
@@ -49,7 +53,7 @@ the others.
 """
 
 
-def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
+def expand(registry: Registry, choices: Plain) -> Facts:
     """Fill in defaults and presets: group → option (tuple of options for ``stopping``,
     ``coverage``, ``predicate``).
 
@@ -61,7 +65,7 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
             raise ConfigError(unknown("group", group, KINDS))
     method = choices.get("method", DEFAULT_CHOICES["method"])
     preset = registry.find_preset("method", method) if isinstance(method, str) else None
-    result: dict[str, Any] = {**DEFAULT_CHOICES, **(preset.select if preset else {}), **choices}
+    result: Facts = {**DEFAULT_CHOICES, **(preset.select if preset else {}), **choices}
     result["method"] = preset.recipe if preset else method
     for group in MANY:
         one = isinstance(value := result[group], str) or not isinstance(value, Sequence)
@@ -71,8 +75,8 @@ def expand(registry: Registry, choices: Mapping[str, Any]) -> dict[str, Any]:
 
 def assemble(
     registry: Registry,
-    choices: Mapping[str, Any],
-    values: Mapping[str, Any] | Sequence[str] = (),
+    choices: Plain,
+    values: Plain | Sequence[str] = (),
     *,
     without: Sequence[str] = (),
 ) -> Parts:
@@ -85,7 +89,7 @@ def assemble(
     """
     choices, fields, shared = split_values(choices, values)
     chosen = expand(registry, choices)
-    parts: dict[str, Any] = {}
+    parts: Facts = {}
     for group in KINDS:
         option = chosen[group]
         wanted = fields.pop(group, {})
@@ -103,7 +107,7 @@ def assemble(
             own = ", ".join(
                 f"{group}__{part.name}__{field}"
                 for part in parts[group]
-                for field in fields_of(type(part))
+                for field in fields_of(part.__class__)
             )
             raise ConfigError(f"{unknown(f'{group} rule', lost[0], names)}; say {own or group}")
     return Parts(**parts, class_weight=shared.get("class_weight"))
@@ -112,9 +116,9 @@ def assemble(
 def _built(
     registry: Registry,
     group: str,
-    option: Any,
-    values: Mapping[str, Any],
-    shared: Mapping[str, Any],
+    option: object,
+    values: Plain,
+    shared: Plain,
 ) -> Any:
     """The component that an option names; of a component, the same with ``values`` put in,
     checked as a plugin's is.
@@ -136,8 +140,8 @@ def certifier_of(
     registry: Registry,
     parts: Parts,
     name: str | None = None,
-    shared: Mapping[str, Any] | None = None,
-) -> Any:
+    shared: Plain | None = None,
+) -> Solver | None:
     """The solver that certifies a run (one with ``minima``, or ``least`` where an objective or
     limits ask for it); None: there is none.
 
@@ -147,11 +151,11 @@ def certifier_of(
         name is unknown or cannot.
     """
     ways = ("least", "minima") if certified_by_value(parts) else ("minima", "least")
-    own = any(hasattr(parts.solver, way) for way in ways) and (
-        name == parts.solver.name or (name is None and _fits(type(parts.solver), ways[0], parts))
-    )
-    if own:
-        return parts.solver
+    own = parts.solver
+    if (own is not None and any(hasattr(own, way) for way in ways)) and (
+        name == own.name or (name is None and _fits(type(own), ways[0], parts))
+    ):
+        return own
     able = {
         entry.name: entry
         for way in ways
@@ -167,7 +171,8 @@ def certifier_of(
     if name not in able:
         cannot = f"solver {name} proves no minima; " if name in registry.names("solver") else ""
         raise ConfigError(f"certifier: {cannot}" + unknown("certifier", name, able))
-    return build(able[name], {}, shared)
+    named: Solver = build(able[name], {}, shared)
+    return named
 
 
 def _fits(cls: type, way: str, parts: Parts) -> bool:
@@ -184,8 +189,8 @@ def _fits(cls: type, way: str, parts: Parts) -> bool:
 
 
 def certified_complexities(
-    registry: Registry, parts: Parts, shared: Mapping[str, Any] | None = None
-) -> tuple[Any, ...]:
+    registry: Registry, parts: Parts, shared: Plain | None = None
+) -> tuple[Complexity, ...]:
     """Every installed complexity, by name; the run's own as the run has it."""
     own = parts.complexity
     built = (build(entry, {}, shared) for entry in registry.entries("complexity"))
@@ -193,8 +198,8 @@ def certified_complexities(
 
 
 def tracker_of(
-    registry: Registry, name: str | None = "", fields: Mapping[str, Any] | None = None
-) -> Any:
+    registry: Registry, name: str | None = "", fields: Plain | None = None
+) -> Tracker | None:
     """The tracker of a name, by default the lab's, else the usual one; None for none.  Its
     fields: the lab's, then those given.
     """
@@ -211,16 +216,17 @@ def tracker_of(
         for key, value in said.items()
         if key.startswith("tracker.")
     }
-    return build(entry, {**(own if chosen == usual else {}), **(fields or {})})
+    tracker: Tracker = build(entry, {**(own if chosen == usual else {}), **(fields or {})})
+    return tracker
 
 
-def split_values(
-    choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str]
-) -> tuple[dict[str, Any], ...]:
+def split_values(choices: Plain, values: Plain | Sequence[str]) -> tuple[Facts, Facts, Facts]:
     """Sort overrides into (choices, nested fields per group, shared top-level values such as
     theta).
     """
-    chosen, fields, shared = dict(choices), {}, {}
+    chosen: Facts = dict(choices)
+    fields: Facts = {}
+    shared: Facts = {}
     for key, value in as_mapping(values).items():
         group, *rest = key.split(".")
         if not rest:
@@ -265,20 +271,18 @@ class RegistryFactory:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
 
-    def component(self, kind: str, name: str, values: Mapping[str, Any] | None = None) -> Any:
+    def component(self, kind: str, name: str, values: Plain | None = None) -> Any:
         """Build an installed component.  Raises ConfigError."""
         return build(self.registry.get(kind, name), values or {})
 
-    def parts(
-        self, choices: Mapping[str, Any], values: Mapping[str, Any] | Sequence[str] = ()
-    ) -> Parts:
+    def parts(self, choices: Plain, values: Plain | Sequence[str] = ()) -> Parts:
         """Put together the parts of a run; nobody keeps its record.  Raises ConfigError."""
         return assemble(self.registry, choices, values, without=("tracker",))
 
     def run(
         self,
-        choices: Mapping[str, Any],
-        values: Mapping[str, Any] | Sequence[str] = (),
+        choices: Plain,
+        values: Plain | Sequence[str] = (),
         seed: int = 0,
     ) -> Record:
         """Do one run, verified, and return its record with its tree; nobody keeps it.  Raises
@@ -290,13 +294,15 @@ class RegistryFactory:
 
 
 def exported(
-    tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: Any
+    tree: Tree, form: str, path: str | PathLike[str] | None = None, **fields: object
 ) -> str | bytes:
     """A tree in an installed form, written to ``path``, too.
 
     fields : of the form.   Raises ConfigError where no plugin brings it, OSError.
     """
-    written = build(_registry((), lab=current()).get("export", form), fields).write(tree)
+    written: str | bytes = build(_registry((), lab=current()).get("export", form), fields).write(
+        tree
+    )
     if path is not None:
         Path(path).write_bytes(written if isinstance(written, bytes) else written.encode())
     return written
@@ -329,7 +335,7 @@ thousand times.
 """
 
 
-def assembled(overrides: Mapping[str, Any]) -> Parts:
+def assembled(overrides: Plain) -> Parts:
     """The components of an estimator, kept by their JSON text: they are frozen, and an ensemble
     asks for the same ones often.
 
@@ -348,7 +354,7 @@ _assembled_from = functools.lru_cache(maxsize=64)(
 )
 
 
-def _assembled(overrides: Mapping[str, Any], lab: Lab) -> Parts:
+def _assembled(overrides: Plain, lab: Lab) -> Parts:
     values, files = (
         {key: value for key, value in overrides.items() if key != "plugins"},
         overrides.get("plugins"),
@@ -374,8 +380,8 @@ def _assembled(overrides: Mapping[str, Any], lab: Lab) -> Parts:
     return assemble(registry, {}, values, without=UNUSED)
 
 
-def as_mapping(overrides: Mapping[str, Any] | Sequence[str] | None) -> Mapping[str, Any]:
-    """Overrides by key, however they were written; raises ConfigError for what is neither a
+def as_mapping(overrides: Plain | Sequence[str] | None) -> Plain:
+    """Facts by key, however they were written; raises ConfigError for what is neither a
     mapping nor a list of texts.
     """
     if isinstance(overrides, Mapping):

@@ -17,11 +17,12 @@ import attrs
 from arboretum.errors import ConfigError, PluginError, blaming, unknown
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.method import Parts
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import NONE, Entry
 
 
-def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | None = None) -> Any:
+def build(entry: Entry, values: Plain, shared: Plain | None = None) -> Any:
     """Build one component from plain values; raises ConfigError naming field, rule and value.
 
     values : field → value; a field that is absent keeps its default, or follows the ``shared``
@@ -34,7 +35,7 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
         for name, follows in followers(entry.cls).items()
         if shared and follows in shared
     }
-    arguments: dict[str, Any] = {}
+    arguments: Facts = {}
     for name, value in {**given, **values}.items():
         if name not in known:
             raise ConfigError(f"{entry.kind} {entry.name!r}: " + unknown("parameter", name, known))
@@ -53,7 +54,7 @@ def build(entry: Entry, values: Mapping[str, Any], shared: Mapping[str, Any] | N
 
 
 @functools.cache
-def fields_of(cls: type) -> dict[str, Any]:
+def fields_of(cls: type) -> "dict[str, attrs.Attribute[Any]]":
     """Parameter (the field's alias) → attrs field, of those that can be set."""
     return {field.alias: field for field in attrs.fields(cls) if field.init}
 
@@ -68,13 +69,15 @@ def followers(cls: type) -> dict[str, str]:
     }
 
 
-def default_of(field: Any) -> Any:
+def default_of(field: "attrs.Attribute[Any]") -> object:
     """An attrs field's default, made anew where it has a factory; ``attrs.NOTHING`` without one."""
-    return field.default.factory() if isinstance(field.default, attrs.Factory) else field.default
+    given: Any = field.default
+    made = isinstance(given, attrs.Factory)  # type: ignore[arg-type]  # stubs: a function
+    return given.factory() if made else given
 
 
 @functools.cache
-def field_types(cls: type) -> dict[str, Any]:
+def field_types(cls: type) -> Facts:
     """Parameter (the field's alias) → type, with postponed annotations resolved; raises
     PluginError when one cannot be.
     """
@@ -87,7 +90,7 @@ def field_types(cls: type) -> dict[str, Any]:
     return {f.alias: hints.get(f.name, Any) for f in attrs.fields(cls)}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A field's value in words that JSON, YAML and the command line share."""
     if isinstance(value, enum.Enum):
         return value.name
@@ -98,15 +101,18 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def component_values(component: Any) -> dict[str, Any]:
+def component_values(component: object) -> Facts:
     """Field → plain value of a built component, for records and others to read: without
     passwords.
     """
-    fields = fields_of(type(component)).items()
-    return {name: masked_values(plain(getattr(component, field.name))) for name, field in fields}
+    cls: type = type(component)
+    return {
+        name: masked_values(plain(getattr(component, field.name)))
+        for name, field in fields_of(cls).items()
+    }
 
 
-def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def configuration(parts: Parts, chosen: Plain | None = None) -> Facts:
     """A run's components and the choice of each, plain as in a record: they can be built again.
 
     chosen : options, as they were named.
@@ -126,7 +132,7 @@ def configuration(parts: Parts, chosen: Mapping[str, Any] | None = None) -> dict
     return {**config, **weights, "choices": choices}
 
 
-def coerce(value: Any, wanted: Any, where: str) -> Any:
+def coerce(value: object, wanted: Any, where: str) -> Any:
     """Turn a plain (YAML, JSON, command-line) value into the field's type; raises ConfigError
     naming field and value.
     """
@@ -165,7 +171,7 @@ def coerce(value: Any, wanted: Any, where: str) -> Any:
     return _coerce_scalar(value, wanted, where)
 
 
-def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
+def _coerce_scalar(value: object, wanted: Any, where: str) -> Any:
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
     if wanted not in names:
         return value
@@ -186,5 +192,5 @@ def _coerce_scalar(value: Any, wanted: Any, where: str) -> Any:
     return number
 
 
-def _mismatch(where: str, expected: str, value: Any) -> ConfigError:
+def _mismatch(where: str, expected: str, value: object) -> ConfigError:
     return ConfigError(f"{where} must be {expected}; got {value!r}")

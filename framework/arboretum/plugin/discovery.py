@@ -15,7 +15,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import attrs
 import pluggy
@@ -25,6 +24,7 @@ from arboretum.errors import ConfigError, PluginError, place, said
 from arboretum.interfaces import hooks
 from arboretum.interfaces.component import KINDS, MANY
 from arboretum.lab import Lab, current
+from arboretum.model.plain import Facts
 from arboretum.plugin.registry import (
     ONE_FILE,
     Entry,
@@ -62,7 +62,7 @@ def read_preset(path: Path, owner: Owner) -> Preset:
     return Preset(kind, path.stem, recipe, select, owner, summary.strip(), "".join(paper).strip())
 
 
-def _selected(data: Any, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:
+def _selected(data: object, kind: str) -> tuple[str, dict[str, str | tuple[str, ...]]]:
     """The recipe of a preset and what it selects; raises ValueError naming the rule."""
     if kind not in KINDS:
         raise ValueError(f"folder {kind!r} is not a kind")
@@ -103,7 +103,7 @@ DISABLE = "ARBORETUM_DISABLE"
 def load_registry(
     files: Sequence[str | Path] = (),
     *,
-    entry_points: Iterable[Any] | None = None,
+    entry_points: Iterable[metadata.EntryPoint] | None = None,
     lab: Lab | None = None,
 ) -> Registry:
     """Find every plugin and return a filled registry.
@@ -127,7 +127,9 @@ def load_registry(
     return registry
 
 
-def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: Any) -> None:
+def _load_entry_point(
+    manager: pluggy.PluginManager, registry: Registry, point: metadata.EntryPoint
+) -> None:
     try:
         module = point.load()
     except KeyboardInterrupt:
@@ -145,16 +147,17 @@ def _load_entry_point(manager: pluggy.PluginManager, registry: Registry, point: 
     try:
         classes = _register(manager, module, owner)
         presets = [read_preset(path, owner) for path in sorted(folder.glob("presets/*/*.yaml"))]
-        for cls in classes:
-            check_component(cls, owner)
+        entries = [Entry(*check_component(cls, owner), cls, owner) for cls in classes]
     except PluginError as error:
         registry.failures.append(
             Failure(point.name, str(error).removeprefix(f"plugin {owner.plugin}: "))
         )
         return
     registry.owners.append(owner)
-    for item in (*(Entry(cls.kind, cls.name, cls, owner) for cls in classes), *presets):
-        registry.put(item)
+    for entry in entries:
+        registry.put(entry)
+    for preset in presets:
+        registry.put(preset)
 
 
 def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) -> None:
@@ -172,7 +175,7 @@ def _load_file(manager: pluggy.PluginManager, registry: Registry, file: Path) ->
         raise PluginError(
             f"plugin file {str(file)!r} does not import: {said(error)}{place(error, str(path))}"
         ) from error
-    registry.owners.append(owner := attrs.evolve(owner, version=module.__checksum__))
+    registry.owners.append(owner := attrs.evolve(owner, version=vars(module)["__checksum__"]))
     for cls in _register(manager, module, owner) or _classes_of(module, owner):
         registry.add(cls, owner)
 
@@ -200,7 +203,7 @@ def import_file(path: Path) -> ModuleType:
     except BaseException:
         del sys.modules[name]
         raise
-    module.__checksum__ = version
+    vars(module)["__checksum__"] = version
     return module
 
 
@@ -230,14 +233,15 @@ def _register(manager: pluggy.PluginManager, module: ModuleType, owner: Owner) -
         if manager.has_plugin(owner.plugin):
             manager.unregister(name=owner.plugin)
         raise PluginError(f"plugin {owner.plugin}: {said(error)}") from None
-    hooks_of = {
+    hooks_of: Facts = {
         impl.plugin_name: impl.function
         for impl in manager.hook.arboretum_components.get_hookimpls()
     }
     if owner.plugin not in hooks_of:
         return []
     try:
-        return list(hooks_of[owner.plugin]())
+        classes: list[type] = list(hooks_of[owner.plugin]())
+        return classes
     except KeyboardInterrupt:
         raise
     except BaseException as error:

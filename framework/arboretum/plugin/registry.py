@@ -7,7 +7,7 @@ global.
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 
@@ -91,6 +91,9 @@ class Preset:
     paper: str = ""
 
 
+Item = TypeVar("Item", Entry, Preset)
+
+
 @attrs.frozen
 class Failure:
     """A plugin that could not be used, and why (one line)."""
@@ -131,11 +134,11 @@ class Registry:
                 f"{item.kind} {item.name!r} is claimed by two plugins: {claims}; {way}"
             )
 
-    def entries(self, kind: str | None = None, of: type = Entry) -> Iterator[Any]:
-        """All components (of one kind), by kind in the order of EVERY_KIND, then by name.
+    def entries(self, kind: str | None = None) -> Iterator[Entry]:
+        """All components (of one kind), by kind in the order of EVERY_KIND, then by name."""
+        return self._all(Entry, kind)
 
-        of : Preset for presets instead.
-        """
+    def _all(self, of: type[Item], kind: str | None) -> Iterator[Item]:
         for each in [kind] if kind else EVERY_KIND:
             yield from (
                 item for _, item in sorted(self._items[each].items()) if isinstance(item, of)
@@ -143,7 +146,7 @@ class Registry:
 
     def presets(self, kind: str | None = None) -> Iterator[Preset]:
         """All presets (of one kind), by kind in the order of EVERY_KIND, then by name."""
-        return self.entries(kind, Preset)
+        return self._all(Preset, kind)
 
     def names(self, kind: str) -> list[str]:
         """Options of a kind: components and presets."""
@@ -200,7 +203,7 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
     return cls.kind, cls.name
 
 
-def _fault(cls: Any) -> str | None:
+def _fault(cls: object) -> str | None:
     """What makes a class no component, as the end of a sentence that names it."""
     if not isinstance(cls, type):
         return " is no class; arboretum_components() returns the classes themselves, not instances"
@@ -228,8 +231,8 @@ def _fault(cls: Any) -> str | None:
         return " is not an attrs class; decorate it with @attrs.frozen"
     if (fault := _field_fault(cls)) is not None:
         return fault
-    if not isinstance(getattr(cls, "paper", ""), str):
-        return f'.paper is {cls.paper!r}; it must be text ("" where there is none)'
+    if not isinstance(paper := getattr(cls, "paper", ""), str):
+        return f'.paper is {paper!r}; it must be text ("" where there is none)'
     try:
         as_capabilities(getattr(cls, "capabilities", ()))
     except (ValueError, TypeError) as error:
@@ -250,7 +253,8 @@ def _field_fault(cls: type) -> str | None:
     """What is wrong with the fields of an attrs class: it must be frozen, and every field typed,
     with a default of its own.
     """
-    if cls.__setattr__ is object.__setattr__:
+    setter: object = cls.__setattr__
+    if setter is object.__setattr__:
         return " is not frozen; decorate it with @attrs.frozen"
     if loose := [
         name for name, value in vars(cls).items() if type(value).__name__ == "_CountingAttr"
@@ -267,7 +271,7 @@ def _field_fault(cls: type) -> str | None:
             )
         if field.default is attrs.NOTHING:
             return f".{field.name} has no default; every field of a component has one"
-        if not isinstance(field.default, attrs.Factory) and type(field.default).__hash__ is None:
+        if type(field.default).__hash__ is None:
             way = f"use a tuple, or attrs.Factory({type(field.default).__name__})"
             return f".{field.name} has a mutable default, which all instances would share; {way}"
     return None

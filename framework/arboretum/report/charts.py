@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
@@ -36,7 +37,10 @@ def chart_figure(chart: Chart) -> Any:
 
 
 def _drawn(chart: Any, sheet: Sheet) -> Block:
-    return chart.drawn(sheet) if hasattr(chart, "drawn") else _DRAWN[type(chart)](chart, sheet)
+    block: Block = (
+        chart.drawn(sheet) if hasattr(chart, "drawn") else _DRAWN[type(chart)](chart, sheet)
+    )
+    return block
 
 
 def _panels(chart: Panels) -> Any:
@@ -139,7 +143,7 @@ def _lines(chart: LineChart, sheet: Sheet) -> Block:
                     number,
                     words,
                     6.0 if len(line.x) < CROWDED else 3.5,
-                    line.links[place] if line.links else "",
+                    (line.links[place] or "") if line.links else "",
                 )
     return sheet.head(Block([axes]), chart, _handles(chart), chart.y.words)
 
@@ -181,4 +185,4 @@ def _bars(chart: BarChart, sheet: Sheet) -> Block:
     return sheet.head(Block([axes]), chart, _handles(chart), chart.axis.words)
 
 
-_DRAWN = {BarChart: _bars, LineChart: _lines}
+_DRAWN: Mapping[type, Callable[[Any, Sheet], Block]] = {BarChart: _bars, LineChart: _lines}

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 
 from arboretum.model.charts import Axis, Line, LineChart
-from arboretum.model.front import Front
+from arboretum.model.front import Front, Point
 from arboretum.report.charts import chart_svg
 from arboretum.report.table import spell_cell
 
@@ -27,7 +27,8 @@ def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
 
     most : rows; of more points, that many from the first to the last.
     """
-    points, n = front.points, len(front.points)
+    points: Sequence[Point] = front.points
+    n = len(points)
     if most is not None and n > most:
         points = [points[round(k * (n - 1) / (most - 1))] for k in range(most)]
     return [
@@ -41,7 +42,8 @@ def staircase(points: Sequence[Sequence[float]], most: float | None = None) -> l
 
     most : of the third measure.
     """
-    kept, least = [], float("inf")
+    kept: list[int] = []
+    least = float("inf")
     for number in sorted(
         range(len(points)), key=lambda number: (points[number][1], points[number][0])
     ):
@@ -73,7 +75,8 @@ def front_chart(front: Front, title: str = "") -> LineChart:
         lines.append(
             Line(
                 name,
-                *([values[axis] for values in steps] for axis in (1, 0)),
+                [values[1] for values in steps],
+                [values[0] for values in steps],
                 dashed=True,
                 stairs=True,
                 colour=colour,
@@ -116,12 +119,12 @@ def front_chart(front: Front, title: str = "") -> LineChart:
         if front.gap == 0.0
         else f"at most {front.gap:.4g} above the least error at any price"
     )
-    x, y = (Axis(words(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
+    across, up = (Axis(words(front.axes[axis]), higher_is_better=False) for axis in (1, 0))
     return LineChart(
         title or "Pareto front",
         lines,
-        x,
-        y,
+        across,
+        up,
         f"{len(front.points)} trees, none of which beats another; {proven}",
     )
 
@@ -136,10 +139,7 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
         .replace('xlink:href="#point-', 'href="#point-'),
         front.most_accurate,
     )
-    rows, trees = (
-        front_rows(front),
-        [number for number, point in enumerate(front.points) if point.tree is not None],
-    )
+    rows, trees = front_rows(front), [n for n, p in enumerate(front.points) if p.tree is not None]
     spelled = [
         ", ".join(f"{name} {spell_cell(value)}" for name, value in row.items()) for row in rows
     ]
@@ -156,7 +156,7 @@ def front_files(front: Front, title: str = "") -> dict[str, str]:
         ]
         steps.append('<a href="#chart">all points</a>')
         look = ' class="own"' if point is own else ""
-        drawn = point.tree.to_svg(title=title, max_leaves=LEAVES)
+        drawn = point.tree.to_svg(title=title, max_leaves=LEAVES) if point.tree else ""
         head = f'<section id="point-{number}"{look}><h2>{spelled[number]}</h2>'
         sections.append(f"{head}<p>{' · '.join(steps)}</p>{drawn}</section>")
     cells = [[escape(spell_cell(value)) for value in row.values()] for row in rows]

@@ -33,7 +33,7 @@ class Item:
     node: int
     edge: str
     weights: np.ndarray
-    count: int
+    count: float
     children: tuple[Item, ...] = ()
     folded: int = 0
     stays: bool = False
@@ -101,7 +101,15 @@ def _opened(
     return opened
 
 
-def _item(tree, node: int, opened: bool, below: int, built, empty: bool, labels: bool) -> Item:
+def _item(
+    tree: Tree,
+    node: int,
+    opened: bool,
+    below: int,
+    built: dict[int, Item],
+    empty: bool,
+    labels: bool,
+) -> Item:
     weights, count = tree.weights[node], _rows(tree.counts[node])
     if not opened:
         return Item(node, "", weights, count, folded=0 if tree.is_leaf[node] else below)

@@ -67,7 +67,7 @@ def node_colour(tree: Tree, node: int) -> str:
     """The colour of what a node predicts; of a number its place on a light-to-dark scale."""
     if tree.task is Task.regression:
         return mix(LOW, HIGH, place_between(float(tree.value[node]), *value_range(tree)))
-    return class_colours(tree)[tree.label[node]]
+    return str(class_colours(tree)[tree.label[node]])
 
 
 def series_colour(number: int) -> str:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import attrs
 import numpy as np
 
+from arboretum.model.plain import Facts
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 from arboretum.report.outline import (
@@ -124,7 +125,8 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
     """Growing down each level is a row of boxes, to the right a column, as wide as its widest
     box.
     """
-    width, levels = {}, [[] for _ in range(int(tree.depth_of.max()) + 2)]
+    width: dict[Item, float] = {}
+    levels: list[list[Item]] = [[] for _ in range(int(tree.depth_of.max()) + 2)]
     for item in root.walk():
         upper, lower = lines_of(tree, item)
         wanted = max(text_width(upper, 12, bold=True), text_width(lower, 10.5)) + 2 * PADDING
@@ -147,7 +149,8 @@ def _places(tree: Tree, root: Item, sideways: bool) -> dict[Item, _Place]:
             for item, y in rows
         }
     centre = tidy(root, lambda item: item.children, lambda item: BOX_HEIGHT, 8.0)
-    places, x = {}, MARGIN
+    places: dict[Item, _Place] = {}
+    x = MARGIN
     for here in filter(None, levels):
         x += (
             44.0 + min(max(text_width(item.edge, 10.5) for item in here), MARK_WIDTH)
@@ -269,7 +272,7 @@ def _node(tree: Tree, item: Item, place: _Place) -> list[Box | Label]:
     # never cut what a column is compared with
     upper = fit_text(upper.removesuffix(rest), left, 12, bold=True) + rest
     fill, stroke, ink = ("#ffffff", LINE, FAINT) if item.children else (ground, colour, INK)
-    look = {
+    look: Facts = {
         "stroke": stroke,
         "radius": 7,
         "dashed": bool(item.folded) or item.stays,
@@ -362,7 +365,8 @@ def _legend(tree: Tree, y: float, width: float) -> tuple[list[Box | Label], floa
     if others := len(tree.classes) - len(ranked):
         rest = tree.weights[0].sum() - tree.weights[0, ranked].sum()
         entries.append((OTHER, f"{others} other classes {spell_short(rest)}"))
-    shapes, x = [], MARGIN
+    shapes: list[Box | Label] = []
+    x = MARGIN
     for colour, text in entries:
         taken = 16 + text_width(text, 11) + 16
         if x > MARGIN and x + taken > width - MARGIN:

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arboretum.model.judgement import csv_text
+from arboretum.model.plain import Plain
 from arboretum.report.text import cut, display_width, padded
 
 SHORTEST_HEADING = 5  # columns of the terminal that the heading of numbers keeps
 
 
 def text_table(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Plain],
     columns: Sequence[str] | Mapping[str, str] | None = None,
     *,
     width: int | None = 120,
@@ -55,7 +56,7 @@ def text_table(
 
 
 def csv_table(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None = None
+    rows: Sequence[Plain], columns: Sequence[str] | Mapping[str, str] | None = None
 ) -> str:
     """The rows as CSV: numbers in full, true and false for booleans, nothing for a missing value,
     None and NaN.
@@ -64,7 +65,7 @@ def csv_table(
     """
     headings = _headings(rows, columns)
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> Any:
         if value is None or (isinstance(value, float) and math.isnan(value)):
             return ""
         if isinstance(value, bool):
@@ -73,12 +74,12 @@ def csv_table(
         return float(value) if isinstance(value, float) else value
 
     return csv_text(
-        [headings.values(), *([plain(row.get(name)) for name in headings] for row in rows)]
+        [list(headings.values()), *([plain(row.get(name)) for name in headings] for row in rows)]
     )
 
 
 def markdown_table(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Plain],
     columns: Sequence[str] | Mapping[str, str] | None = None,
     *,
     absent: str = "–",
@@ -95,7 +96,7 @@ def markdown_table(
 
 
 def _headings(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | Mapping[str, str] | None
+    rows: Sequence[Plain], columns: Sequence[str] | Mapping[str, str] | None
 ) -> dict[str, str]:
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
@@ -135,7 +136,7 @@ def _shrink(sizes: list[int], least: Sequence[int], numeric: Sequence[bool], wid
             sizes[max(candidates, key=lambda i: sizes[i])] -= 1
 
 
-def spell_cell(value: Any, absent: str = "–") -> str:
+def spell_cell(value: bool | str | float | None, absent: str = "–") -> str:
     """One value for a reader: whole numbers in full, others with four significant digits, yes
     and no for booleans.
     """

@@ -70,7 +70,7 @@ def tree_text(
             padded(cell, size, i < 2)
             for i, (cell, size) in enumerate(zip(tail, columns, strict=True))
         )
-        left = _paint(*line, widest, codes and codes[tree.label[item.node]])
+        left = _paint(*line, widest, codes[tree.label[item.node]] if codes else None)
         number = f"{'' if item.stays else item.node:>5}  " if numbers else ""
         rows.append(number + left + "  " + (f"{DIM}{figures}{RESET}" if colour else figures))
     return "\n".join(row.rstrip() for row in rows) + "\n"

@@ -264,3 +264,13 @@ def test_missing_values_are_taken_where_the_encoder_makes_them_a_category():
     assert model.score(X, y) == 1.0
     with pytest.raises(ValueError, match="NaN"):
         TreeClassifier(method="gosdt", objective__lam=0.01).fit(X, y)
+
+
+def test_tags_say_whether_an_objective_knows_more_than_two_classes():
+    several = [
+        TreeClassifier("exact", objective=objective, solver=solver)
+        .__sklearn_tags__()
+        .classifier_tags.multi_class
+        for objective, solver in (("f_score", "rank"), ("accuracy", "gosdt"))
+    ]
+    assert several == [False, True]
