@@ -26,6 +26,7 @@ from arboretum.measure.evaluate import (
     places,
 )
 from arboretum.model.charts import Axis, Chart, LineChart, Panels
+from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record, Status
 from arboretum.report.table import csv_table, spell_cell, text_table
 from arboretum.runs.sweeps import flatten, short_names, spelled
@@ -207,7 +208,7 @@ class Comparison:
         rows, headings = self._rows(self.settings)
         return csv_table(rows, headings)
 
-    def _rows(self, settings: Sequence[Setting]) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    def _rows(self, settings: Sequence[Setting]) -> tuple[list[Facts], dict[str, str]]:
         """Rows and headings, in this order: what varies, place, goal, error, cost and shape,
         ratio, runs, time.
         """
@@ -228,7 +229,7 @@ class Comparison:
         errors = [name for name in dict.fromkeys(missed.values()) if name]
         rows = []
         for setting in settings:
-            row: dict[str, Any] = {
+            row: Facts = {
                 **setting.names,
                 "place": setting.place,
                 "runs": len(setting.records),
@@ -382,10 +383,11 @@ def _mean_ratio(records: Sequence[Record], name: str) -> float | str | None:
         record.certificate.complexities.get(name) if record.certificate else None
         for record in records
     ]
-    if not name or any(one is None or one.ratio is None for one in found):
+    ratios = [one.ratio for one in found if one is not None and one.ratio is not None]
+    if not name or len(ratios) < len(found):
         return None
-    mean = sum(one.ratio for one in found) / len(found)
-    return mean if all(one.proven for one in found) else f"≤ {spell_cell(mean)}"
+    mean = sum(ratios) / len(ratios)
+    return mean if all(one is not None and one.proven for one in found) else f"≤ {spell_cell(mean)}"
 
 
 def _solver_of(record: Record) -> str:
@@ -397,11 +399,11 @@ def _solver_of(record: Record) -> str:
     )
 
 
-def _solved(records: Sequence[Record]) -> dict[str, Any]:
+def _solved(records: Sequence[Record]) -> Facts:
     """Mean value and bound of runs with a solver, and how many are proven: "optimal", "2 of 3
     optimal", "optimal (claimed)".
     """
-    found = [record.solution for record in records if _solver_of(record)]
+    found = [record.solution for record in records if record.solution and _solver_of(record)]
     if not found:
         return {"value": None, "bound": None, "status": None}
     value, bound = (

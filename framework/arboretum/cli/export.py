@@ -50,10 +50,10 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", metavar="FILE", help="write here instead of standard output")
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "export.")
-    record, registry = find_tree(arguments.run, others, arguments.plugin)
+    _, tree, registry = find_tree(arguments.run, others, arguments.plugin)
     fields = dict(read_assignment(word.removeprefix("export.")) for word in own)
     export = build(registry.get("export", arguments.to), fields)
-    written = export.write(record.tree)
+    written = export.write(tree)
     if arguments.out is not None:
         write_out(arguments.out, written)
     elif isinstance(written, str):
@@ -91,16 +91,16 @@ def predict_main(argv: list[str]) -> int:
     )
     arguments = parser.parse_intermixed_args(argv)
     own, others = _parted(arguments.overrides, "dataset.")
-    record, registry = find_tree(arguments.run, others, arguments.plugin)
-    table = read_table(arguments.file, record, own, registry)
-    read = {name for rule in record.tree.rules for name in rule.columns}
+    record, tree, registry = find_tree(arguments.run, others, arguments.plugin)
+    table = read_table(arguments.file, record, tree, own, registry)
+    read = {name for rule in tree.rules for name in rule.columns}
     for column in (
         one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous
     ):
         if len(rows := np.flatnonzero(column.values == UNSEEN_CODE)):
             found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
             terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
-    columns = predictions(record.tree, table, proba=arguments.proba, node=arguments.node)
+    columns = predictions(tree, table, proba=arguments.proba, node=arguments.node)
     text = csv_text(
         [list(columns), *zip(*columns.values(), strict=True)], inert=arguments.for_spreadsheet
     )
@@ -133,7 +133,9 @@ def predictions(tree: Tree, table: Table, *, proba: bool, node: bool) -> dict[st
     return {**columns, "node": tree.apply(table).tolist()} if node else columns
 
 
-def read_table(file: str, record: Record, overrides: Sequence[str], registry: Registry) -> Table:
+def read_table(
+    file: str, record: Record, tree: Tree, overrides: Sequence[str], registry: Registry
+) -> Table:
     """The rows of a file as the tree of a run wants them.
 
     Raises ConfigError for options that are none, DataError: no such file, undecodable bytes, ragged
@@ -152,6 +154,6 @@ def read_table(file: str, record: Record, overrides: Sequence[str], registry: Re
     kept = {key: own[key] for key in OPTIONS if key in own} if isinstance(own, Mapping) else {}
     reader = build(registry.get("dataset", READER), {**kept, **given})
     try:
-        return table_like(record.tree, reader.rows(Path(file).expanduser(), record.tree.columns))
+        return table_like(tree, reader.rows(Path(file).expanduser(), tree.columns))
     except DataError as error:
         raise DataError(str(error) if file in str(error) else f"{file}: {error}") from error

@@ -55,9 +55,9 @@ def main(argv: list[str]) -> int:
     parser = _parser("curves", CURVES)
     parser.add_argument("--out", metavar="FOLDER", help="write there, not into the run's folder")
     given = parser.parse_intermixed_args(argv)
-    record, registry = find_tree(given.run, given.overrides, given.plugin)
+    record, tree, registry = find_tree(given.run, given.overrides, given.plugin)
     part, rows = rows_of(record, registry, given.part)
-    judged = Judged.of(record.tree, rows)
+    judged = Judged.of(tree, rows)
     charts = judged.charts(f"{record.title}: {rows.n_rows} {part} rows")
     files = {f"{part}_{name}.svg": chart_svg(chart) for name, chart in charts.items()}
     files |= {
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
 def importances_main(argv: list[str]) -> int:
     """Print a row per column."""
     given = _parser("importances", IMPORTANCES).parse_intermixed_args(argv)
-    record, registry = find_tree(given.run, given.overrides, given.plugin)
+    record, tree, registry = find_tree(given.run, given.overrides, given.plugin)
     part, rows = rows_of(record, registry, given.part)
     headings = {
         "column": "column",
@@ -89,7 +89,7 @@ def importances_main(argv: list[str]) -> int:
     }
     terminal.say(
         text_table(
-            importances(record.tree, rows, seed=record.seed),
+            importances(tree, rows, seed=record.seed),
             headings,
             width=max(terminal.width(), 120),
         ).rstrip()

@@ -5,7 +5,7 @@ called.
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from arboretum import __version__
 from arboretum.cli.terminal import (
@@ -106,7 +106,8 @@ def _dispatch(arguments: list[str]) -> int:
         raise ConfigError(f"unknown verb {name!r}; {hint}known: {', '.join(VERBS)}")
     if name in LIGHT:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return pkgutil.resolve_name(f"arboretum.cli.{VERBS[name][0]}")(rest)
+    verb: Callable[[list[str]], int] = pkgutil.resolve_name(f"arboretum.cli.{VERBS[name][0]}")
+    return verb(rest)
 
 
 def usage() -> str:

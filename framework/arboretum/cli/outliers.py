@@ -7,14 +7,15 @@ stopping rule, limit or pruning; there is none where that tree errs on it, too.
 """
 
 import math
-from typing import Any
 
 import attrs
 import numpy as np
 
 from arboretum.engine import run as engine
-from arboretum.errors import CapabilityError
+from arboretum.errors import CapabilityError, sure
+from arboretum.interfaces.method import Parts
 from arboretum.model.charts import DARK, Axis, Line, LineChart
+from arboretum.model.plain import Facts
 from arboretum.model.record import Record
 from arboretum.model.table import Column, ColumnKind, Table, Task
 from arboretum.model.tree import Tree
@@ -51,9 +52,9 @@ class Outliers:
     unknown: str = ""
 
     @staticmethod
-    def of(record: Record, parts: Any, table: Table) -> "Outliers":
+    def of(record: Record, parts: Parts, table: Table) -> "Outliers":
         """Grow the tree without limits.   parts : of the run, built again.   table : its data."""
-        tree = record.tree
+        tree = sure(record.tree)
         if tree.task is not Task.classification:
             raise CapabilityError(
                 "outliers are rows of another class than the tree's; this tree predicts numbers"
@@ -64,7 +65,7 @@ class Outliers:
         label, none = train.target.codes, np.full(len(rows), np.nan)
         wrong, paid = np.flatnonzero(tree.predict(train) != label), tree.prices_paid(train)
         try:
-            other = engine.fit(free, table, record.seed).solution.tree
+            other = sure(engine.fit(free, table, record.seed).solution.tree)
         except CapabilityError as error:  # an exact solver may need the limit
             return Outliers(
                 tree,
@@ -80,7 +81,7 @@ class Outliers:
             tree, train, rows, wrong, paid, other.prices_paid(train), other.predict(train) != label
         )
 
-    def cells(self) -> list[dict[str, Any]]:
+    def cells(self) -> list[Facts]:
         """A row of cells per row given up."""
         classes, label, answer = (
             self.tree.classes,

@@ -100,10 +100,8 @@ def command(item: Entry | Preset, registry: Registry) -> str:
 
 def _overrides(item: Entry | Preset, registry: Registry) -> dict[str, str]:
     """Key → value of the example, as on the command line."""
-    cls, preset = (
-        (item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls),
-        item,
-    )
+    preset = item if isinstance(item, Preset) else None
+    cls = item.cls if isinstance(item, Entry) else registry.get(item.kind, item.recipe).cls
     examples = [
         _words(entry.cls)
         for entry in (_selected(item, registry) if isinstance(item, Preset) else [item])
@@ -198,7 +196,8 @@ def bibliography(registry: Registry, kinds: list[str]) -> str:
 def _papers(registry: Registry) -> str:
     """Year and authors, what of it is installed, and a command that uses it; oldest first."""
     found: dict[tuple[str, str], list[Entry | Preset]] = {}
-    for item in (*registry.entries(), *registry.presets()):
+    items: list[Entry | Preset] = [*registry.entries(), *registry.presets()]
+    for item in items:
         if paper := item.paper:
             year = re.search(r"\b(1[89]\d\d|20\d\d)\b", paper)
             authors = paper[: year.start()] if year else paper
@@ -206,7 +205,7 @@ def _papers(registry: Registry) -> str:
                 (year[1] if year else "–", authors.split(":")[0].strip(" ,(;:")), []
             ).append(item)
     blocks = []
-    for (year, authors), items in sorted(found.items()):  # "–" sorts after the digits
+    for (when, who), items in sorted(found.items()):  # "–" sorts after the digits
         names = [f"{item.kind}.{item.name}" for item in items if item.kind != "dataset"]
         data = [item.name for item in items if item.kind == "dataset"]
         names += (
@@ -221,7 +220,7 @@ def _papers(registry: Registry) -> str:
             default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"),
         )
         blocks += [
-            paragraph(authors, f"  {year}  "),
+            paragraph(who, f"  {when}  "),
             paragraph(", ".join(names), " " * 8),
             " " * 8 + text,
         ]
@@ -353,10 +352,10 @@ def _component(entry: Entry, registry: Registry) -> str:
     lines.append("")
     declared = sorted(c.value for c in entry.capabilities)
     if declared or entry.kind not in STUDIES:
-        words = (
-            ", ".join(declared) or "none declared (classification, any number of classes, weights)"
+        said = ", ".join(declared) or (
+            "none declared (classification, any number of classes, weights)"
         )
-        lines.append(paragraph("capabilities: " + words, rest="  "))
+        lines.append(paragraph("capabilities: " + said, rest="  "))
     if entry.kind in KINDS:
         lines.append(paragraph(f"growth: {way_of(entry.kind, entry.cls())}", rest="  "))
     needs = getattr(entry.cls, "needs", ())

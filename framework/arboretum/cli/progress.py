@@ -121,7 +121,8 @@ def standing(notes: Sequence[Note], total: int, left: float | None = None) -> st
         if (
             note.goal
             and note.value is not None
-            and better(note.goal, note.value, found.setdefault(note.dataset, note).value)
+            and (least := found.setdefault(note.dataset, note).value) is not None
+            and better(note.goal, note.value, least)
         ):
             found[note.dataset] = note
     best = "; ".join(f"{note.goal} {note.value:.4g} {note.label}" for note in found.values())

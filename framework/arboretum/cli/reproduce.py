@@ -4,10 +4,9 @@ import argparse
 import json
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import attrs
 import yaml
@@ -25,7 +24,9 @@ from arboretum.cli.terminal import (
 )
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.errors import ConfigError, StoreError
+from arboretum.interfaces.tracker import Tracker
 from arboretum.model.judgement import Cell, Claim, Judgement, Verdict
+from arboretum.model.plain import Facts, Plain
 from arboretum.plugin.build import build, component_values, default_of
 from arboretum.plugin.discovery import load_registry
 from arboretum.plugin.registry import Entry, Registry, plugin_files
@@ -143,7 +144,7 @@ def counts_and_verdict(facts: VerdictFacts) -> list[str]:
     return [*lines, f"verdict: {judged.verdict.value}{_of_how_much(judged, asked)}"]
 
 
-def _of_how_much(judged: Judgement, asked: Mapping[str, Any]) -> str:
+def _of_how_much(judged: Judgement, asked: Plain) -> str:
     """What the verdict leaves out: pieces of the study that nobody asked for, or what is not
     shown; "" where it is of everything.
     """
@@ -255,7 +256,7 @@ def _add_fields(parser: Parser, entry: Entry) -> None:
             ) from error
 
 
-def _fields(entry: Entry, arguments: argparse.Namespace) -> dict[str, Any]:
+def _fields(entry: Entry, arguments: argparse.Namespace) -> Facts:
     """Field → value of the options that were given; where the field is a list, "a,b" is one of
     two, "a" of one.
     """
@@ -372,13 +373,11 @@ def reproduce(entry: Entry, registry: Registry, arguments: argparse.Namespace) -
     return TRACKER_FAILED if trouble else 0
 
 
-def _present(
-    work: Work, failures: Sequence[tuple[Mapping[str, Any], str]], workers: int, folder: Path
-) -> None:
+def _present(work: Work, failures: Sequence[tuple[Plain, str]], workers: int, folder: Path) -> None:
     """One line per reason of a failure, with the first piece that failed for it; then what was
     done.
     """
-    pieces: dict[str, list[Mapping[str, Any]]] = {}
+    pieces: dict[str, list[Plain]] = {}
     for key, text in failures:
         pieces.setdefault(text, []).append(key)
     for text, (first, *others) in pieces.items():
@@ -394,7 +393,7 @@ def _present(
     )
 
 
-def _track(tracker: Any, facts: VerdictFacts, folder: Path) -> None:
+def _track(tracker: Tracker, facts: VerdictFacts, folder: Path) -> None:
     """Send the chapters.  Raises TrackerError."""
     fields, text = tracker_fields(tracker), judgement_text(facts) + "\n"
     run_id = track_verdict(tracker, facts, folder, fields, note=judgement_note(facts), text=text)

@@ -19,8 +19,8 @@ from arboretum.config.guard import concealed, readable
 from arboretum.config.launch import asked, first_job
 from arboretum.config.resolve import Settings, resolve
 from arboretum.errors import ConfigError, StoreError
+from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import KINDS, MANY
-from arboretum.interfaces.method import Budget
 from arboretum.lab import current
 from arboretum.plugin.assemble import DEFAULT_CHOICES
 from arboretum.plugin.registry import NONE, SWEEPER, Registry, plugin_files

@@ -13,7 +13,8 @@ from arboretum.cli import terminal
 from arboretum.cli.progress import waiting
 from arboretum.cli.terminal import Parser, warn
 from arboretum.engine.code import version_of
-from arboretum.errors import ConfigError, StoreError
+from arboretum.errors import ConfigError, StoreError, sure
+from arboretum.model.plain import Facts
 from arboretum.model.record import Checked, Record
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
@@ -114,12 +115,12 @@ def find_run(
 
 def find_tree(
     run: str, overrides: Sequence[str], plugins: Sequence[str]
-) -> tuple[Record, Registry]:
-    """The same for a run that has a tree; raises StoreError where it has none."""
+) -> tuple[Record, Tree, Registry]:
+    """The same for a run that has a tree, and its tree; raises StoreError where it has none."""
     record, registry = find_run(run, overrides, plugins)
     if record.tree is None:
         raise StoreError(f"run {run} holds no tree")
-    return record, registry
+    return record, record.tree, registry
 
 
 def tracker_from(overrides: Sequence[str], registry: Registry) -> Any:
@@ -191,10 +192,11 @@ def main(argv: list[str]) -> int:
         compared = Comparison.of(records_of(folder), sweep.goal or DEFAULT, sweep.traded)
         terminal.say(compared.text(terminal.width() if terminal.is_terminal() else None))
         return 0
-    find = find_tree if arguments.outliers else find_run
-    record, registry = find(arguments.run, arguments.overrides, arguments.plugin)
+    asked = arguments.run, arguments.overrides, arguments.plugin
     if arguments.outliers:
+        record, _, registry = find_tree(*asked)
         return show_outliers(record, registry, arguments.out)
+    record, registry = find_run(*asked)
     if arguments.out is not None:
         raise ConfigError("--out goes with --outliers; arboretum export writes the tree")
     terminal.say(numbers_of(record))
@@ -280,7 +282,7 @@ def numbers_of(record: Record) -> str:
     if alone := [
         part
         for part, values in found.items()
-        if values.get("roc_auc") is not None and math.isnan(values["roc_auc"])
+        if (area := values.get("roc_auc")) is not None and math.isnan(area)
     ]:
         lines += [
             f"roc_auc is undefined of the {' and '.join(alone)} rows, which show one class",
@@ -293,28 +295,28 @@ def numbers_of(record: Record) -> str:
     ]
     lines.append("tree: " + ", ".join(shape))
     if record.solution is not None:
-        found = record.solution
-        how = "claimed" if found.checked is Checked.claimed else "proven"
+        solved = record.solution
+        how = "claimed" if solved.checked is Checked.claimed else "proven"
         lines.append(
-            f"{found.word}: value {found.value:.6g}, {how} bound {found.lower_bound:.6g}, "
-            f"gap {found.gap:.3g}"
+            f"{solved.word}: value {solved.value:.6g}, {how} bound {solved.lower_bound:.6g}, "
+            f"gap {solved.gap:.3g}"
         )
-        if len(found.curve) > 1:
-            _, low, best = found.curve[-1]
+        if len(solved.curve) > 1:
+            _, low, best = solved.curve[-1]
             tree, bound = (
-                next(point[0] for point in found.curve if point[k] == end)
+                next(point[0] for point in solved.curve if point[k] == end)
                 for k, end in ((2, best), (1, low))
             )
             lines.append(f"best tree after {tree:.3g} s, bound after {bound:.3g} s")
         lines += [
-            f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in found.details.items()
+            f"{name.replace('_', ' ')}: {_detail(value)}" for name, value in solved.details.items()
         ]
-        if found.front is not None:
-            shown = front_rows(found.front, most=FRONT_ROWS)
-            head = f"front of {len(found.front.points)} trees, gap {found.front.gap:.3g}"
+        if solved.front is not None:
+            shown = front_rows(solved.front, most=FRONT_ROWS)
+            head = f"front of {len(solved.front.points)} trees, gap {solved.front.gap:.3g}"
             lines += [
                 "",
-                f"{head}{f', of which {FRONT_ROWS}' * (len(found.front.points) > FRONT_ROWS)}:",
+                f"{head}{f', of which {FRONT_ROWS}' * (len(solved.front.points) > FRONT_ROWS)}:",
                 text_table(shown).rstrip(),
             ]
     if record.certificate is not None:
@@ -323,7 +325,7 @@ def numbers_of(record: Record) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _detail(value: Any) -> str:
+def _detail(value: object) -> str:
     """A detail that a solver proved, in one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_detail(item)}" for name, item in value.items())
@@ -335,6 +337,8 @@ def certificate_lines(record: Record) -> list[str]:
     complexity.
     """
     certificate, data = record.certificate, record.data
+    if certificate is None:
+        return []
     n_objects, tests = (
         data.get("n_objects"),
         certificate.certifier.get("tests", f"{data.get('n_tests')} tests"),
@@ -371,7 +375,7 @@ def why_main(argv: list[str]) -> int:
     arguments = parser.parse_intermixed_args(argv)
     if not arguments.node.lstrip("-").isdecimal():
         raise ConfigError(f"NODE must be a whole number; got {arguments.node!r}")
-    record, registry = find_tree(arguments.run, arguments.overrides, arguments.plugin)
+    record, _, registry = find_tree(arguments.run, arguments.overrides, arguments.plugin)
     terminal.say(explain(record, int(arguments.node), arguments.top, registry))
     return 0
 
@@ -384,11 +388,12 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     """
     from arboretum.engine import run as engine
     from arboretum.engine.interpreting import light
+    from arboretum.engine.scale import Scale
     from arboretum.engine.why import reasons
 
-    tree = record.tree
+    tree = sure(record.tree)
     resolved, prepared, changes = again(record, registry)
-    scale = engine.Scale.of(prepared.table, resolved.parts)
+    scale = Scale.of(prepared.table, resolved.parts)
     problem = engine.fit(
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
     ).problem
@@ -475,7 +480,7 @@ def _standing(tree: Tree, found: Any) -> str:
     return ", ".join([*words, f"divided by {taken}"])
 
 
-def _row(tree: Tree, rank: int, one: Any) -> dict[str, Any]:
+def _row(tree: Tree, rank: int, one: Any) -> Facts:
     outcomes = [
         weights for weights, counts in zip(one.weights, one.counts, strict=True) if counts.sum() > 0
     ]

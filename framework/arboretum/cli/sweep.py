@@ -50,6 +50,7 @@ from arboretum.errors import (
     VerificationError,
 )
 from arboretum.interfaces.component import KINDS
+from arboretum.model.plain import Facts
 from arboretum.plugin.registry import SWEEPER
 from arboretum.runs.folder import (
     ERROR,
@@ -109,15 +110,14 @@ class Job:
     progress: Callable[[float, float | None, str], None] | None = None
     finished: Index | None = None
 
-    def __getstate__(self) -> dict[str, Any]:  # what a worker process receives
+    def __getstate__(self) -> Facts:  # what a worker process receives
         return {**self.__dict__, **dict.fromkeys(("own", "progress", "finished"))}
 
     def __call__(self, config: DictConfig) -> Any:
         """Do one job of the sweep; what Hydra calls."""
         hydra, registry = HydraConfig.get(), self._session.registry
-        resolved = functools.partial(
-            resolve, config, registry, OmegaConf.to_container(hydra.runtime.choices)
-        )
+        choices: Any = OmegaConf.to_container(hydra.runtime.choices)
+        resolved = functools.partial(resolve, config, registry, choices)
         return self.do(
             resolved, hydra.job.num, hydra.overrides.task, Path(hydra.runtime.output_dir)
         )
@@ -151,7 +151,7 @@ class Job:
         """
         label, notes, resolved = self.label(overrides), Notes(self.notes), None
         self.finished = self.finished or Index(self.index, self.sweep)
-        where = {
+        where: Facts = {
             "index": self.finished,
             "sweep_id": self.sweep_id,
             "sweep": self.sweep,
@@ -255,7 +255,8 @@ def sweep(app: Any, loader: Loader, base: Any) -> int:
     job.progress = lambda done, total, message: (
         line.show(message, now=True) if "compil" in message else None
     )
-    ended = broken = None
+    ended: KeyboardInterrupt | None = None
+    broken: Exception | None = None
     lost: list[Note] = []
     try:
         with line.shows(Watch(line, notes.read, lambda: loader.n_jobs)):
@@ -357,11 +358,8 @@ class Post:
     ) -> None:
         self.app, self.folder, self.line = app, folder, line
         self.component = component_from(base, "tracker", app.registry)
-        self.config = {
-            key: value
-            for key, value in OmegaConf.to_container(base, resolve=False).items()
-            if key != "hydra"
-        }
+        whole: Any = OmegaConf.to_container(base, resolve=False)
+        self.config = {key: value for key, value in whole.items() if key != "hydra"}
         self.before = before = read_sweep(folder)
         self.search = search = search_of(base, app.registry)
         if search and before is not None and before.is_running and before.owner != owner():
@@ -391,7 +389,7 @@ class Post:
         if self.component is None:
             return ""
         with waiting(f"{what} tracker {self.component.name}", self.line):
-            return self.app.session.ask(self.component, action, anew=anew)
+            return str(self.app.session.ask(self.component, action, anew=anew))
 
     def open(self, job: Job) -> None:
         """Make the tracker ready and open the parent run, before any worker starts; the jobs
@@ -404,11 +402,12 @@ class Post:
         else:
             job.sweep_id = self.parent.sweep.id
 
-    def _open(self) -> None:
+    def _open(self) -> Parent:
         tracker = self.app.session.prepare_tracker(self.component)
         with suppress(TrackerError, StoreError):  # what is in trouble is told by what comes next
             close_dead(tracker)
         self.parent = Parent.open(self.folder, self.sweep, tracker, self.config)
+        return self.parent
 
     def hand_in(self, notes: list[Note]) -> list[Note]:
         """Ask a tracker that was in trouble once more, now that nothing waits for it; returns
@@ -418,10 +417,9 @@ class Post:
             return notes
 
         def send() -> None:
-            if self.parent is None:
-                self._open()
+            parent = self.parent or self._open()
             for run in runs_of(self.folder):
-                self.parent.send(run)
+                parent.send(run)
 
         def lacking(note: Note) -> str:
             has = self.parent is not None and is_tracked(
@@ -437,8 +435,8 @@ class Post:
 
     def close(self, status: str, compared: Comparison) -> str:
         """End the parent; returns what went wrong so far, or ""."""
-        if self.parent is not None:
-            trouble = self._ask("closing the sweep in", lambda: self.parent.close(status, compared))
+        if (parent := self.parent) is not None:
+            trouble = self._ask("closing the sweep in", lambda: parent.close(status, compared))
             return self.trouble or trouble
         if not self.begun:
             return ""
@@ -464,9 +462,8 @@ def refuse_vain(overrides: Sequence[Override]) -> None:
                 f"{override.input_line}: glob(…) chooses among the options of a group; say "
                 f"the values: {key}=A,B"
             )
-        if isinstance(override.value(), ChoiceSweep) and any(
-            isinstance(item, Several) for item in override.value().list
-        ):
+        value = override.value()
+        if isinstance(value, ChoiceSweep) and any(isinstance(item, Several) for item in value.list):
             raise ConfigError(
                 f"{override.input_line}: range(…) stands alone; say each value, separated by commas"
             )

@@ -22,6 +22,7 @@ from arboretum.cli.terminal import Parser
 from arboretum.config.execute import Session, tracker_fields
 from arboretum.config.guard import found_again
 from arboretum.errors import ArboretumError, CapabilityError, StoreError, TrackerError
+from arboretum.interfaces.tracker import Tracker
 from arboretum.model.shown import masked_values
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
@@ -70,7 +71,7 @@ class Parent:
     tracker: Any
 
     @staticmethod
-    def open(folder: Path, sweep: Sweep, tracker: Any, config: Any = None) -> Parent:
+    def open(folder: Path, sweep: Sweep, tracker: Tracker, config: Any = None) -> Parent:
         """Open the parent, or go on with the one that the folder names; raises TrackerError and
         StoreError.
 
@@ -120,7 +121,7 @@ class Parent:
             write_sweep(self.folder, attrs.evolve(self.sweep, status=status))
 
 
-def close_dead(tracker: Any) -> None:
+def close_dead(tracker: Tracker) -> None:
     """Close the sweeps whose command was killed on this machine.  Raises TrackerError,
     StoreError.
     """
@@ -179,7 +180,8 @@ def main(argv: list[str]) -> int:
     chosen = tracker_from(overrides, registry) if overrides else None
     found = [folder for root in roots for folder in run_folders(root)]
     waiting = [folder for folder in found if arguments.all or not (folder / TRACKED).exists()]
-    session, parents = Session(registry), {}
+    session = Session(registry)
+    parents: dict[Path, Parent] = {}
 
     def tracker_of(folder: Path) -> Any:
         """The one that was named, or that the run was meant for; None for none.  Raises
@@ -231,7 +233,7 @@ def main(argv: list[str]) -> int:
     return 1 if failures else 0
 
 
-def _parent(home: Path, tracker: Any, parents: dict[Any, Parent]) -> Parent:
+def _parent(home: Path, tracker: Tracker, parents: dict[Any, Parent]) -> Parent:
     """The sweep in a folder, its parent open in the tracker; an empty one where it is no
     sweep's.  Raises TrackerError, StoreError.
     """

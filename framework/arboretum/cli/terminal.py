@@ -146,8 +146,14 @@ def paragraph(text: str, first: str = "", rest: str | None = None) -> str:
         spaces).
     """
     rest = " " * len(first) if rest is None else rest
-    how = {"break_on_hyphens": False, "break_long_words": False}
-    lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=rest, **how)
+    lines = textwrap.wrap(
+        text,
+        width(),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
     return "\n".join(lines) or first.rstrip()
 
 
@@ -213,7 +219,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 def status_of(error: KeyboardInterrupt) -> int:
     """Exit status as shells count it: 130 for Ctrl-C, 143 for SIGTERM."""
-    return 128 + (*error.args, signal.SIGINT)[0]
+    return 128 + int((*error.args, signal.SIGINT)[0])
 
 
 def word_of(error: KeyboardInterrupt) -> str:

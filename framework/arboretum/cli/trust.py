@@ -30,7 +30,7 @@ def main(argv: list[str]) -> int:
             "its FOLDER"
         )
     lab = read(folder)
-    before = dict(reversed(line.split(" ", 1)) for line in lab.changes())
+    before = {file: what for what, _, file in (line.partition(" ") for line in lab.changes())}
     lab.trust()
     terminal.say(f"trusted: {folder}")
     terminal.say(

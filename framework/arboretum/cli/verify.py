@@ -8,7 +8,8 @@ from typing import Any
 from arboretum.cli import terminal
 from arboretum.cli.progress import Line, RunProgress
 from arboretum.cli.terminal import Parser, duration
-from arboretum.errors import ConfigError, DataError, VerificationError
+from arboretum.errors import ConfigError, DataError, VerificationError, sure
+from arboretum.interfaces.method import Problem
 from arboretum.model.reading import SHOWN, brief
 from arboretum.model.shown import visible
 from arboretum.plugin.build import component_values
@@ -57,7 +58,7 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def told(proof: Any, problem: Any, found: Any, seconds: str) -> str:
+def told(proof: Any, problem: Problem, found: Any, seconds: str) -> str:
     """What is shown, of which table and under what; and which words are the header's, of which
     nothing was checked.
     """
@@ -66,7 +67,7 @@ def told(proof: Any, problem: Any, found: Any, seconds: str) -> str:
     parts, table, header = problem.parts, problem.objects.table, proof.header
     value = "" if found.value is None else f", the tree's value is {found.value:.6g}"
     optimal = " (optimal)" if found.value is not None and found.lower_bound >= found.value else ""
-    least = parts.complexity or parts.objective
+    least = sure(parts.complexity or parts.objective)
     fields = ", ".join(
         f"{GREEK.get(name, '')}{name}={_word(value)}"
         for name, value in component_values(least).items()
@@ -91,7 +92,7 @@ def told(proof: Any, problem: Any, found: Any, seconds: str) -> str:
     )
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     """On one line, whatever it holds."""
     text = (
         brief(value)

@@ -22,6 +22,7 @@ import numpy as np
 from arboretum.engine.check import lacks, tasks_of
 from arboretum.errors import ArboretumError
 from arboretum.interfaces.component import Capability
+from arboretum.interfaces.impurity import Impurity
 from arboretum.model.table import Task, frozen_array
 
 EXHAUSTIVE = {2: 40, 3: 16, 4: 10}
@@ -286,7 +287,7 @@ def uniform(v: np.ndarray) -> np.ndarray:
     return np.broadcast_to(v.mean(axis=-1, keepdims=True), v.shape)
 
 
-def function_of(impurity: Any, task: Task) -> Callable[[np.ndarray], np.ndarray]:
+def function_of(impurity: Impurity, task: Task) -> Callable[[np.ndarray], np.ndarray]:
     """F: float64[cases, classes], how many objects there are of each → float64[cases]."""
     if task is Task.classification:
         return lambda counts: np.asarray(impurity.value(np.array(counts, np.float64)))
@@ -305,7 +306,7 @@ def function_of(impurity: Any, task: Task) -> Callable[[np.ndarray], np.ndarray]
 
 
 def examine(
-    impurity: Any, names: Sequence[str] = (), task: Task | None = None
+    impurity: Impurity, names: Sequence[str] = (), task: Task | None = None
 ) -> dict[str, Finding]:
     """Name → what was found, of these axioms (default: all).
 
@@ -334,7 +335,7 @@ def examine(
     return found
 
 
-def not_admissible(impurity: Any, n_classes: int | None = None) -> str:
+def not_admissible(impurity: Impurity, n_classes: int | None = None) -> str:
     """Which axiom of an admissible function it breaks, with the smallest counterexample, as a
     phrase; "" where none was found.
 
@@ -350,7 +351,7 @@ def not_admissible(impurity: Any, n_classes: int | None = None) -> str:
 
 
 def refuted(
-    impurity: Any,
+    impurity: Impurity,
     names: Sequence[str],
     n_classes: int,
     task: Task = Task.classification,
@@ -375,7 +376,7 @@ def refuted(
     return ""
 
 
-def tried(f: Callable, axiom: Axiom, impurity: Any, many: bool) -> Finding:
+def tried(f: Callable, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
     """All small cases, then random ones."""
     sizes = [k for k in EXHAUSTIVE if (many or k == 2) and len(axiom.chosen(k))]
     if not sizes:

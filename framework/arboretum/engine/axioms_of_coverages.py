@@ -10,13 +10,13 @@ submodularity asks (Schrijver 2003, Combinatorial Optimization, theorem 44.1).
 import itertools
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from arboretum.engine.axioms import Finding
 from arboretum.engine.check import lacks, tasks_of
 from arboretum.interfaces.component import Capability
+from arboretum.interfaces.coverage import Coverage
 from arboretum.model.encoded import Encoded, RawFeature
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 
@@ -44,7 +44,7 @@ SAYS = {
 }
 
 
-def examine_coverage(coverage: Any) -> dict[str, Finding]:
+def examine_coverage(coverage: Coverage) -> dict[str, Finding]:
     """Name → what was found, of every axiom."""
     first: dict[str, str] = {}
     count = 0
@@ -90,7 +90,7 @@ def broken_by(
     }
 
 
-def values(coverage: Any, objects: Encoded, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def values(coverage: Coverage, objects: Encoded, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(float64[2^n, n] f of the sets asked for, NaN elsewhere; by how much it changes when they
     come in another order).
     """
@@ -116,7 +116,7 @@ def counterexample(objects: Encoded, f: np.ndarray, i: int, sets: list[int]) -> 
     return f"classes {told[0]}, weights {told[1]}: f of object {i} is {', '.join(among)}"
 
 
-def tables(coverage: Any) -> Iterator[tuple[Encoded, np.ndarray]]:
+def tables(coverage: Coverage) -> Iterator[tuple[Encoded, np.ndarray]]:
     """(objects, int64[3, cases]: S, and A, B ⊆ S with an object in common), the smallest tables
     first.
     """

@@ -26,12 +26,14 @@ from arboretum.engine.mismatch import at_most, equal, fail
 from arboretum.engine.promises import check_complexity
 from arboretum.engine.search.compiled_criterion import component_name
 from arboretum.errors import BudgetError, CapabilityError, ContractError, DataError, blaming
-from arboretum.interfaces.complexity import form_of, value_of
+from arboretum.interfaces.complexity import Complexity, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.objective import certified_by_value
+from arboretum.interfaces.solver import Solver
 from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
+from arboretum.model.plain import Facts
 from arboretum.model.record import Certificate, Certified, Solution, Status
 from arboretum.model.table import Task
 from arboretum.model.tree import LEAF, Tree
@@ -46,8 +48,8 @@ OPEN = (
 
 
 def certify(
-    certifier: Any,
-    complexities: Sequence[Any],
+    certifier: Solver,
+    complexities: Sequence[Complexity],
     tree: Tree,
     problem: Problem,
     solution: Solution,
@@ -100,7 +102,7 @@ def certify(
     )
 
 
-def _told(certifier: Any) -> dict[str, Any]:
+def _told(certifier: Solver) -> Facts:
     """A solver's name and fields, as the record keeps them, and on which tests its trees are
     where these are not the run's.
     """
@@ -117,7 +119,7 @@ def _told(certifier: Any) -> dict[str, Any]:
 
 
 def _of_value(
-    certifier: Any,
+    certifier: Solver,
     tree: Tree,
     problem: Problem,
     solution: Solution,
@@ -231,7 +233,7 @@ def _refuse_unknown(problem: Problem) -> None:
         )
 
 
-def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
+def _applicable(certifier: Solver, tree: Tree, problem: Problem, solution: Solution) -> LeafRule:
     """The leaf rule; raises CapabilityError where the tree is none of those that the minimum is
     taken over.
     """
@@ -261,7 +263,7 @@ def _applicable(certifier: Any, tree: Tree, problem: Problem, solution: Solution
 
 
 def _defined(
-    complexities: Sequence[Any], tree: Tree, problem: Problem
+    complexities: Sequence[Complexity], tree: Tree, problem: Problem
 ) -> tuple[list[Any], tuple[str, ...]]:
     """The complexities that dynamic programming may minimise and that say one thing of a tree; a
     sentence about each other one.
@@ -294,7 +296,7 @@ def _defined(
     return kept, tuple(notes)
 
 
-def _left_out(complexity: Any, error: Exception) -> str:
+def _left_out(complexity: Complexity, error: Exception) -> str:
     return (
         f"certify: complexity {complexity.name} is left out: "
         f"{str(error).replace(f'complexity {complexity.name}', 'it', 1)}"
@@ -302,8 +304,8 @@ def _left_out(complexity: Any, error: Exception) -> str:
 
 
 def _minima(
-    certifier: Any,
-    complexities: Sequence[Any],
+    certifier: Solver,
+    complexities: Sequence[Complexity],
     problem: Problem,
     solution: Solution,
     tree: Tree,
@@ -344,7 +346,9 @@ def _minima(
     return kept, [found[complexity.name] for complexity in kept], tuple(notes)
 
 
-def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree: Tree) -> Any:
+def _own(
+    complexities: Sequence[Complexity], problem: Problem, solution: Solution, tree: Tree
+) -> Any:
     """The complexity that the run's solver has minimised, if it is among these."""
     parts = problem.parts
     if parts.solver is None or parts.complexity is None or not math.isfinite(solution.value):
@@ -357,7 +361,7 @@ def _own(complexities: Sequence[Any], problem: Problem, solution: Solution, tree
 
 
 def certified(
-    complexities: Sequence[Any],
+    complexities: Sequence[Complexity],
     answers: Sequence[Solution],
     tree: Tree,
     problem: Problem,

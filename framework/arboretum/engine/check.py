@@ -12,21 +12,24 @@ import numpy as np
 
 from arboretum.engine.class_weights import weights_of_classes
 from arboretum.errors import CapabilityError, ConfigError, ContractError, closest
-from arboretum.interfaces.component import Capability, as_capabilities
+from arboretum.interfaces.component import Capability, Component, as_capabilities
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
+from arboretum.interfaces.cost import Cost
+from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.kernels.kernel_decorators import MARK, mark_of
 from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.plain import Facts
 from arboretum.model.table import Table, Task
 
 
-def capabilities_of(component: Any) -> frozenset[Capability]:
+def capabilities_of(component: object) -> frozenset[Capability]:
     """What a component declares; empty when it declares nothing."""
     return as_capabilities(getattr(component, "capabilities", ()))
 
 
-def tasks_of(component: Any) -> list[Task]:
+def tasks_of(component: object) -> list[Task]:
     """The kinds of target that a component handles; classification where it says nothing of
     them.
     """
@@ -35,12 +38,12 @@ def tasks_of(component: Any) -> list[Task]:
     ]
 
 
-def label(component: Any) -> str:
+def label(component: Component) -> str:
     """How errors name a component: "criterion gain_ratio"."""
     return f"{component.kind} {component.name}"
 
 
-def returned(value: Any, wanted: type, component: Any, method: str) -> Any:
+def returned(value: object, wanted: type, component: Component, method: str) -> Any:
     """What a method of a component returned; raises ContractError, naming both, when it is of
     another type.
     """
@@ -53,7 +56,7 @@ def returned(value: Any, wanted: type, component: Any, method: str) -> Any:
     )
 
 
-def check_prices(cost: Any, prices: Any, objects: Encoded) -> Prices:
+def check_prices(cost: Cost, prices: Any, objects: Encoded) -> Prices:
     """The price list of a run; raises ContractError for none, another number of prices than
     tests, or one that is no price.
     """
@@ -139,7 +142,7 @@ def check_weights(part: Any, objects: Encoded) -> Encoded:
     return objects
 
 
-def lacks(component: Any, capability: Capability) -> bool:
+def lacks(component: Component | None, capability: Capability) -> bool:
     """Whether a component that declares its capabilities leaves this one out."""
     declared = capabilities_of(component)
     return bool(declared) and capability not in declared
@@ -203,7 +206,7 @@ def check_parts(parts: Parts) -> None:
             )
 
 
-def check_kernels(component: Any) -> None:
+def check_kernels(component: Component) -> None:
     """Refuse a kernel that a component makes from its fields and that carries no mark; those of
     its class are looked at when it is registered.
     """
@@ -218,7 +221,7 @@ def check_kernels(component: Any) -> None:
                 )
 
 
-def coded_missing(encoder: Any) -> Any:
+def coded_missing(encoder: Encoder | None) -> Any:
     """What an encoder makes of a missing value, where that is not left to the method; else None."""
     field = attrs.fields_dict(type(encoder)).get("missing")
     return None if field is None or encoder.missing == field.default else encoder.missing
@@ -388,7 +391,7 @@ def guess_kind(cls: type) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _methods(contract: type) -> dict[str, Any]:
+def _methods(contract: type) -> Facts:
     return {
         n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")
     }
@@ -432,9 +435,7 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
 
 
-def _takes(
-    signature: inspect.Signature, positional: tuple[Any, ...], keywords: dict[str, Any]
-) -> bool:
+def _takes(signature: inspect.Signature, positional: tuple[Any, ...], keywords: Facts) -> bool:
     try:
         signature.bind(*positional, **keywords)
     except TypeError:

@@ -27,7 +27,7 @@ from arboretum.engine.axioms_of_coverages import (
     examine_coverage,
 )
 from arboretum.engine.check import capabilities_of, tasks_of
-from arboretum.interfaces.component import Capability
+from arboretum.interfaces.component import Capability, Component
 from arboretum.model.table import Task
 
 KINDS = ("impurity", "coverage")
@@ -188,7 +188,7 @@ class Lint:
         return THEOREMS[self.component.kind]
 
 
-def lint(component: Any, task: Task | None = None) -> Lint:
+def lint(component: Component, task: Task | None = None) -> Lint:
     """Try all axioms of an impurity or a coverage.   task : default the first that it handles.
 
     Raises ArboretumError where the component refuses small sets of objects.

@@ -19,7 +19,7 @@ from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.statistics import Statistics
 from arboretum.errors import ArboretumError, blaming
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.interfaces.objective import Objective, Shape, shape_of
 from arboretum.model.rules import TestRule
 from arboretum.model.tree import Tree
 
@@ -82,7 +82,7 @@ def broken_objective(few: Few) -> str:
     return relabelled
 
 
-def _relabelled(objective: Any, tree: Tree, problem: Problem) -> str:
+def _relabelled(objective: Objective, tree: Tree, problem: Problem) -> str:
     """A leaf with another label costs as much more as ``label_costs`` says."""
     if shape_of(objective) is not Shape.additive or not hasattr(objective, "label_costs"):
         return ""

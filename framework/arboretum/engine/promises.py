@@ -40,11 +40,13 @@ from arboretum.engine.check import capabilities_of, label, lacks
 from arboretum.engine.ground import Ground
 from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.errors import ContractError, blaming
-from arboretum.interfaces.complexity import form_of
+from arboretum.interfaces.complexity import Complexity, form_of
 from arboretum.interfaces.component import Capability
+from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
-from arboretum.interfaces.missing import BETTER_SIDE, SHARED
-from arboretum.model.encoded import Node, Tables
+from arboretum.interfaces.missing import BETTER_SIDE, SHARED, Missing
+from arboretum.model.encoded import Encoded, Node, Tables
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
 # relative: two forms of one formula of a few dozen operations; a lie differs by a part of an object
@@ -79,13 +81,13 @@ def check_promises(problem: Problem) -> None:
         _raise(parts.objective, _cached(_broken_objective, Few.of(problem)))
 
 
-def check_complexity(complexity: Any, problem: Problem) -> None:
+def check_complexity(complexity: Complexity, problem: Problem) -> None:
     """The same of one that a certificate is about, and which is left out otherwise."""
     if _promises(complexity):
         _raise(complexity, _cached(_broken_promise, complexity, Ground.of(problem), None))
 
 
-def broken_promise(part: Any, ground: Ground, impurity: Any = None) -> str:
+def broken_promise(part: Any, ground: Ground, impurity: Impurity | None = None) -> str:
     """How a component breaks a promise, and the way out, as the end of a sentence that names it; ""
     where no small table shows it.
 
@@ -109,8 +111,8 @@ def _cached(trial: Any, *given: Any) -> str:
     try:
         list(map(hash, given))
     except TypeError:
-        return trial.__wrapped__(*given)
-    return trial(*given)
+        return str(trial.__wrapped__(*given))
+    return str(trial(*given))
 
 
 def _raise(part: Any, broken: str) -> None:
@@ -121,12 +123,12 @@ def _raise(part: Any, broken: str) -> None:
 # -- impurities and coverages ----------------------------------------------------------------------
 
 
-def _impurity(impurity: Any, ground: Ground, _: Any) -> Iterator[str]:
+def _impurity(impurity: Impurity, ground: Ground, _: Any) -> Iterator[str]:
     """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and
     weights.
     """
     declared, name = capabilities_of(impurity), impurity.name
-    claims = {"is said to be an impurity": (NON_NEGATIVE, ZERO)}
+    claims: dict[str, tuple[str, ...]] = {"is said to be an impurity": (NON_NEGATIVE, ZERO)}
     if hasattr(impurity, "value"):
         claims |= (
             {"states scale = 'mean'": (SCALE_FREE,)}
@@ -151,7 +153,7 @@ def _impurity(impurity: Any, ground: Ground, _: Any) -> Iterator[str]:
             yield f"states whole = True, but F{_tuple(sets[i])} = {value[i]:.6g}; leave whole out"
 
 
-def _coverage(coverage: Any, ground: Ground, _: Any) -> Iterator[str]:
+def _coverage(coverage: Coverage, ground: Ground, _: Any) -> Iterator[str]:
     """Its axioms, and each of its forms, on tables of two to four objects."""
     classes = 2 if lacks(coverage, Capability.multiclass) else min(ground.n_classes, 3)
     for n, heavy in itertools.product((2, 3, 4), dict.fromkeys((1.0, *ground.weights[-1:]))):
@@ -172,7 +174,7 @@ def _coverage(coverage: Any, ground: Ground, _: Any) -> Iterator[str]:
         yield from _forms_of_coverage(coverage, objects)
 
 
-def _forms_of_coverage(coverage: Any, objects: Any) -> Iterator[str]:
+def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
     """Bound to its root, and asked for many sets at once, it answers as ``covered`` does."""
     everyone = np.arange(objects.n_objects)
     sets = [everyone, everyone[1:], everyone[:1], everyone[::-1]]
@@ -205,14 +207,14 @@ def _forms_of_coverage(coverage: Any, objects: Any) -> Iterator[str]:
 # -- leaf rules ------------------------------------------------------------------------------------
 
 
-def _stopping(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
+def _stopping(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
     if hasattr(rule, "leaf_rule"):
         yield from _leaf_rule(rule, ground, impurity)
     if hasattr(rule, "worth") and not ground.numbers:
         yield from _worth(rule, ground, impurity)
 
 
-def _leaf_rule(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
+def _leaf_rule(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
     """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever
     their depth, path or classes.
     """
@@ -237,7 +239,7 @@ def _leaf_rule(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
             )
 
 
-def nodes_around(rule: Any, ground: Ground, impurity: Any) -> Iterator[Node]:
+def nodes_around(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[Node]:
     """Nodes of several classes, small ones first: in number, share and impurity below, at and
     above a rule's levels, at several depths.
     """
@@ -296,7 +298,7 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
     return counts
 
 
-def _worth(rule: Any, ground: Ground, impurity: Any) -> Iterator[str]:
+def _worth(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
     """The kernel of ``worth`` decides what ``is_leaf_among`` decides, of nodes with one, two and
     three tests.
     """
@@ -373,7 +375,7 @@ def tables_of(n_classes: int) -> list[np.ndarray]:
 # -- rows without a value --------------------------------------------------------------------------
 
 
-def _missing(missing: Any, _: Ground, __: Any) -> Iterator[str]:
+def _missing(missing: Missing, _: Ground, __: Any) -> Iterator[str]:
     """Its placements, and how it counts, are those of the kernel that it says it is."""
     kernel = missing.kernel
     if not kernel or hasattr(missing, "surrogates"):  # no kernel grows by it
@@ -419,7 +421,7 @@ def _missing(missing: Any, _: Ground, __: Any) -> Iterator[str]:
 # -- complexities ----------------------------------------------------------------------------------
 
 
-def _complexity(complexity: Any, ground: Ground, _: Any) -> Iterator[str]:
+def _complexity(complexity: Complexity, ground: Ground, _: Any) -> Iterator[str]:
     """Its closed form says what ``leaf`` and ``node`` say, at the run's weights and prices."""
     form = form_of(complexity)
     if form is None:

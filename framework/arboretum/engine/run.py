@@ -23,21 +23,18 @@ from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
-from arboretum.errors import (
-    ArboretumError,
-    BudgetError,
-    DataError,
-    VerificationError,
-    blaming,
-)
-from arboretum.interfaces.component import Capability
-from arboretum.interfaces.method import Budget, Context, Parts, Problem
+from arboretum.errors import ArboretumError, BudgetError, DataError, VerificationError, blaming
+from arboretum.interfaces.budget import Budget
+from arboretum.interfaces.component import Capability, Component
+from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
 from arboretum.kernels.plain import OnlyCompiled, active_interpreter
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import RECOMPUTED, Checked, Record, Solution, Status
 from arboretum.model.table import Table, Task
+from arboretum.model.tree import Tree
 
 VOLATILE = frozenset(
     {"choices", "tracker", "hydra", "plugins", "skip_finished", "goal", "certifier", "budget"}
@@ -73,7 +70,7 @@ class Request:
     certify: bool = False
     certifier: Any = None
     complexities: tuple[Any, ...] = ()
-    config: Mapping[str, Any] = attrs.field(factory=dict)
+    config: Plain = attrs.field(factory=dict)
     versions: Mapping[str, str] = attrs.field(factory=dict)
     code: Mapping[str, str] = attrs.field(factory=dict)
 
@@ -189,7 +186,7 @@ class Later:
         self.left.append((found, work))
         return found
 
-    def of(self, tree: Any) -> list[tuple[Solution, Callable[[], Solution]]]:
+    def of(self, tree: Tree) -> list[tuple[Solution, Callable[[], Solution]]]:
         """What is left of the solution with that tree, of all that a tuner has tried."""
         return [one for one in self.left if one[0].tree is tree]
 
@@ -211,7 +208,7 @@ def run(
     scale = Scale.of(prepared.table, request.parts)
     table = scale.table(prepared.table)
     with held(request.parts.solver is not None) as signals:
-        how = {
+        how: Facts = {
             "listen": functools.partial(signals.heard_by, after=later),
             "over": signals.search_over,
             "scale": scale,
@@ -362,7 +359,8 @@ def _verified(
         "n_tests": objects.n_tests,
     }
     proves = parts.solver is not None or fitted.solution.status is Status.optimal
-    (known, cuts), restricted = objects.cuts, ()
+    known, cuts = objects.cuts
+    restricted: tuple[str, ...] = ()
     if (
         fitted.solution.status is Status.optimal
         and known < cuts
@@ -489,9 +487,9 @@ def pose(
         check.check_weights(
             parts.encoder, check.returned(objects, Encoded, parts.encoder, "encode")
         )
-        if hasattr(parts.objective, "weigh"):
+        if (weigh := getattr(parts.objective, "weigh", None)) is not None:
             objects = check.check_weights(
-                parts.objective, attrs.evolve(objects, weight=parts.objective.weigh(objects))
+                parts.objective, attrs.evolve(objects, weight=weigh(objects))
             )
         prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
@@ -500,7 +498,7 @@ def pose(
     if sealed:
         seal = seal.over(objects, prices, *() if objects.table is train else (objects.table,))
     problem = Problem(objects, prices, parts, valid)
-    if hasattr(parts.pruner, "check"):
+    if parts.pruner is not None and hasattr(parts.pruner, "check"):
         parts.pruner.check(problem)
     return Posed(problem, division, seal, scale)
 
@@ -545,7 +543,7 @@ def fit(
             over()
             grown = or_compiled(lambda: select.prune(grown, context))
             solution = _legible(grown.solution, problem.objects.table)
-    told = {
+    told: Facts = {
         "division": posed.division,
         "train": problem.objects.table,
         "timings": timings,
@@ -558,7 +556,7 @@ def fit(
 def _legible(solution: Solution, table: Table) -> Solution:
     """The same trees, whose tests are written so that they part the training rows."""
 
-    def written(tree: Any) -> Any:
+    def written(tree: Tree) -> Any:
         return tree and legible_tree(tree, table)
 
     front = solution.front
@@ -574,7 +572,7 @@ def _legible(solution: Solution, table: Table) -> Solution:
     )
 
 
-def warm_up(component: Any, problem: Problem, context: Context) -> None:
+def warm_up(component: Component, problem: Problem, context: Context) -> None:
     """Let a method or a solver load or compile its kernels (optional ``warm_up``)."""
     if hasattr(component, "warm_up"):
         component.warm_up(problem, context)
@@ -591,7 +589,7 @@ def kernel_trouble() -> str:
     return cache_trouble()
 
 
-def measure(tree: Any, fitted: Fit, table: Table) -> dict[str, float]:
+def measure(tree: Tree, fitted: Fit, table: Table) -> dict[str, float]:
     """Every reported number of a tree: quality per part, and the complexities over the training
     objects.
     """

@@ -11,9 +11,10 @@ import numpy as np
 from arboretum.engine.check import returned
 from arboretum.engine.progress import Curve, about
 from arboretum.engine.promises import check_promises
-from arboretum.errors import BudgetError, ConfigError, unknown
+from arboretum.errors import BudgetError, ConfigError, sure, unknown
 from arboretum.interfaces.component import MANY
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Selection, Solution
 from arboretum.model.tree import Tree
 
@@ -58,7 +59,7 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         return Grown(_fitted(problem, context), problem)
     finished: list[bool] = []
 
-    def attempt(values: dict[str, Any]) -> Solution:
+    def attempt(values: Facts) -> Solution:
         changed = with_fields(problem.parts, values)
         listener = about(
             context.progress,
@@ -72,7 +73,7 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         finished.append(solution.finished)
         return solution
 
-    kept, solution = returned(tuner.tune(attempt, problem.valid), tuple, tuner, "tune")
+    kept, solution = returned(tuner.tune(attempt, sure(problem.valid)), tuple, tuner, "tune")
     chosen = Selection.of(kept)
     notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
     solution = attrs.evolve(solution, notes=notes, finished=all(finished))
@@ -90,10 +91,8 @@ def _fitted(problem: Problem, context: Context) -> Solution:
     check_promises(problem)
     method, solver = problem.parts.method, problem.parts.solver
     if solver is None:
-        found, objective = (
-            returned(method.fit(problem, context), Solution, method, "fit"),
-            problem.parts.objective,
-        )
+        found: Solution = returned(method.fit(problem, context), Solution, method, "fit")
+        objective: Any = problem.parts.objective
         if found.tree is None or not hasattr(objective, "weigh"):
             return found
         label = objective.label_costs(found.tree.weights, problem).argmin(axis=1)
@@ -132,7 +131,8 @@ def prune(grown: Grown, context: Context) -> Grown:
         grown_all.append(found.finished)
         return found.tree
 
-    chosen, told, objective = None, {}, problem.parts.objective
+    chosen, told = None, {}
+    objective: Any = problem.parts.objective
     if getattr(pruner, "reads_costs", False) and hasattr(objective, "weigh"):
         told = {"costs": objective.label_costs(np.eye(len(tree.classes)), problem)}
     if pruner.needs_validation and hasattr(pruner, "choose"):
@@ -142,7 +142,7 @@ def prune(grown: Grown, context: Context) -> Grown:
     if chosen is not None:
         selections["pruner"] = chosen
         problem = attrs.evolve(problem, parts=with_fields(problem.parts, chosen.kept, ("pruner",)))
-        pruner = problem.parts.pruner
+        pruner = problem.parts.pruner or pruner
         notes += [
             *(note for note in chosen.notes if note not in notes),
             chosen.sentence(f"pruner {before.name}"),
@@ -152,9 +152,8 @@ def prune(grown: Grown, context: Context) -> Grown:
     )
     # a branch was raised: its nodes hold other rows
     if np.isnan(pruned.impurity).any() and not np.isnan(tree.impurity).any():
-        pruned = attrs.evolve(
-            pruned, impurity=np.asarray(problem.parts.impurity.value(pruned.weights))
-        )
+        impurity = sure(problem.parts.impurity)
+        pruned = attrs.evolve(pruned, impurity=np.asarray(impurity.value(pruned.weights)))
     notes.append(f"pruner {pruner.name} leaves {pruned.n_leaves} of {tree.n_leaves} leaves")
     notes += (
         pruner.notes(pruned, problem.objects.table, problem.valid)
@@ -168,9 +167,7 @@ def prune(grown: Grown, context: Context) -> Grown:
     )
 
 
-def with_fields(
-    parts: Parts, values: Mapping[str, Any], groups: tuple[str, ...] = TUNABLE
-) -> Parts:
+def with_fields(parts: Parts, values: Plain, groups: tuple[str, ...] = TUNABLE) -> Parts:
     """Replace fields of components: "criterion.lam" → 10, "stopping.mass.theta" → 0.01.
 
     groups : whose fields may be replaced.   Raises ConfigError naming the field, with the closest
@@ -190,7 +187,7 @@ def with_fields(
                 f"cannot tune {key}={value!r}: {' '.join(str(error).split())}"
             ) from error
         members = getattr(parts, group)
-        new = (
+        new: Any = (
             tuple(changed if one is component else one for one in members)
             if isinstance(members, tuple)
             else changed

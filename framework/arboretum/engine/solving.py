@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from arboretum.errors import CapabilityError, DataError
+from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.model.encoded import Encoded, Prices
@@ -127,7 +128,9 @@ class Choice:
     missing: int = MISSING_STOPS
 
 
-def assemble(objects: Encoded, impurity: Any, root: Any, choose: Callable[[Any], Choice]) -> Tree:
+def assemble(
+    objects: Encoded, impurity: Impurity, root: Any, choose: Callable[[Any], Choice]
+) -> Tree:
     """Ask for the choice at every place, from the root down, and freeze the tree (preorder,
     children by outcome).
     """

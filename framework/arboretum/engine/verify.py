@@ -27,10 +27,12 @@ from arboretum.engine.mismatch import Seal, at_every_node, at_most, equal, fail
 from arboretum.engine.search.coverage_state import COVERED
 from arboretum.errors import ContractError
 from arboretum.interfaces.method import Problem
+from arboretum.interfaces.missing import Missing
 from arboretum.model import walk
 from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.front import Front
 from arboretum.model.invariants import check_numbers
+from arboretum.model.plain import Plain
 from arboretum.model.record import RECOMPUTED, Solution, Status
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.steps import LARGE
@@ -193,7 +195,7 @@ def check_tree(
     table: Table,
     label_costs: Callable[[np.ndarray], np.ndarray] | None = None,
     rows: int = ROWS_IN_PYTHON,
-    missing: Any = None,
+    missing: Missing | None = None,
 ) -> tuple[Tree, Arrivals, int]:
     """Check shape, walk, weights, counts and labels; returns the tree, the walk, and the rows
     walked in plain Python.
@@ -221,7 +223,7 @@ def check_tree(
     return tree, arrived, sampled
 
 
-def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Any) -> None:
+def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing) -> None:
     """A row rests at an inner node only without an outcome there, where the run's rule lets it
     stop; else its branch, a leaf, is left out.
     """
@@ -297,7 +299,7 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
     return done
 
 
-class _Row(dict):
+class _Row(dict[str, Any]):
     """One row as rules read it: a number, a category, or None for none; cells are looked up when
     asked for.
     """
@@ -332,7 +334,7 @@ class _Walker:
             node: tuple(one) for node, one in groupby(tree.surrogates, key=lambda each: each.node)
         }
 
-    def places(self, values: Mapping[str, Any]) -> dict[int, Fraction | int]:
+    def places(self, values: Plain) -> dict[int, Fraction | int]:
         """Node → share of the row that rests there."""
         found: dict[int, Fraction | int] = {}
         waiting: list[tuple[int, Fraction | int]] = [(0, 1)]
@@ -349,7 +351,7 @@ class _Walker:
                     found[node] = found.get(node, 0) + share * part
         return found
 
-    def _below(self, node: int, values: Mapping[str, Any]) -> Sequence[tuple[int, Fraction | int]]:
+    def _below(self, node: int, values: Plain) -> Sequence[tuple[int, Fraction | int]]:
         """(child or −1, part of the row that goes there) at an inner node."""
         tree, rule = self.tree, self.tree.rules[self.test[node]]
         branches = self.child[self.offset[node] : self.offset[node + 1]]

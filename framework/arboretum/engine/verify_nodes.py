@@ -5,7 +5,10 @@ Impurity and score are asked of the run's components again, for tables that are 
 object by object.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -16,6 +19,11 @@ from arboretum.model.encoded import Node
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import EPS, Arrivals
+
+if TYPE_CHECKING:
+    from arboretum.engine.search.compiled_criterion import CompiledCriterion
+    from arboretum.engine.search.coverage_state import CoverageState
+    from arboretum.engine.search.statistics import Statistics
 
 NODES = 32  # nodes at which a component is asked node by node; they are spread evenly over the tree
 # objects of all these nodes together, at most; a node that does not fit any more is passed over
@@ -151,7 +159,14 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
 
 
 def _asked_again(
-    tree, v, problem, seen, outcome, statistics, scorer, coverage_state
+    tree: Tree,
+    v: int,
+    problem: Problem,
+    seen: tuple[np.ndarray, np.ndarray, float],
+    outcome: np.ndarray,
+    statistics: Statistics,
+    scorer: CompiledCriterion,
+    coverage_state: CoverageState | None,
 ) -> tuple[Node, float]:
     """The node as the criterion sees it, and the score it gives the test that was chosen.
 

@@ -13,12 +13,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import attrs
 
 from arboretum.errors import ArboretumError, DataError, StoreError
 from arboretum.model.front import Front
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import parse
 from arboretum.model.record import Record
 from arboretum.model.tree import Tree
@@ -57,8 +57,7 @@ def artifacts(record: Record, drawn: bool = True) -> dict[str, str]:
         }
     others = () if record.solution is None else record.solution.others
     trees |= {FURTHER.format(number): other.to_json() for number, other in enumerate(others, 2)}
-    front = None if record.solution is None else record.solution.front
-    if front is not None:
+    if record.solution is not None and (front := record.solution.front) is not None:
         trees |= (
             front.files(record.title)
             if drawn and not record.solution.interrupted
@@ -255,7 +254,7 @@ def read_run(folder: Path) -> Record:
     return record_from(read_files(folder), str(folder))
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> Facts:
     """What a small file of ours says; {} where it cannot be read, or holds no mapping."""
     try:
         data = parse(path.read_text(encoding="utf-8"))
@@ -281,7 +280,7 @@ def identity_of(folder: Path) -> tuple[str, str]:
         return "", ""
 
 
-def names_of(config: Mapping[str, Any]) -> str:
+def names_of(config: Plain) -> str:
     """The options that a run was asked for by, as text; no part of the fingerprint, as a preset
     and its parts are the same work.
     """
@@ -324,7 +323,7 @@ def free_folder(folder: Path, fingerprint: str = "", *, refuse: bool = False) ->
     return next(other for other in others if not is_taken(other, fingerprint))
 
 
-def is_tracked(folder: Path, tracker: Mapping[str, Any], sweep_id: str = "") -> bool:
+def is_tracked(folder: Path, tracker: Plain, sweep_id: str = "") -> bool:
     """Whether that tracker (name and fields) has the run: below this parent, if one is named."""
     noted = read_json(folder / TRACKED)
     return noted.get("tracker") == dict(tracker) and sweep_id in ("", noted.get("sweep", ""))

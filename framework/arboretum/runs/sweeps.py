@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 
 from arboretum.errors import StoreError
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Record
 from arboretum.model.shown import masked_values
 from arboretum.plugin.registry import NONE
@@ -57,7 +58,7 @@ class Sweep:
     overrides: tuple[str, ...] = ()
     varied: tuple[str, ...] = ()
     goal: str = ""
-    tracker: Mapping[str, Any] = attrs.field(factory=dict)
+    tracker: Plain = attrs.field(factory=dict)
     id: str = ""
     owner: str = ""
     status: str = RUNNING
@@ -89,7 +90,7 @@ class Sweep:
         )
         return ours == theirs
 
-    def is_of(self, tracker: Mapping[str, Any]) -> bool:
+    def is_of(self, tracker: Plain) -> bool:
         """Whether the parent is in that tracker (name and fields), as far as what is noted
         tells.
         """
@@ -112,7 +113,7 @@ def read_sweep(folder: Path) -> Sweep | None:
     """The sweep that a folder holds; None where it is none, or nothing can be read."""
     data = read_json(folder / SWEEP)
     try:
-        lists = {
+        lists: Facts = {
             name: tuple(data[name]) for name in ("overrides", "varied", "traded") if name in data
         }
         return Sweep(**{**data, **lists}) if data else None
@@ -250,7 +251,7 @@ class Notes:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
+def run_name(config: Plain, varied: Sequence[str] = ()) -> str:
     """Compose "max_depth=3 seed=1 cart iris".
 
     config : a record's.
@@ -261,7 +262,7 @@ def run_name(config: Mapping[str, Any], varied: Sequence[str] = ()) -> str:
     words["seed"] = f"seed={config.get('seed', 0)}"
     values = {**dict(flatten(config)), **choices}
     short = short_names(varied)
-    first = [words.pop(key, None) or f"{short[key]}={spelled(values.get(key))}" for key in varied]
+    first = [words.pop(key, "") or f"{short[key]}={spelled(values.get(key))}" for key in varied]
     return " ".join([*first, *words.values()])
 
 
@@ -278,7 +279,7 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
     return {key: key if words[word] > 1 or word in OF_RUNS else word for key, word in last.items()}
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(config: Plain, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """("stopping.standard.max_depth", 4), …; a list is one value."""
     for key, value in config.items():
         if isinstance(value, Mapping):
@@ -287,7 +288,7 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{key}", value
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A choice or a value, as names and tables have it: "gain_ratio", "pure+mass", "none"."""
     if isinstance(value, list | tuple):
         return "+".join(spelled(item) for item in value) or NONE

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 import attrs
 
 from arboretum.errors import ArboretumError, StoreError, TrackerError, account, said
-from arboretum.interfaces.tracker import RunInfo
+from arboretum.interfaces.tracker import RunInfo, Tracker
 from arboretum.model.judgement import Chapter, Judgement, Verdict, csv_text
+from arboretum.model.plain import Facts, Plain
 from arboretum.model.record import Record
 from arboretum.model.shown import masked
 from arboretum.runs.folder import (
@@ -33,7 +34,7 @@ from arboretum.runs.sweeps import owner, run_name
 Result = TypeVar("Result")
 
 
-def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
+def guarded(tracker: Tracker, action: Callable[[], Result]) -> Result:
     """Run one call of a tracker; whatever it raises becomes a TrackerError of one line."""
     try:
         return action()
@@ -48,19 +49,19 @@ def guarded(tracker: Any, action: Callable[[], Result]) -> Result:
 
 
 def track(
-    tracker: Any, info: RunInfo, record: Record, files: Mapping[str, str], fields: Mapping[str, Any]
+    tracker: Tracker, info: RunInfo, record: Record, files: Mapping[str, str], fields: Plain
 ) -> str:
     """Give a finished run to the tracker and note it in the run folder; returns the run's id.
 
     fields : the tracker's name and values, as noted.   Raises TrackerError.
     """
-    run_id = guarded(tracker, lambda: tracker.store(info, record, files))
+    run_id: str = guarded(tracker, lambda: tracker.store(info, record, files))
     if info.folder is not None:
         _note(tracker, info.folder, fields, run_id, info.sweep_id)
     return run_id
 
 
-def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, within: str) -> None:
+def _note(tracker: Tracker, folder: Path, fields: Plain, run_id: str, within: str) -> None:
     """Note which tracker has what lies in a folder, and below which parent (has a study, and
     which judgement).
     """
@@ -74,9 +75,9 @@ def _note(tracker: Any, folder: Path, fields: Mapping[str, Any], run_id: str, wi
 
 
 def track_folder(
-    tracker: Any,
+    tracker: Tracker,
     folder: Path,
-    fields: Mapping[str, Any],
+    fields: Plain,
     sweep_id: str = "",
     varied: Sequence[str] = (),
     copy_of: str = "",
@@ -101,7 +102,7 @@ def track_folder(
     return track(tracker, info, record, files, fields)
 
 
-def load_run(run: str | Path, tracker: Any = None) -> Record:
+def load_run(run: str | Path, tracker: Tracker | None = None) -> Record:
     """The record of a finished run, with its tree.
 
     run : a run folder (or its record.json), or a run id of ``tracker``.
@@ -138,7 +139,7 @@ class VerdictFacts:
     pictures : name without ending → SVG text.
     """
 
-    facts: Mapping[str, Any]
+    facts: Plain
     judgement: Judgement
     pictures: Mapping[str, str]
 
@@ -189,10 +190,10 @@ class VerdictFacts:
 
 
 def track_verdict(
-    tracker: Any,
+    tracker: Tracker,
     facts: VerdictFacts,
     folder: Path,
-    fields: Mapping[str, Any],
+    fields: Plain,
     *,
     note: str = "",
     text: str = "",
@@ -211,7 +212,7 @@ def track_verdict(
     mark = _hash([same, {name: content for name, content in files.items() if name != SUMMARY}])
     if is_tracked(folder, fields, mark):
         return ""
-    parent = guarded(
+    parent: str = guarded(
         tracker, lambda: tracker.open_sweep(f"reproduce {name}", {**facts.facts, "owner": owner()})
     )
     try:
@@ -236,7 +237,7 @@ def track_verdict(
 
 
 def _track_chapter(
-    tracker: Any, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str
+    tracker: Tracker, facts: VerdictFacts, chapter: Chapter, folder: Path, parent: str
 ) -> None:
     summary = facts.facts
     choices = {
@@ -251,7 +252,7 @@ def _track_chapter(
     }
     files = {**chapter.files, **{f"{name}.svg": facts.pictures[name] for name in chapter.pictures}}
     fingerprint = _hash([summary["code"], config, chapter.name, dict(chapter.metrics), files])
-    known = {
+    known: Facts = {
         "metrics": chapter.metrics,
         "verified": True,
         "fingerprint": fingerprint,
@@ -277,7 +278,7 @@ def _hash(content: Any) -> str:
     return checksum(json.dumps(content, sort_keys=True, default=str))
 
 
-def unsent(root: Path) -> list[dict[str, Any]]:
+def unsent(root: Path) -> list[Facts]:
     """The facts of every finished reproduction at or below ``root`` that wanted a tracker and
     reached none.
     """

@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import attrs
 
 from arboretum.errors import ArboretumError, ContractError, StoreError, blaming, place, said
 from arboretum.interfaces.reproduction import Piece
+from arboretum.model.plain import Facts, Key, Plain
 from arboretum.plugin.assemble import RegistryFactory
 from arboretum.plugin.build import build
 from arboretum.plugin.discovery import load_registry
@@ -57,7 +58,7 @@ class Job:
     plugins: tuple[str, ...] = ()
     code: str = ""
 
-    def _file(self, folder: Path, key: Mapping[str, Any]) -> tuple[str, Path]:
+    def _file(self, folder: Path, key: Key) -> tuple[str, Path]:
         """Content hash of a piece, the seed and the code version (equal ones mean equal results),
         and the file of that name.
 
@@ -68,21 +69,19 @@ class Job:
         )
         return fingerprint, folder / fingerprint[:2] / f"{fingerprint}.json"
 
-    def find(self, folder: Path, key: Mapping[str, Any]) -> Done | None:
+    def find(self, folder: Path, key: Key) -> Done | None:
         """The piece that was kept; None where it is not finished, or its file is not what was
         written.
         """
         fingerprint, file = self._file(folder, key)
         data = read_json(file)
         result, seconds = data.get("result"), data.get("seconds")
-        whole = (
-            isinstance(result, str)
-            and data.get("sha256") == checksum(result)
-            and isinstance(seconds, int | float)
-        )
         return (
             Done(key, result, float(seconds))
-            if whole and data.get("fingerprint") == fingerprint
+            if isinstance(result, str)
+            and data.get("sha256") == checksum(result)
+            and isinstance(seconds, int | float)
+            and data.get("fingerprint") == fingerprint
             else None
         )
 
@@ -113,7 +112,7 @@ class Done:
     seconds : processor time it took when it was done.
     """
 
-    key: Mapping[str, Any]
+    key: Key
     result: str
     seconds: float
 
@@ -163,7 +162,7 @@ class Work:
     seconds: float = 0.0
     begun: float | None = None
     found: dict[int, Done] = attrs.field(factory=dict)
-    failures: dict[int, tuple[Mapping[str, Any], str]] = attrs.field(factory=dict)
+    failures: dict[int, tuple[Plain, str]] = attrs.field(factory=dict)
     interrupted: bool = False
 
     @property
@@ -176,7 +175,7 @@ class Work:
         )
 
     @property
-    def results(self) -> list[tuple[dict[str, Any], Any]]:
+    def results(self) -> list[tuple[Facts, Any]]:
         """Key and value of the finished pieces, in the order of the pieces."""
         return [(dict(done.key), json.loads(done.result)) for _, done in sorted(self.found.items())]
 
@@ -245,7 +244,7 @@ def perform(
 
 def _outcomes(
     job: Job, keys: Mapping[int, str], workers: int
-) -> Iterator[tuple[int, tuple[str, float, str]]]:
+) -> Generator[tuple[int, tuple[str, float, str]], None, None]:
     """What becomes of each piece, as :func:`attempt` says it.
 
     On any way out the processes end, in the middle of a piece if need be.  They are loky's: unlike
@@ -259,7 +258,8 @@ def _outcomes(
 
     pool = ProcessPoolExecutor(workers, initializer=_begin, initargs=(os.getpid(),))
     try:
-        left, futures = iter(keys.items()), {}
+        left = iter(keys.items())
+        futures: dict[Any, int] = {}
         # no more at a time than loky hands on at once: of what waits longer it prints a traceback
         # when its processes are ended
         while True:

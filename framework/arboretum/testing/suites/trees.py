@@ -1,7 +1,6 @@
 """Conformance of what is done with grown trees: pruners, tuners, exports."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 import numpy as np
@@ -19,6 +18,7 @@ from arboretum.api import (
 )
 from arboretum.engine.verify import check_prices, check_tree
 from arboretum.errors import CapabilityError
+from arboretum.model.plain import Facts
 from arboretum.model.walk import summed
 from arboretum.testing.oracles import slow_tree
 from arboretum.testing.suites.base import ComponentSuite, claims, copies_of, kind_of_table, skip_if
@@ -132,9 +132,9 @@ class Workshop:
         table = toy_table(seed, n_rows=40)
         self.valid = table.take(np.arange(24, 40))
         self._objects = toy_objects(table.take(np.arange(24)))
-        self.asked: list[tuple[dict[str, Any], Solution]] = []
+        self.asked: list[tuple[Facts, Solution]] = []
 
-    def fit(self, values: dict[str, Any]) -> Solution:
+    def fit(self, values: Facts) -> Solution:
         numbers = [float(v) for v in values.values() if isinstance(v, int | float)]
         depth = int(abs(sum(numbers)) * 7) % 5
         solution = Solution(slow_tree(self._objects, max_depth=depth), 0.0, 0.0, Status.feasible)
@@ -201,7 +201,7 @@ class TunerSuite(ComponentSuite):
     ):
         workshop = Workshop(0)
 
-        def fit(values: dict[str, Any]) -> Solution:
+        def fit(values: Facts) -> Solution:
             solution = workshop.fit(values)
             return (
                 solution
