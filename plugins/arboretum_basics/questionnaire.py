@@ -22,6 +22,7 @@ from arboretum.api import (
     ColumnSpec,
     ConfigError,
     Equals,
+    Facts,
     Interval,
     Task,
     TestRule,
@@ -102,7 +103,7 @@ class Questionnaire:
         )
 
 
-def _nodes(tree: Tree) -> dict[str, Any]:
+def _nodes(tree: Tree) -> Facts:
     """Arrays per node, per branch (``child``, ``edgePrice``), and surrogates by node: (rule,
     outcome → outcome).
     """
@@ -136,7 +137,7 @@ def _short(values: np.ndarray) -> list[float]:
     return [int(value) if value.is_integer() else value for value in values.tolist()]
 
 
-def _questions(tree: Tree, words: dict[str, str]) -> dict[str, Any]:
+def _questions(tree: Tree, words: dict[str, str]) -> Facts:
     """What is asked, and per test how an answer decides it.
 
     A column is asked for once, for all tests that read it alone; a test that is no function of one
@@ -197,7 +198,7 @@ def _edges(rule: TestRule) -> list[float] | None:
     return None
 
 
-def _of_column(spec: ColumnSpec, words: dict[str, str]) -> dict[str, Any]:
+def _of_column(spec: ColumnSpec, words: dict[str, str]) -> Facts:
     """Ask for the value of a column."""
     said = words.get(spec.name) or spec.question
     answer = (
@@ -208,7 +209,7 @@ def _of_column(spec: ColumnSpec, words: dict[str, str]) -> dict[str, Any]:
     return {"name": visible(spec.name), "words": visible(said), **answer}
 
 
-def _of_test(rule: TestRule, specs: Sequence[ColumnSpec], words: dict[str, str]) -> dict[str, Any]:
+def _of_test(rule: TestRule, specs: Sequence[ColumnSpec], words: dict[str, str]) -> Facts:
     """Ask a test as it stands; its columns' own questions explain it."""
     options = (
         ["Yes", "No"] if rule.arity == 2 else [rule.outcome_label(k) for k in range(rule.arity)]

@@ -16,6 +16,7 @@ from arboretum.api import (
     CapabilityError,
     ColumnKind,
     DataError,
+    Facts,
     Interval,
     Task,
     TestRule,
@@ -204,7 +205,7 @@ def _bound(rule: TestRule) -> float | None:
     return np.inf if parts else None
 
 
-def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> dict[str, Any]:
+def _state(tree: Tree, features: list[str | TestRule], dtype: np.dtype) -> Facts:
     """What scikit-learn's Tree is rebuilt from: its nodes in preorder, a left child right after
     its parent.
     """

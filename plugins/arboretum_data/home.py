@@ -18,11 +18,10 @@ import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import attrs
 
-from arboretum.api import DataError, Table, current_lab
+from arboretum.api import DataError, Plain, Table, current_lab
 from arboretum_data.reading.build import Schema, TaskChoice, build_table
 from arboretum_data.reading.delimited import read_delimited
 
@@ -109,7 +108,7 @@ def home_names(home: Path) -> list[str]:
     return [name for name in names if _OPTION.fullmatch(name)]
 
 
-def manifest_entry(home: Path, name: str) -> Mapping[str, Any]:
+def manifest_entry(home: Path, name: str) -> Plain:
     """What ``manifest.json`` says of one data set; {} where it says nothing."""
     path = home / "manifest.json"
     if not path.exists():

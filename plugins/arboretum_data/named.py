@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import DataError, Table, param
+from arboretum.api import DataError, Facts, Table, param
 from arboretum_data import generated
 from arboretum_data.home import ENTRIES, SUFFIX, Entry, data_home, home_names, load_from_home
 from arboretum_data.reading.build import WORDING, described_anew, one_against_rest, worded
@@ -152,7 +152,7 @@ def _described(name: str, entry: Entry | None) -> str:
     return f"Data set {name}: {entry.rows} rows, {entry.task}, {where}"
 
 
-def rebuild(name: str, values: dict[str, Any]) -> NamedDataset:
+def rebuild(name: str, values: Facts) -> NamedDataset:
     """Undo the pickling of a named data set."""
     return component_of(name)(**values)
 

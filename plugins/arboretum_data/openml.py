@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from urllib.error import HTTPError
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Table, param
+from arboretum.api import ConfigError, DataError, Facts, Plain, Table, param
 from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
 from arboretum_data.reading.build import (
     WORDING,
@@ -110,9 +110,7 @@ class OpenMLDataset:
         return worded(one_against_rest(table, self.positive), self.questions)
 
 
-def fetch(
-    asked: Mapping[str, Any], home: Path, target: str | None = None, named: str = "NAME"
-) -> Fetched:
+def fetch(asked: Plain, home: Path, target: str | None = None, named: str = "NAME") -> Fetched:
     """One data set by ``data_id`` or by ``name`` (and ``version``).
 
     named : what it is called in a data home.
@@ -256,7 +254,7 @@ def fetch_named(entry: Entry, home: Path) -> Table:
     return table
 
 
-def canonical_form(name: str) -> dict[str, Any]:
+def canonical_form(name: str) -> Facts:
     """Column names, kinds, classes and class counts of a named set (``canonical.json``)."""
     forms = json.loads((files("arboretum_data") / "canonical.json").read_text(encoding="utf-8"))
     form = forms[name]
@@ -267,7 +265,7 @@ def canonical_form(name: str) -> dict[str, Any]:
     return form
 
 
-def adapt(fetched: Fetched, entry: Entry, form: Mapping[str, Any]) -> Table:
+def adapt(fetched: Fetched, entry: Entry, form: Plain) -> Table:
     """A table with the canonical names, kinds and classes.  Raises DataError where that cannot
     be.
     """
@@ -319,7 +317,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def rename_classes(target: Cells, form: Mapping[str, Any]) -> Cells:
+def rename_classes(target: Cells, form: Plain) -> Cells:
     """The target with canonical class names: same spelling, or the class of the same number of
     rows.
     """

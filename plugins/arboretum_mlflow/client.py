@@ -9,12 +9,11 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, TextIO
 
-from arboretum.api import TrackerError, masked
+from arboretum.api import Plain, TrackerError, masked
 from arboretum_mlflow.location import WAY_OUT, Location
 from arboretum_mlflow.worker import DEFAULTS, ENVIRONMENT
 
@@ -49,9 +48,7 @@ class Client:
         self._busy = False
         self._resting_until = 0.0
 
-    def ask(
-        self, action: str, arguments: Mapping[str, Any] | None = None, patience: float = 1.0
-    ) -> Any:
+    def ask(self, action: str, arguments: Plain | None = None, patience: float = 1.0) -> Any:
         """Send a request and wait for its answer, ``patience`` times the allowed seconds.
 
         Raises TrackerError: the store's trouble in one line, or that it did not answer.
@@ -91,7 +88,7 @@ class Client:
         if process is not None:
             _end(process, self._line, self._said)
 
-    def _send(self, action: str, arguments: Mapping[str, Any]) -> None:
+    def _send(self, action: str, arguments: Plain) -> None:
         line, self._busy = self._running(), True
         with contextlib.suppress(OSError):  # the process is gone: there will be no answer
             line.send((action, arguments))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from arboretum.api import Checked, Record
+from arboretum.api import Checked, Plain, Record
 
 SHOWN_LINES = 40
 """Longer trees are pictures, not text; they lie beside as ``tree.txt`` and ``tree.svg``."""
@@ -40,7 +39,7 @@ def describe_failure(error: str) -> str:
 
 def describe_sweep(
     best: Mapping[str, float],
-    children: Sequence[Mapping[str, Any]],
+    children: Sequence[Plain],
     varied: Mapping[str, int],
     listed: bool = True,
 ) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import ColumnKind, Record, RunInfo, Tree
+from arboretum.api import ColumnKind, Facts, Plain, Record, RunInfo, Tree
 from arboretum_mlflow.description import FIRST_COLUMNS, RUNNING, describe_failure, describe_run
 
 MAX_NAME = 250
@@ -40,7 +40,7 @@ MLflow shows numbers in full, cut.
 """
 
 
-def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str, Any]:
+def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> Facts:
     """The entry of a finished run."""
     params = parameters(record.config or run.config, record.seed)
     metrics, left_out = numbers(record)
@@ -61,7 +61,7 @@ def finished(run: RunInfo, record: Record, files: Mapping[str, str]) -> dict[str
     )
 
 
-def failed(run: RunInfo, error: str) -> dict[str, Any]:
+def failed(run: RunInfo, error: str) -> Facts:
     """The entry of a failed run; the error is a tag, the description, and the artifact
     ``error.txt``.
     """
@@ -80,7 +80,7 @@ def _entry(
     files: Mapping[str, str],
     seconds: float = 0.0,
     **more: Any,
-) -> dict[str, Any]:
+) -> Facts:
     """One run as it is written.
 
     key : equal for equal runs in the same folder ("" : never the same); what is stored under it is
@@ -117,7 +117,7 @@ def _entry(
     }
 
 
-def sweep(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def sweep(name: str, config: Plain) -> Facts:
     """Name, tags and files of a sweep's parent."""
     tags = {
         "mlflow.source.name": f"arboretum {name}"
@@ -145,7 +145,7 @@ def key_of(fingerprint: str, folder: Path | None, status: str) -> str:
     ).hexdigest()
 
 
-def default_name(params: Mapping[str, str], data: Mapping[str, Any]) -> str:
+def default_name(params: Mapping[str, str], data: Plain) -> str:
     """Compose "cart iris seed=1"."""
     words = [params.get("method", ""), str(data.get("name") or params.get("dataset", ""))]
     if "seed" in params:
@@ -173,7 +173,7 @@ def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
     """
     # the UI keeps this order
     first = [name for name in (record.config.get("goal"), *FIRST_COLUMNS) if name in record.metrics]
-    found: dict[str, Any] = {name: record.metrics[name] for name in (*first, *record.metrics)}
+    found: Facts = {name: record.metrics[name] for name in (*first, *record.metrics)}
     if record.solution is not None:
         values = record.solution.to_json()
         found |= {
@@ -202,7 +202,7 @@ def numbers(record: Record) -> tuple[dict[str, float], list[str]]:
     return finite_only(found)
 
 
-def finite_only(values: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
+def finite_only(values: Plain) -> tuple[dict[str, float], list[str]]:
     """The finite numbers under names that MLflow takes, and the names of the others."""
     kept: dict[str, float] = {}
     left_out = []
@@ -314,7 +314,7 @@ def _schema(tree: Tree | None) -> str:
     return json.dumps({"mlflow_colspec": columns})
 
 
-def parameters(config: Mapping[str, Any], seed: int | None = None) -> dict[str, str]:
+def parameters(config: Plain, seed: int | None = None) -> dict[str, str]:
     """Flatten a composed configuration.
 
     Chosen options come first under their group's name ("criterion" → "gain_ratio"), then fields

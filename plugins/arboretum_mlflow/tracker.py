@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from arboretum.api import Record, RunInfo, TrackerError, param
+from arboretum.api import Plain, Record, RunInfo, TrackerError, param
 from arboretum_mlflow import entry
 from arboretum_mlflow.location import LONG, Location, locate
 
@@ -82,7 +82,7 @@ class MLflowTracker:
         """Load MLflow and open the store in the background, while the run does its work."""
         self._courier.start("open")
 
-    def open_sweep(self, name: str, config: Mapping[str, Any]) -> str:
+    def open_sweep(self, name: str, config: Plain) -> str:
         """Open the parent of a multirun and return its id; the configuration is its artifact
         ``sweep.json``.
         """
@@ -90,7 +90,7 @@ class MLflowTracker:
         seconds = float(took) if type(took) in (int, float) and 0.0 <= took < math.inf else 0.0
         return self._courier.ask("open_sweep", {**entry.sweep(name, config), "seconds": seconds})
 
-    def reopen_sweep(self, sweep_id: str, name: str, config: Mapping[str, Any]) -> str:
+    def reopen_sweep(self, sweep_id: str, name: str, config: Plain) -> str:
         """Go on with a parent under the name and configuration of now; returns its id, "" when
         it is gone.
         """

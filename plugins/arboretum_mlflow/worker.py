@@ -15,11 +15,10 @@ import random
 import signal
 import time
 import warnings
-from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from arboretum.api import TrackerError
+from arboretum.api import Plain, TrackerError
 from arboretum_mlflow.location import Location, explain
 
 ENVIRONMENT = {
@@ -76,7 +75,7 @@ class Worker:
             gc.enable()
         return self._writer
 
-    def patiently(self, action: str, arguments: Mapping[str, Any]) -> Any:
+    def patiently(self, action: str, arguments: Plain) -> Any:
         """Do what is asked; where another process got in the way, once more, for up to half of
         the timeout.
         """
@@ -93,7 +92,7 @@ class Worker:
                     raise
                 time.sleep(random.uniform(0.02, 0.2))  # two processes in step would collide again
 
-    def answer(self, action: str, arguments: Mapping[str, Any]) -> Any:
+    def answer(self, action: str, arguments: Plain) -> Any:
         """Do what is asked."""
         if action in ("prepare", "look"):
             from arboretum_mlflow import schema
@@ -123,7 +122,7 @@ def collided(error: Exception) -> bool:
     )
 
 
-def reply(worker: Worker, action: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
+def reply(worker: Worker, action: str, arguments: Plain) -> tuple[Any, str]:
     """(value, error) of one request; every failure becomes one line with the way out."""
     try:
         return worker.patiently(action, arguments), ""

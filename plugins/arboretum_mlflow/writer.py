@@ -20,7 +20,7 @@ from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run,
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 
-from arboretum.api import TrackerError, better
+from arboretum.api import Facts, Plain, TrackerError, better
 from arboretum_mlflow.description import RUNNING, chosen, describe_sweep
 from arboretum_mlflow.entry import MAX_TAG, METRICS, judged_by, listed, shorten
 from arboretum_mlflow.location import WAY_OUT, Location
@@ -187,7 +187,7 @@ class Writer:
 
     # -- runs --------------------------------------------------------------------------------------
 
-    def store(self, entry: Mapping[str, Any]) -> str:
+    def store(self, entry: Plain) -> str:
         """Write one entry (see :mod:`arboretum_mlflow.entry`) and return the run's id.
 
         What is stored already is not stored again; what a killed process left half-written is
@@ -208,7 +208,7 @@ class Writer:
                 self.client.create_run(experiment, entry["start"], tags, entry["name"]), entry
             )
 
-    def _write(self, run: Run, entry: Mapping[str, Any]) -> str:
+    def _write(self, run: Run, entry: Plain) -> str:
         self._write_files(run, entry["files"])
         series = [
             Metric(name, value, entry["start"] + at, at)
@@ -489,7 +489,7 @@ def best_of(runs: Sequence[Run]) -> set[str]:
     return found
 
 
-def _charts(metrics: Sequence[str]) -> dict[str, Any]:
+def _charts(metrics: Sequence[str]) -> Facts:
     """The first charts of a view: what is judged, before all other metrics, which MLflow puts in
     the order of their names.
     """

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
-from arboretum.api import ConfigError
+from arboretum.api import ConfigError, Facts, Plain
 
 NAME = "arboretum_optuna"
 REPEATED = ("seed", "split.fold")  # keys whose values are no settings: every trial runs them all
@@ -42,7 +42,7 @@ class Tried:
         if not override.is_interval_sweep() and not override.is_range_sweep():
             values = tuple(override.sweep_string_iterator())
             return Tried(key, said, kinds.CategoricalDistribution(values), values)
-        more: dict[str, Any] = {"log": "log" in value.tags}
+        more: Facts = {"log": "log" in value.tags}
         if override.is_interval_sweep():
             low, high = value.start, value.end
         else:
@@ -110,7 +110,7 @@ class Space:
         )
         return Space(tuple(fixed), tried, tuple(products))
 
-    def jobs(self, setting: Mapping[str, Any]) -> list[list[str]]:
+    def jobs(self, setting: Plain) -> list[list[str]]:
         """The overrides of each job of a setting."""
         chosen = [f"{one.key}={setting[one.key]}" for one in self.tried]
         return [[*self.fixed, *chosen, *repeat] for repeat in self.repeats]

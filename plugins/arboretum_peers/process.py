@@ -8,7 +8,6 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from arboretum.api import ArboretumError, CapabilityError, masked
+from arboretum.api import ArboretumError, CapabilityError, Plain, masked
 
 INTERPRETER = "ARBORETUM_PEERS"
 """Variable: an interpreter that has the peers, where this one has not."""
@@ -86,7 +85,7 @@ class PeerProcess:
 
     def ask(
         self, x: np.ndarray, y: np.ndarray, until: float | None, *, keep: bool = False, **job: Any
-    ) -> Mapping[str, Any]:
+    ) -> Plain:
         """Its answer; ``{"spent": "seconds"}`` where there is none at ``until``
         (``time.monotonic()``), when the process is killed.
 

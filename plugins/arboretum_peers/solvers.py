@@ -12,7 +12,17 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import CapabilityError, Context, LeafRule, Problem, Solution, Status, shape_of
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Facts,
+    LeafRule,
+    Plain,
+    Problem,
+    Solution,
+    Status,
+    shape_of,
+)
 from arboretum_peers.matrix import Matrix
 from arboretum_peers.process import WORKER, PeerProcess
 
@@ -115,7 +125,7 @@ class Peer:
             return self._nothing(matrix, found.get("spent", "seconds"))
         return self._judged(matrix, found, job, reach, started)
 
-    def _asked(self, problem: Problem) -> tuple[Matrix, dict[str, Any], str]:
+    def _asked(self, problem: Problem) -> tuple[Matrix, Facts, str]:
         """The table, what the peer is told, and "" or why its proof does not reach all trees
         that are asked about.
         """
@@ -174,8 +184,8 @@ class Peer:
     def _judged(
         self,
         matrix: Matrix,
-        found: Mapping[str, Any],
-        job: Mapping[str, Any],
+        found: Plain,
+        job: Plain,
         reach: str,
         version: str,
     ) -> Solution:

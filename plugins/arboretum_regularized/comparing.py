@@ -14,6 +14,7 @@ import numpy as np
 from arboretum.api import (
     Axis,
     DataError,
+    Facts,
     Line,
     LineChart,
     Panels,
@@ -168,7 +169,7 @@ def compare(scores: Scores, *, control: str | None = None, alpha: float = ALPHA)
     )
 
 
-def rank_rows(found: Comparison) -> list[dict[str, Any]]:
+def rank_rows(found: Comparison) -> list[Facts]:
     """One row per method, best average rank first, for tables.
 
     ``alike`` holds a letter per group of Nemenyi's test: methods that share a letter are not found
@@ -181,7 +182,7 @@ def rank_rows(found: Comparison) -> list[dict[str, Any]]:
     whole = found.scores.values[~np.isnan(found.scores.values).any(axis=1)]
     rows = []
     for m in np.argsort(found.average, kind="stable").tolist():
-        row: dict[str, Any] = {
+        row: Facts = {
             "method": found.scores.methods[m],
             "average rank": float(found.average[m]),
             "alike": letters[m],

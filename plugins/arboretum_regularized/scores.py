@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, unknown
+from arboretum.api import DataError, Plain, unknown
 
 
 def _numbers(values: Any) -> np.ndarray:
@@ -226,7 +226,7 @@ class Observed:
         where it has none.
     """
 
-    found: Mapping[tuple[Hashable, ...], Sequence[Mapping[str, Any]]]
+    found: Mapping[tuple[Hashable, ...], Sequence[Plain]]
 
     def values(self, *at: Any) -> np.ndarray:
         """float64[runs]: what each run gave; those without a value left out.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Selection, Solution, Table, ValidationScore, param
+from arboretum.api import Facts, Selection, Solution, Table, ValidationScore, param
 
 Fit = Callable[[dict[str, Any]], Solution]
 Trial = tuple[dict[str, Any], float]
@@ -83,7 +83,7 @@ class Descending(_Tuner):
         """
         score = ValidationScore.on(valid)
         tried: list[Trial] = []
-        kept: tuple[dict[str, Any], Solution] | None = None
+        kept: tuple[Facts, Solution] | None = None
         reference = -math.inf
         for asked, found, solution in self._trials(fit, score):
             tried.append((asked, found))
@@ -125,7 +125,7 @@ class Grid(_Tuner):
         """
         score = ValidationScore.on(valid)
         tried: list[Trial] = []
-        best: tuple[float, dict[str, Any], Solution] | None = None
+        best: tuple[float, Facts, Solution] | None = None
         for asked, found, solution in self._trials(fit, score):
             tried.append((asked, found))
             if best is None or found > best[0] or (math.isnan(best[0]) and not math.isnan(found)):

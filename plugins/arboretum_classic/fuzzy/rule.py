@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, TestRule, digits_shown, numbers, spell, unknown
+from arboretum.api import DataError, Plain, TestRule, digits_shown, numbers, spell, unknown
 
 STEEP, CUT = 4.0, 2.0
 """As in ``kernels.py``, which is not imported for them: it loads numba."""
@@ -77,7 +76,7 @@ class FuzzyThreshold(TestRule):
         above = shares_above(values, self.threshold, self.width, self.shape)
         return np.where(np.isnan(values)[:, None], 0.0, np.stack([1.0 - above, above], axis=1))
 
-    def degrees_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
+    def degrees_of(self, row: Plain) -> tuple[float, float]:
         """(share below, share above) of one row; (0, 0) without a value."""
         value = row[self.column]
         if value is None or value != value:

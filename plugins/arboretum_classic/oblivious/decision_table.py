@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Task, TestRule, Tree, param
+from arboretum.api import CapabilityError, Facts, Task, TestRule, Tree, param
 
 
 def levels_of(tree: Tree) -> list[TestRule]:
@@ -98,7 +97,7 @@ class DecisionTable:
     @staticmethod
     def _row(
         tree: Tree, levels: list[TestRule], heads: list[str], outcomes: tuple[int, ...]
-    ) -> dict[str, Any]:
+    ) -> Facts:
         node, lost = 0, False
         for outcome in outcomes:
             if lost or tree.is_leaf[node]:

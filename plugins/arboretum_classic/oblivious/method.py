@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import attrs
 
-from arboretum.api import Context, Problem, Solution, Status, legible, param
+from arboretum.api import Context, Facts, Problem, Solution, Status, legible, param
 
 
 class ByLevels:
@@ -83,7 +82,7 @@ class Oblivious(ByLevels):
         root = growth.run(most, adds_up)
         tree = to_tree(root, problem.objects, growth.space.statistics)
         tests = legible([test for test, _ in growth.levels], problem.objects.table)
-        levels: list[dict[str, Any]] = [
+        levels: list[Facts] = [
             {"test": test.describe(), "score": score}
             for test, (_, score) in zip(tests, growth.levels, strict=True)
         ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import attrs
 import numpy as np
@@ -12,6 +11,7 @@ from arboretum.api import (
     CapabilityError,
     Choice,
     Context,
+    Facts,
     Problem,
     Solution,
     Status,
@@ -182,7 +182,7 @@ class _Sets:
         least = suffix[2] + 2 * lam + np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)
         tests, late = (self.outcomes, self.arity, self.costs), False
         state[kernels.DONE] = k == 0
-        interrupt: dict[str, Any] = {}
+        interrupt: Facts = {}
         try:
             while not (state[kernels.DONE] or late):
                 late = context.deadline is not None and time.monotonic() >= context.deadline

@@ -20,10 +20,14 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Panels,
     Piece,
+    Plain,
     Table,
     csv_text,
     importances,
@@ -88,13 +92,13 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> Any:
+def work(key: Key, seed: int, house: House) -> Any:
     """A list per division or drawn table."""
     one = _predicate if "predicate" in key else WORK[key["about"]]
     return [one(house, key, s) for s in range(seed, seed + key["seeds"])]
 
 
-def _predicate(house: House, key: Mapping[str, Any], seed: int) -> list[float]:
+def _predicate(house: House, key: Key, seed: int) -> list[float]:
     """Errors on new rows of one test of its kind, and of a whole tree of thresholds; leaves of
     that tree.
     """
@@ -111,7 +115,7 @@ def _predicate(house: House, key: Mapping[str, Any], seed: int) -> list[float]:
     return [wrong(one, test), wrong(tree, test), tree.n_leaves]
 
 
-def _gaps(house: House, key: Mapping[str, Any], seed: int) -> dict[str, list[float]]:
+def _gaps(house: House, key: Key, seed: int) -> dict[str, list[float]]:
     """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
     "guess": of the heaviest class.
     """
@@ -155,7 +159,7 @@ def _emptied(table: Table, draw: np.random.Generator) -> Table:
     return attrs.evolve(table, columns=(*columns, table.columns[-1]))
 
 
-def _complexity(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _complexity(house: House, key: Key, seed: int) -> Facts:
     """Leaves and errors of the whole tree and of the one whose α validation rows chose; errors
     of both readings at every α.
     """
@@ -191,7 +195,7 @@ def _complexity(house: House, key: Mapping[str, Any], seed: int) -> dict[str, An
     }
 
 
-def _levels(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _levels(house: House, key: Key, seed: int) -> Facts:
     """Of an oblivious tree: attributes per level, the decrease of impurity by level, and the
     importances of the columns.
     """
@@ -224,7 +228,7 @@ WORK: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims on predicates, missing values, cost complexity and importance by level.
 
     Each has a table (CSV), the first two a picture; one without results is left out.
@@ -341,7 +345,7 @@ def _missing(found: Mapping[str, Sequence[Mapping[str, float]]]) -> Judgement:
     )
 
 
-def _pruned(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Judgement:
+def _pruned(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     both = {
         name: [np.mean([one[way] for one in seeds], axis=0) for way in ("whole", "chosen")]
         for name, seeds in found.items()
@@ -388,7 +392,7 @@ def _pruned(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Judgement:
     )
 
 
-def _by_level(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> Judgement:
+def _by_level(found: Mapping[str, Sequence[Plain]]) -> Judgement:
     every = [(name, one) for name, seeds in found.items() for one in seeds]
     single = [max(one["attributes"], default=1) == 1 for _, one in every]
     apart = [

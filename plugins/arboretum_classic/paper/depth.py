@@ -4,7 +4,7 @@ overfit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ import numpy as np
 from arboretum.api import (
     Axis,
     Claim,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Line,
     LineChart,
     Panels,
@@ -42,11 +45,11 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Share of false labels → training and test error, float[seeds][depths]; the tree of depth d
     is the whole one, cut off there.
     """
-    found: dict[str, Any] = {noise: {"train": [], "test": []} for noise in NOISE}
+    found: Facts = {noise: {"train": [], "test": []} for noise in NOISE}
     for s in range(seed, seed + key["seeds"]):
         train, test = divided(house, key["dataset"], s)
         for noise in NOISE:
@@ -60,7 +63,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return {"errors": found, "numbers": train.task is Task.regression}
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims that the training error never rises with depth, and that whole trees overfit.
 
     With the errors by depth (``depth.csv``), a chart per data set, and both errors of the whole

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from arboretum import api
-from arboretum.api import Axis, House, Judgement, Line, LineChart, Panels, Piece, Table, Tree
+from arboretum.api import (
+    Axis,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    Table,
+    Tree,
+)
 from arboretum_classic.paper.study import divided, run
 
 PETALS = ("petal_length", "petal_width")
@@ -31,7 +44,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """ "name.txt" → a table, any other name → a picture, as SVG."""
     drawn = FIGURES[key["figure"]][1](house)
     return {
@@ -40,7 +53,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """The pictures, called ``figure_NAME``, and text tables of all figures; claims nothing."""
     found = {name: one for _, result in results for name, one in result.items()}
     pictures = {f"figure_{name}": one for name, one in found.items() if "." not in name}
@@ -56,7 +69,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     )
 
 
-def impurities(house: House) -> dict[str, Any]:
+def impurities(house: House) -> Facts:
     """A chart of misclassification, gini, entropy and half of it for two classes."""
     p = np.linspace(0.0, 1.0, 101)
     both, names = np.stack([p, 1 - p], axis=1), ("misclassification", "gini", "entropy")
@@ -79,7 +92,7 @@ def impurities(house: House) -> dict[str, Any]:
     }
 
 
-def cart(house: House) -> dict[str, Any]:
+def cart(house: House) -> Facts:
     """iris by its petals, with the borders of the tree's tests; diabetes by the body mass index."""
     iris, diabetes = (house.component("dataset", name).load(0) for name in ("iris", "diabetes"))
     iris = Table("iris", tuple(iris.column(name) for name in PETALS), iris.target)
@@ -134,7 +147,7 @@ def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[l
         yield from borders(tree, child, [part if k == axis else one for k, one in enumerate(box)])
 
 
-def curves(house: House) -> dict[str, Any]:
+def curves(house: House) -> Facts:
     """ROC and precision-recall curves of the trees of :data:`TREES`, on test rows of wdbc."""
     train, test = divided(house, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
@@ -150,7 +163,7 @@ def curves(house: House) -> dict[str, Any]:
     }
 
 
-def pareto(house: House) -> dict[str, Any]:
+def pareto(house: House) -> Facts:
     """Recall and precision of CART on test rows of wdbc, by depth and least leaf.
 
     Only the classifiers on the Pareto front are named.
@@ -178,7 +191,7 @@ def pareto(house: House) -> dict[str, Any]:
     }
 
 
-def oblivious(house: House) -> dict[str, Any]:
+def oblivious(house: House) -> Facts:
     """An oblivious tree of three levels on wine: a picture, and its decision table as text."""
     tree = run(
         house, house.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
@@ -190,7 +203,7 @@ def oblivious(house: House) -> dict[str, Any]:
     }
 
 
-def fuzzy(house: House) -> dict[str, Any]:
+def fuzzy(house: House) -> Facts:
     """A fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its value."""
     table, charts = house.component("dataset", "wdbc").load(0), []
     tree = run(house, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
@@ -212,7 +225,7 @@ def fuzzy(house: House) -> dict[str, Any]:
     }
 
 
-FIGURES: Mapping[str, tuple[float, Callable[[House], dict[str, Any]]]] = {
+FIGURES: Mapping[str, tuple[float, Callable[[House], Facts]]] = {
     "impurities": (0.01, impurities),
     "cart": (0.3, cart),
     "curves": (0.3, curves),

@@ -4,12 +4,12 @@ prefer B.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Claim, House, Judgement, Known, Piece, Table
+from arboretum.api import Claim, Facts, House, Judgement, Key, Keyed, Known, Piece, Table
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
 DIGIT, CLOSE = 0.01, 1e-9
@@ -38,7 +38,7 @@ def table() -> Table:
     )
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Impurity → split → its gain and the impurities of its parts; the split that grows; and the
     slide's impurity of numbers.
     """
@@ -77,7 +77,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Every printed number, and those that follow from the text."""
     found, paper = results[0][1], published()["worked_example"]
     cells, exact, gains = [], [], {}

@@ -4,13 +4,26 @@ whole trees and pruned ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum.api import (
+    Axis,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    csv_text,
+)
 from arboretum_classic.paper.study import (
     SMALL,
     divided,
@@ -44,7 +57,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Method → "label 0.1" … or "resampled" → float[divisions][3]; apart: from the tree without
     noise, from other samples' trees.
     """
@@ -86,7 +99,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return found
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims on trees under resampling, false labels and false values, whole and pruned.
 
     Fewer than three data sets decide none of them.  With means and standard errors (``noise.csv``),

@@ -4,12 +4,24 @@ data sets, against post-pruning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Axis, Claim, House, Judgement, Panels, Piece, csv_text
+from arboretum.api import (
+    Axis,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Panels,
+    Piece,
+    Plain,
+    csv_text,
+)
 from arboretum_classic.paper.study import (
     SMALL,
     divided,
@@ -25,7 +37,7 @@ from arboretum_classic.paper.study import (
 from arboretum_classic.stopping.kernels import PLAIN, p_value
 
 DIGITS = 1e-4
-WAYS: Mapping[str, Mapping[str, Any]] = {
+WAYS: Mapping[str, Plain] = {
     "none": {},
     "before: chi-square": {"stopping": ["chi2", "standard"]},
     "after: error-based": {"pruner": "error_based"},
@@ -46,7 +58,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """What pruning before and after growth leaves.
 
     Where ``key`` names a data set: way → float[divisions][3], test error, leaves, seconds.  Else
@@ -55,7 +67,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return _data(house, key, seed) if "dataset" in key else _too_early(house)
 
 
-def _too_early(house: House) -> dict[str, Any]:
+def _too_early(house: House) -> Facts:
     """p of each attribute at the root of play-tennis; leaves and training errors of both tables,
     pruned before, after and not at all.
     """
@@ -78,7 +90,7 @@ def _too_early(house: House) -> dict[str, Any]:
     return {"p": p, "trees": trees}
 
 
-def _data(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def _data(house: House, key: Key, seed: int) -> Facts:
     """Way → a list per division: test error, leaves, and the seconds of growth with pruning (0
     where they are not asked for).
     """
@@ -97,7 +109,7 @@ def _data(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
     return found
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Cells of p at the root of play-tennis; claims that compare pruning before and after growth.
 
     Those on data sets come with ``pruning.csv``, bars and mean test errors as metrics.
@@ -111,7 +123,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     return Judgement.joined([*first, *([_compared(data)] if data else [])])
 
 
-def _judged(found: Mapping[str, Any]) -> Judgement:
+def _judged(found: Plain) -> Judgement:
     paper, p = published()["play_tennis"]["p"], found["p"]
     cells = [
         rounded(

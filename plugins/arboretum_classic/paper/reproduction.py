@@ -4,12 +4,11 @@ trees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
 from arboretum_classic.paper.study import SMALL
 
 CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "choices", "figures")
@@ -60,7 +59,7 @@ class Lecture(Chaptered):
                     f"reproduction.{field} must name at least one of {', '.join(known)}"
                 )
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Plain:
         """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
         from arboretum_classic.paper import (
             choices as lecture_choices,

@@ -20,6 +20,7 @@ from arboretum.api import (
     ColumnKind,
     House,
     Known,
+    Plain,
     Record,
     Table,
     Target,
@@ -34,7 +35,7 @@ SMALL = ("iris", "wine", "wdbc", "tic-tac-toe", "balance-scale")
 
 
 @lru_cache(maxsize=1)
-def published() -> Mapping[str, Any]:
+def published() -> Plain:
     """``slide``: as printed; ``computed`` and all of play-tennis: what follows from the text and
     the data.
     """
@@ -58,7 +59,7 @@ class Rows:
 
 
 def run(
-    house: House, table: Table, method: str, values: Mapping[str, Any] | None = None, **choices: Any
+    house: House, table: Table, method: str, values: Plain | None = None, **choices: Any
 ) -> Record:
     """A verified run on all rows of a table."""
     return house.run(

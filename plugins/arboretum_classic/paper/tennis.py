@@ -4,13 +4,27 @@ information gain.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Piece, Table, csv_text
+from arboretum.api import (
+    Axis,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Line,
+    LineChart,
+    Piece,
+    Plain,
+    Table,
+    csv_text,
+)
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
 TABLE, DIGITS = "play-tennis at the root", 1e-6
@@ -37,7 +51,7 @@ def pieces(paper: Any) -> list[Piece]:
     return [Piece({"chapter": "play_tennis"}, 0.1), *drawn]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Scores at the root and trees of play-tennis, or who prefers a column of many values.
 
     Where ``key`` names a number of values: criterion → on how many drawn tables the column that
@@ -47,10 +61,10 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return _bias(house, key["values"], key["draws"], seed) if "values" in key else _tennis(house)
 
 
-def _tennis(house: House) -> dict[str, Any]:
+def _tennis(house: House) -> Facts:
     table = house.component("dataset", "play-tennis").load(0)
     day = nominal("day", np.arange(table.n_rows))
-    scores: dict[str, Any] = {name: {} for name in ("information gain", "gain ratio", "gini gain")}
+    scores: Facts = {name: {} for name in ("information gain", "gain ratio", "gini gain")}
     for column in (*table.columns, day):
         alone = Table(column.name, (column,), table.target)
         for own, choices in zip(
@@ -102,7 +116,7 @@ def _bias(house: House, values: int, draws: int, seed: int) -> dict[str, int]:
     return chosen
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Cells of gains and ratios at the root, and claims on the bias towards many values.
 
     What drawn tables show is undecided where a number of :data:`VALUES` has no result.
@@ -116,7 +130,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     return Judgement.joined([*parts, *([_judged_bias(dict(sorted(bias.items())))] if bias else [])])
 
 
-def _judged(found: Mapping[str, Any]) -> Judgement:
+def _judged(found: Plain) -> Judgement:
     paper, scores, trees = published()["play_tennis"], found["scores"], found["trees"]
     gain, ratio = scores["information gain"], scores["gain ratio"]
     ours = {**scores, "split information": {name: gain[name] / ratio[name] for name in gain}}

@@ -5,8 +5,8 @@ thresholds on raw columns.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -19,6 +19,7 @@ from arboretum.api import (
     Encoded,
     Family,
     Limits,
+    Plain,
     Table,
     TestRule,
     param,
@@ -71,7 +72,7 @@ class Among(TestRule):
         # the codes −2 (unseen) and −1 (missing) count from the end
         return np.array([*answers, NO_OUTCOME, lost], np.int32)[column.values[rows]]
 
-    def outcome_of(self, row: Mapping[str, Any]) -> int:
+    def outcome_of(self, row: Plain) -> int:
         """0 where the value of one row is one of ``categories``, 1 where of ``others``.
 
         A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.

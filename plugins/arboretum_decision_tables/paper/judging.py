@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Cell, Claim, Judgement, csv_text
+from arboretum.api import Cell, Claim, Judgement, Keyed, csv_text
 from arboretum_decision_tables.paper.heat_map import Grid
 from arboretum_decision_tables.paper.published import (
     ALGORITHMS,
@@ -233,7 +233,7 @@ class Held:
         )
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """See :class:`~arboretum_decision_tables.paper.reproduction.DecisionTables`."""
     everything = Sample.of(result for _, result in results)
     if everything.n < 2:

@@ -4,12 +4,12 @@ algorithms, five exact minima.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import attrs
 
-from arboretum.api import House, Judgement, Piece
+from arboretum.api import Facts, House, Judgement, Key, Keyed, Piece
 from arboretum_decision_tables.paper.published import GROUPS, TABLES_PER_GROUP
 
 CHUNK = 250
@@ -66,7 +66,7 @@ class DecisionTables:
         """Compile, on one table."""
         self._study(house, range(1))
 
-    def work(self, key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+    def work(self, key: Key, seed: int, house: House) -> Facts:
         """Study one chunk.
 
         Returns sums as :func:`~arboretum_decision_tables.paper.study.study_chunk` does.
@@ -74,12 +74,12 @@ class DecisionTables:
         first = table_seed(seed, key["group"], key["first"])
         return self._study(house, range(first, first + key["tables"]))
 
-    def _study(self, house: House, seeds: range) -> dict[str, Any]:
+    def _study(self, house: House, seeds: range) -> Facts:
         from arboretum_decision_tables.paper.study import study_chunk
 
         return study_chunk(house, house.component("dataset", "random_table", SHAPE), seeds)
 
-    def judge(self, results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+    def judge(self, results: Keyed) -> Judgement:
         """Tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""
         from arboretum_decision_tables.paper.judging import judge
 

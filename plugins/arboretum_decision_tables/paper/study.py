@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, House, VerificationError, bulk
+from arboretum.api import DataError, Facts, House, VerificationError, bulk
 from arboretum_decision_tables.paper.published import ALGORITHMS, COSTS
 
 MINIMA = ("depth", "total_path_length", "n_nodes", "n_internal", "n_leaves")
@@ -186,7 +186,7 @@ def study_of(house: House, n_values: int, n_columns: int, n_classes: int) -> Stu
     return Study(house, n_values, n_columns, n_classes)
 
 
-def study_chunk(house: House, dataset: Any, seeds: range) -> dict[str, Any]:
+def study_chunk(house: House, dataset: Any, seeds: range) -> Facts:
     """Study the tables of these seeds; plain sums.
 
     dataset : the component ``random_table``. tables (studied), single (of one decision, left out:

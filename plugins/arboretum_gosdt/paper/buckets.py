@@ -15,11 +15,15 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Line,
     LineChart,
     Piece,
+    Plain,
     Table,
     Target,
     Task,
@@ -57,7 +61,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Errors with all thresholds ("midpoints") and with buckets ("bucketized").
 
     With a ``dimension`` in the key a list of errors at depth 2, one a random table; else
@@ -70,7 +74,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     )
 
 
-def _figure_1(house: House, seconds: float) -> dict[str, Any]:
+def _figure_1(house: House, seconds: float) -> Facts:
     """Per encoder: thresholds of each column, errors by depth, per method errors at depth 2
     (GOSDT: at λ), and leaves.
     """
@@ -103,11 +107,11 @@ def _figure_1(house: House, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _held(depth: int) -> dict[str, Any]:
+def _held(depth: int) -> Facts:
     return {"objective.lam": 0.0, "stopping.standard.max_depth": depth}
 
 
-def _drawn(dimension: int, seed: int, house: House) -> dict[str, Any]:
+def _drawn(dimension: int, seed: int, house: House) -> Facts:
     """Errors of the best trees of depth 2 on random tables, with all thresholds and with
     buckets.
     """
@@ -140,7 +144,7 @@ def random_table(draw: np.random.Generator, dimension: int) -> Table:
     )
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Figure 1 and Theorem 3.1 by cells and claims; the accuracy lost by dimension with a claim, a
     table and a chart.
     """
@@ -152,7 +156,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     )
 
 
-def _judged(found: Mapping[str, Any]) -> Judgement:
+def _judged(found: Plain) -> Judgement:
     paper, cells = published()["figure_1"], []
     for name, one in found.items():
         printed, ours = paper[f"{name.removesuffix('s')}_thresholds"], one["thresholds"]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Claim, House, Judgement, Piece, csv_text
+from arboretum.api import Claim, Facts, House, Judgement, Key, Keyed, Piece, csv_text
 from arboretum_gosdt.paper.study import loaded, released, run
 
 DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
@@ -32,7 +31,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """What GOSDT proves on a data set (errors, leaves, value), and value and proof of the printed
     algorithms.
 
@@ -63,7 +62,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return told | {"printed_value": reference.value, "printed_proven": reference.finished}
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Two claims, as far as there are results: every one-against-rest problem is proven, with the
     value of the printed algorithms (I.2); several cores find the same optimum (Table A).
     """

@@ -18,12 +18,16 @@ from arboretum import api
 from arboretum.api import (
     Axis,
     Claim,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Line,
     LineChart,
     Panels,
     Piece,
+    Plain,
     Table,
     Tree,
     csv_text,
@@ -67,7 +71,7 @@ def pieces(paper: Any) -> list[Piece]:
     return [*own, *grid] if paper.wants(DATA) else []
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """value, bound, leaves, FP and FN on the training rows, and (FPR, TPR) of the curves on
     training and test rows.
     """
@@ -111,7 +115,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     )
 
 
-def _on_the_left(key: Mapping[str, Any], house: House) -> dict[str, Any]:
+def _on_the_left(key: Key, house: House) -> Facts:
     """Rows of [θ, area up to θ and leaves of AUC's tree, the same of pAUC's]; empty where AUC's
     is not proven in time.
     """
@@ -158,7 +162,7 @@ def area(points: Sequence[Sequence[float]], most: float = 1.0) -> float:
     return float(np.trapezoid(np.append(y[x < most], np.interp(most, x, y)), at))
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims of §2, §5, I.5 and I.10 about the trees of six objectives; their ROC curves, a table
     of values and areas, and the trees that are drawn.
     """
@@ -243,7 +247,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     )
 
 
-def _different(found: Mapping[str, Any]) -> Claim:
+def _different(found: Plain) -> Claim:
     pairs = {name: (one["fp"], one["fn"]) for name, one in found.items()}
     told = ", ".join(f"{name} {fp} and {fn}" for name, (fp, fn) in pairs.items())
     holds = 2 * len(set(pairs.values())) > len(pairs)
@@ -254,7 +258,7 @@ def _different(found: Mapping[str, Any]) -> Claim:
     )
 
 
-def _sparse(found: Mapping[str, Any]) -> Claim:
+def _sparse(found: Plain) -> Claim:
     leaves = {name: one["leaves"] for name, one in found.items()}
     told = ", ".join(f"{name} {n}" for name, n in leaves.items())
     return Claim.judged(
@@ -289,7 +293,7 @@ def _left(grid: Sequence[Sequence[float]]) -> list[Claim]:
     ]
 
 
-def _efficient(found: Mapping[str, Any]) -> Claim:
+def _efficient(found: Plain) -> Claim:
     areas = {name: area(one["training"]) for name, one in found.items()}
     told = ", ".join(f"{name} {one:.4f}" for name, one in areas.items())
     sentence = "I.10: the new objectives give a more efficient ROC curve than accuracy"
@@ -298,7 +302,7 @@ def _efficient(found: Mapping[str, Any]) -> Claim:
     )
 
 
-def _ranked(by: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _ranked(by: Mapping[str, Plain]) -> list[Claim]:
     both = [name for name in OBJECTIVES if name in by["exact"] and name in by["pygosdt"]]
     if not both:
         return []

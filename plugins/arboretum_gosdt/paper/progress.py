@@ -5,10 +5,24 @@ sets, λ = 0.005.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum.api import (
+    Axis,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    Plain,
+    csv_text,
+)
 from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
 
 DATA = (
@@ -45,7 +59,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """curve : rows of [seconds, bound, value], as they changed.   A run that is finished ends
     with both equal.
     """
@@ -75,11 +89,11 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return {"curve": kept, "finished": found.finished, "seconds": found.seconds, "work": found.work}
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims of I.8 and I.10 about who proves first and whose gap closes; bound and objective over
     time as tables and panels (Figure 18).  Empty without results.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Facts] = {}
     for key, one in results:
         if "absent" not in one:
             found.setdefault(key["dataset"], {})[key["method"]] = one
@@ -124,19 +138,19 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     )
 
 
-def _when(one: Mapping[str, Any]) -> float:
+def _when(one: Plain) -> float:
     return one["seconds"] if one["finished"] else float("inf")
 
 
-def _spell(one: Mapping[str, Any]) -> str:
+def _spell(one: Plain) -> str:
     return f"{one['seconds']:.3g} s" if one["finished"] else f"not in {one['seconds']:.3g} s"
 
 
-def _gap(one: Mapping[str, Any]) -> float:
+def _gap(one: Plain) -> float:
     return 0.0 if one["finished"] else one["curve"][-1][2] - one["curve"][-1][1]
 
 
-def _before_osdt(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _before_osdt(found: Mapping[str, Plain]) -> list[Claim]:
     claims = []
     for method in ("gosdt_reference", "pygosdt"):
         both = {name: own for name, own in found.items() if {method, "osdt"} <= set(own)}
@@ -160,7 +174,7 @@ def _before_osdt(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     return claims
 
 
-def _first_on_tic_tac_toe(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _first_on_tic_tac_toe(found: Mapping[str, Plain]) -> list[Claim]:
     own = found.get("tic-tac-toe", {})
     if not {"pygosdt", "gosdt_reference", "osdt"} <= set(own):
         return []
@@ -172,7 +186,7 @@ def _first_on_tic_tac_toe(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]
     return [Claim.judged("I.8: PyGOSDT is the first to finish on tic-tac-toe", holds, told)]
 
 
-def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _holds_high(found: Mapping[str, Plain]) -> list[Claim]:
     told, yes, no = [], 0, 0
     for name, own in found.items():
         if "pygosdt" in own and own["pygosdt"]["finished"]:
@@ -199,7 +213,7 @@ def _holds_high(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     ]
 
 
-def _excess(one: Mapping[str, Any], until: float) -> float:
+def _excess(one: Plain, until: float) -> float:
     """By how much the objective is above its end, on average over the time, as a share of the
     whole way.
     """
@@ -217,7 +231,7 @@ def _excess(one: Mapping[str, Any], until: float) -> float:
     )
 
 
-def _alike(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _alike(found: Mapping[str, Plain]) -> list[Claim]:
     """GOSDT and OSDT lower the best objective soon, PyGOSDT late: over the time that the first
     of the three took.
     """
@@ -242,7 +256,7 @@ def _alike(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     return [Claim.judged(sentence, yes > no if yes + no == len(DATA) else None, evidence)]
 
 
-def _closes(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
+def _closes(found: Mapping[str, Plain]) -> list[Claim]:
     """Time to the proof; where neither has one, the gap that is left."""
     told, yes, no = [], 0, 0
     for name, own in found.items():
@@ -270,7 +284,7 @@ def _closes(found: Mapping[str, Mapping[str, Any]]) -> list[Claim]:
     ]
 
 
-def _picture(found: Mapping[str, Mapping[str, Any]]) -> Panels:
+def _picture(found: Mapping[str, Plain]) -> Panels:
     charts = []
     for name, own in found.items():
         lines = []

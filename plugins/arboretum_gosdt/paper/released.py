@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Cell, Claim, House, Judgement, Known, Piece
+from arboretum.api import Cell, Claim, House, Judgement, Key, Keyed, Known, Piece, Plain
 from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
 
 WORDS = "GOSDT's results as released: errors / n + λ · leaves"
@@ -34,7 +34,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> list[list[list[Any]]]:
+def work(key: Key, seed: int, house: House) -> list[list[list[Any]]]:
     """Per λ and fold: rows, errors, leaves, whether it is proven; by depths: rows, errors of the
     optimum, whether it is proven, CART's errors.
     """
@@ -65,7 +65,7 @@ def _of_depth(house: House, train: Any, depth: int) -> list[Any]:
     return [train.n_rows, best.errors, best.finished, greedy.errors]
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """A cell per released result of GOSDT, and of those of DL8.5 and BinOCT that ended in time; a
     claim per method, OSDT and CART among them.  Empty without results.
     """
@@ -126,7 +126,7 @@ def _claim(words: str, cells: Sequence[Cell], whole: int) -> Claim:
 
 
 def _each(
-    found: Mapping[str, Any], printed: Mapping[str, Any], settings: Sequence[float]
+    found: Plain, printed: Plain, settings: Sequence[float]
 ) -> Iterator[tuple[str, int, float, Any, Any]]:
     """(data set, fold, setting, ours, printed) of all results that were released."""
     for name, rows in found.items():
@@ -136,7 +136,7 @@ def _each(
                     yield name, fold, setting, mine, one
 
 
-def _gosdt(priced: Mapping[str, Any], paper: Mapping[str, Any]) -> Iterator[Cell]:
+def _gosdt(priced: Plain, paper: Plain) -> Iterator[Cell]:
     for name, fold, lam, (n, errors, leaves, proven), one in _each(
         priced, paper["leaves_and_accuracy_percent"], paper["lambdas"]
     ):
@@ -151,7 +151,7 @@ def _gosdt(priced: Mapping[str, Any], paper: Mapping[str, Any]) -> Iterator[Cell
             )
 
 
-def _osdt(priced: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
+def _osdt(priced: Plain, printed: Plain) -> Claim:
     """OSDT's trees that were released as ended in time, of which some are far from the least
     risk.
     """
@@ -176,9 +176,7 @@ def _osdt(priced: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
     )
 
 
-def _best_of_depth(
-    limited: Mapping[str, Any], method: str, others: Mapping[str, Any]
-) -> Iterator[Cell]:
+def _best_of_depth(limited: Plain, method: str, others: Plain) -> Iterator[Cell]:
     late = others.get(f"{method}_out_of_time", {})
     for name, fold, depth, (n, errors, proven, _), one in _each(
         limited, others[method], others["depths"]
@@ -194,7 +192,7 @@ def _best_of_depth(
             yield Cell.judged(*where, 1 - one / 100, errors / n, PLACES, known=worse)
 
 
-def _late(limited: Mapping[str, Any], others: Mapping[str, Any]) -> Claim:
+def _late(limited: Plain, others: Plain) -> Claim:
     """BinOCT's trees when its time was out: still below the optimum, or the optimum without its
     proof.
     """
@@ -215,7 +213,7 @@ def _late(limited: Mapping[str, Any], others: Mapping[str, Any]) -> Claim:
     )
 
 
-def _cart(limited: Mapping[str, Any], printed: Mapping[str, Any]) -> Claim:
+def _cart(limited: Plain, printed: Plain) -> Claim:
     """CART's trees: no better than the best of their depth; ties decide which of several trees
     it grows.
     """

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
 
 CHAPTERS = (
     "buckets",
@@ -76,7 +75,7 @@ class GosdtStudy(Chaptered):
         """Whether it is one of those to study."""
         return not self.datasets or dataset in self.datasets
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Plain:
         """Chapter → the module with its ``pieces``, ``work`` and ``judge``, of the chapters chosen,
         in the order of CHAPTERS.
         """

@@ -16,8 +16,11 @@ from arboretum.api import (
     Axis,
     BudgetError,
     Claim,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Line,
     LineChart,
     Panels,
@@ -94,7 +97,7 @@ def pieces(paper: Any) -> list[Piece]:
     return own + (more if paper.wants("bar-7") else [])
 
 
-def fields_of(method: str) -> dict[str, Any]:
+def fields_of(method: str) -> Facts:
     """As the paper configures it."""
     paper = published()["scalability"]
     if method in PENALISED:
@@ -108,7 +111,7 @@ def fields_of(method: str) -> dict[str, Any]:
     return {"stopping.standard.max_depth": paper["depth"], "objective.lam": 0.0}
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """A curve, or one run.
 
     points : rows of [size, seconds, work, finished, binary features, different rows].
@@ -133,7 +136,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return {"points": points}
 
 
-def _once(key: Mapping[str, Any], house: House) -> dict[str, Any]:
+def _once(key: Key, house: House) -> Facts:
     """BinOCT at the depth of the curves; or the itemsets of DL8.5 and the sets of rows that they
     are.
     """
@@ -172,7 +175,7 @@ def sizes(house: House, name: str, way: str, seed: int) -> Any:
                 yield k, of_bits(table, np.array(list(joined.values())), list(joined))
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims of I.7 and §5 about how work grows and who is faster, and of §4.1 about itemsets; all
     points as a table, time and slow-down as panels per way (Figures 6 and 14 to 17).
     """

@@ -10,7 +10,21 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Axis, Claim, House, Judgement, Line, LineChart, Panels, Piece, csv_text
+from arboretum.api import (
+    Axis,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Line,
+    LineChart,
+    Panels,
+    Piece,
+    Plain,
+    csv_text,
+)
 from arboretum_gosdt.paper.study import (
     CALLED,
     COLOURS,
@@ -66,7 +80,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def settings(method: str) -> Iterator[tuple[float, dict[str, Any]]]:
+def settings(method: str) -> Iterator[tuple[float, Facts]]:
     """What varies, and the fields of a run, from the fewest leaves to the most."""
     limits = published()["cart_limits"]
     if method in PENALISED:
@@ -85,7 +99,7 @@ def settings(method: str) -> Iterator[tuple[float, dict[str, Any]]]:
             yield depth, {"stopping.standard.max_depth": depth, **more}
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """points : rows of [setting, leaves, training accuracy, test accuracy, training errors] of the
     runs that ended in time.
 
@@ -133,11 +147,11 @@ class Fold:
         return point[4] / self.rows - max(least, 0.0)
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Claims of §5, I.6 and I.10 about accuracy against leaves; all points, their medians over the
     folds, and panels of training and test accuracy.  Empty without results.
     """
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    found: dict[tuple[str, int], Facts] = {}
     for key, result in results:
         if "absent" not in result:
             found.setdefault((key["dataset"], key["fold"]), {})[key["method"]] = result
@@ -398,7 +412,7 @@ def _monk2(folds: Sequence[Fold]) -> list[Claim]:
 
 
 def _finished(
-    found: Mapping[tuple[str, int], Mapping[str, Any]], places: Sequence[tuple[str, int]]
+    found: Mapping[tuple[str, int], Plain], places: Sequence[tuple[str, int]]
 ) -> list[Claim]:
     """Settings that end in time, of OSDT and of GOSDT as printed, on the folds that both did."""
     both = [found[place] for place in places if {"osdt", "gosdt_reference"} <= set(found[place])]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from arboretum.api import (
     Context,
     Family,
     House,
+    Plain,
     Problem,
     Solution,
     Status,
@@ -54,7 +55,7 @@ OURS = ("gosdt", "rank")
 
 
 @lru_cache(maxsize=1)
-def published() -> Mapping[str, Any]:
+def published() -> Plain:
     """Numbers as printed; ``released``: of the authors' result files; ``monk1_correct_by_depth``
     and depths 1 and 3 of Figure 1: proven elsewhere.
     """
@@ -165,7 +166,7 @@ class Run:
     work: int
     value: float
     bound: float
-    details: Mapping[str, Any]
+    details: Plain
     curve: Sequence[tuple[float, float, float]] = ()
 
 
@@ -173,9 +174,9 @@ def run(
     house: House,
     table: Table,
     method: str,
-    values: Mapping[str, Any] | None = None,
+    values: Plain | None = None,
     seconds: float = 20.0,
-    encoder: Mapping[str, Any] | None = None,
+    encoder: Plain | None = None,
     **choices: Any,
 ) -> Run:
     """One run on all rows of a table, its kernels loaded before the clock starts; its tree and its

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Cell, ColumnKind, House, Judgement, Known, Piece, csv_text
+from arboretum.api import Cell, ColumnKind, House, Judgement, Key, Keyed, Known, Piece, csv_text
 from arboretum_gosdt.paper.study import binary, loaded, published
 
 LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-binary")
@@ -20,7 +19,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, int]:
+def work(key: Key, seed: int, house: House) -> dict[str, int]:
     """tests : thresholds between neighbouring values, and a test per category but the last;  values
     : different values of all columns;  several : of those that have more than one.
     """
@@ -36,7 +35,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, int]:
     return {"rows": table.n_rows, "tests": tests, "values": values, "several": several}
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Two cells per data set, samples and encoded binary features.
 
     A difference is KNOWN where the print counts a header line as a row, or values in place of the

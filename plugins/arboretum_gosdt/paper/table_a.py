@@ -20,7 +20,10 @@ from arboretum.api import (
     DataError,
     House,
     Judgement,
+    Key,
+    Keyed,
     Piece,
+    Plain,
     Table,
     csv_text,
 )
@@ -83,7 +86,7 @@ class Recipe:
     """
 
     method: str
-    encoder: Mapping[str, Any] | None
+    encoder: Plain | None
     depth: bool
     pruner: str = ""
 
@@ -113,7 +116,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, list[str]]:
+def work(key: Key, seed: int, house: House) -> dict[str, list[str]]:
     """Row → what is said, by what, and whether it is found or stated."""
     recipe = COLUMNS[key["column"]]
     if not there(house, recipe.method):
@@ -139,9 +142,7 @@ def _small(house: House) -> Table:
     return attrs.evolve(table, columns=table.columns[:3], target=target)
 
 
-def _best(
-    house: House, table: Table, recipe: Recipe, encoder: Mapping[str, Any] | None, **values: Any
-) -> Any:
+def _best(house: House, table: Table, recipe: Recipe, encoder: Plain | None, **values: Any) -> Any:
     """Depth 2 and no λ, or GOSDT with a small one."""
     held = {"objective.lam": 0.0, "stopping.standard.max_depth": 2}
     if recipe.greedy:
@@ -390,7 +391,7 @@ def verdict_of(row: str, column: str, printed: str, ours: str, how: str) -> str:
     return "KNOWN" if KNOWN.get(row, ("", {}))[1].get(column) == ours else "FAIL"
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """A claim per row of the table: every cell that is found says what is printed."""
     if not results:
         return Judgement()

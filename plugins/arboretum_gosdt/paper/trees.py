@@ -5,11 +5,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arboretum.api import Cell, Claim, House, Judgement, Piece, Table, Tree, csv_text
+from arboretum.api import (
+    Cell,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Piece,
+    Plain,
+    Table,
+    Tree,
+    csv_text,
+)
 from arboretum_gosdt.paper.study import CALLED, binary, loaded, published, released, run, there
 
 DATA = {"monk1": 3, "monk2": 3, "tic-tac-toe": 4}
@@ -45,7 +58,7 @@ def pieces(paper: Any) -> list[Piece]:
     return [Piece({"chapter": "trees", "figure": 10}, 0.5), *own]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """The tree as SVG, its leaves and errors; on a monk problem its rules, and how many rows of
     the whole domain it has wrong.
     """
@@ -70,7 +83,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return told
 
 
-def _against_concept(tree: Tree, whole: Table) -> dict[str, Any]:
+def _against_concept(tree: Tree, whole: Table) -> Facts:
     """rules : the leaves that say 1;  wrong : rows of the domain, as their values, that differ
     from the concept.
     """
@@ -111,7 +124,7 @@ def rules(tree: Tree, whole: Table) -> list[str]:
     return found
 
 
-def _graph(house: House) -> dict[str, Any]:
+def _graph(house: House) -> Facts:
     table = loaded(house, GRAPH["dataset"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.svg")
@@ -128,12 +141,12 @@ def _graph(house: House) -> dict[str, Any]:
         }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Figures 19 to 21 by cells (leaves, rows right) and claims of I.9, with the trees as pictures;
     Figure 10's graph with its number of sets as a note.
     """
     graph = [result for key, result in results if "figure" in key]
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Facts] = {}
     for key, result in results:
         if "figure" not in key and "absent" not in result:
             found.setdefault(key["dataset"], {})[key["method"]] = result
@@ -155,7 +168,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     return Judgement.joined(parts)
 
 
-def _judged(name: str, own: Mapping[str, Any]) -> Judgement:
+def _judged(name: str, own: Plain) -> Judgement:
     figure, cells, claims = f"Figure {FIGURES[name]}", [], []
     correct = {method: one["rows"] - one["errors"] for method, one in own.items()}
     told = "; ".join(
@@ -219,7 +232,7 @@ def _judged(name: str, own: Mapping[str, Any]) -> Judgement:
     )
 
 
-def _monk1(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> list[Claim]:
+def _monk1(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
     claims = []
     if "gosdt" in own:
         one = own["gosdt"]
@@ -261,7 +274,7 @@ def _monk1(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> lis
     return claims
 
 
-def _monk2(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> list[Claim]:
+def _monk2(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
     if not {"gosdt", "dl85"} <= set(own):
         return []
     gain = correct["gosdt"] / correct["dl85"] - 1
@@ -277,7 +290,7 @@ def _monk2(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> lis
     ]
 
 
-def _tic_tac_toe(own: Mapping[str, Any], correct: Mapping[str, int], told: str) -> list[Claim]:
+def _tic_tac_toe(own: Plain, correct: Mapping[str, int], told: str) -> list[Claim]:
     others = [m for m in ("dl85", "binoct") if m in own]
     if "gosdt" not in own or not others:
         return []

@@ -4,12 +4,23 @@ appendix has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import Cell, Claim, House, Judgement, Known, Piece, csv_text
+from arboretum.api import (
+    Cell,
+    Claim,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Known,
+    Piece,
+    Plain,
+    csv_text,
+)
 from arboretum_maxcost.paper.study import encoded, published
 
 WORDS = "datasets of the appendix"
@@ -24,7 +35,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Counts of the table as read and as objects.
 
     as_many : attributes without which the number of objects is the same;  unlike : objects whose
@@ -51,7 +62,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Each printed number is met, or differs as its reason predicts; an attribute too few is
     left open.
     """
@@ -103,7 +114,7 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     return Judgement.of_chapter("data sets", {"datasets": ",".join(found)}, metrics, **told)
 
 
-def _known(what: str, one: Mapping[str, Any]) -> Known:
+def _known(what: str, one: Plain) -> Known:
     """What a printed number counts where it is not ours: complete rows, before equal ones are
     one; or the class among the attributes.
     """
@@ -122,7 +133,7 @@ def _known(what: str, one: Mapping[str, Any]) -> Known:
     )
 
 
-def _one_less(name: str, printed: int, one: Mapping[str, Any]) -> Claim:
+def _one_less(name: str, printed: int, one: Plain) -> Claim:
     evidence = (
         f"the file has {one['attributes']}; which is left out cannot be told: without any one of "
         f"{one['as_many']} there are {one['objects']} objects, too"

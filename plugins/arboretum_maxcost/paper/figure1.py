@@ -6,7 +6,6 @@ there is a tie.  Both are done here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,10 +16,14 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Known,
     Piece,
+    Plain,
     Table,
     Target,
     Task,
@@ -41,7 +44,7 @@ def pieces(paper: Any) -> list[Piece]:
     return [Piece({"chapter": "figure1"}, 0.01)]
 
 
-def functions() -> dict[str, tuple[str, dict[str, Any]]]:
+def functions() -> dict[str, tuple[str, Facts]]:
     """Name → impurity and its fields."""
     hinged = {
         name: ("hinged_pairs", {"alpha": published()["figure1"]["hinged"]["alpha"], **fields})
@@ -72,7 +75,7 @@ def table() -> Table:
     )
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Per function F of the root and of the outcomes, 1/R of both tests (whole numbers), the test
     that is grown and its errors.
 
@@ -98,7 +101,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     }
 
 
-def _gains(house: House, impurity: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _gains(house: House, impurity: str, fields: Plain) -> Facts:
     """F of the root and of the outcomes, and the least decrease by an outcome of either test:
     the 1/R of price 1.
     """
@@ -114,7 +117,7 @@ def _gains(house: House, impurity: str, fields: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Every printed number; R by its denominator, a whole number."""
     found, paper, computed = results[0][1], published()["figure1"], published()["computed"]
     own, hinged, (by_10, without) = found["functions"], paper["hinged"], HINGED
@@ -197,9 +200,9 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
 def _cells(
     title: str,
     name: str,
-    ours: Mapping[str, Any],
-    paper: Mapping[str, Any],
-    known: Mapping[str, Any] | None = None,
+    ours: Plain,
+    paper: Plain,
+    known: Plain | None = None,
 ) -> list[Cell]:
     """known : of the form in which the appendix computes; it predicts what is printed."""
     reason, source = (
@@ -234,7 +237,7 @@ def _cells(
     ]
 
 
-def _evidence(one: Mapping[str, Any]) -> str:
+def _evidence(one: Plain) -> str:
     return (
         f"R = 1/{one['gains'][0]:g} for t1 and 1/{one['gains'][1]:g} for t2; grown with "
         f"{one['chosen']}, {one['errors']} of 60 wrong"

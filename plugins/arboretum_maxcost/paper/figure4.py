@@ -8,13 +8,12 @@ all δ that differ; hinged Pairs is grown with α = 0, 1, 2 … up to n/2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Encoded, House, Piece, VerificationError
+from arboretum.api import Context, Encoded, Facts, House, Key, Piece, VerificationError
 from arboretum_maxcost.greedy.tradeoff import Curve, by_delta, curve_of, hinges, stopped, sweep
 from arboretum_maxcost.optimal.budgeted import staircase
 from arboretum_maxcost.paper.study import (
@@ -66,7 +65,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """The lowest error per max cost, and how the top of the trees divides.
 
     points : rows of [max cost, errors, δ or α, leaves, expected cost], ascending in max cost,
@@ -120,7 +119,7 @@ def _hinged(objects: Encoded, house: House) -> tuple[Curve, list[list[float]]]:
     ]
 
 
-def _least(objects: Encoded, house: House) -> dict[str, Any]:
+def _least(objects: Encoded, house: House) -> Facts:
     """The least errors of any tree for every max cost, proven, each with a tree that has them; a
     row of points has no setting.
     """

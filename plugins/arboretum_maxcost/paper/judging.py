@@ -7,12 +7,23 @@ looked at: FEW, MINIMAL and what is small and large.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Axis, Chapter, Claim, Judgement, Line, LineChart, Panels, csv_text
+from arboretum.api import (
+    Axis,
+    Chapter,
+    Claim,
+    Facts,
+    Judgement,
+    Keyed,
+    Line,
+    LineChart,
+    Panels,
+    Plain,
+    csv_text,
+)
 from arboretum_maxcost.paper.figure4 import FUNCTIONS, HINGED, LEAST, POWERS, TOP
 from arboretum_maxcost.paper.study import published
 
@@ -82,11 +93,11 @@ class DataSet:
         ]
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Curves, the portfolio, sentences with their verdicts; only of data sets with all five
     functions.
     """
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Facts] = {}
     for key, result in results:
         found.setdefault(key["dataset"], {})[key["function"]] = result
     found = {name: found[name] for name in published()["datasets"] if name in found}
@@ -155,11 +166,11 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     return Judgement((), claims, tables, {"figure4": _picture(sets)}, chapters, notes)
 
 
-def _shares(result: Mapping[str, Any]) -> np.ndarray:
+def _shares(result: Plain) -> np.ndarray:
     return np.array([[cost, errors / result["objects"]] for cost, errors, *_ in result["points"]])
 
 
-def _chapter(one: DataSet, own: Mapping[str, Any]) -> Chapter:
+def _chapter(one: DataSet, own: Plain) -> Chapter:
     within = {
         f"error_within_{b}/{f}": float(one.errors(f)[b])
         for f in (*FUNCTIONS, PORTFOLIO, LEAST)

@@ -9,7 +9,7 @@ two-way tests, against the least depth that allows so many errors.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -19,8 +19,11 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Piece,
     Table,
     Target,
@@ -47,7 +50,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Draw by the seed and the key's ``part``, and count.
 
     Of ``leaves`` {"beyond": limit → drawn trees beyond it, "drawn": how many}; of ``trees``
@@ -57,7 +60,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     return _leaves(house, draw, key["part"]) if key["what"] == "leaves" else _trees(house, draw)
 
 
-def _leaves(house: House, draw: np.random.Generator, part: int) -> dict[str, Any]:
+def _leaves(house: House, draw: np.random.Generator, part: int) -> Facts:
     """Limit → how many drawn trees are beyond it; and how many were drawn."""
     beyond = dict.fromkeys(LIMITS, 0)
     cases = [REFUTES] if part == 0 else []
@@ -113,7 +116,7 @@ def hinged(leaf: Sequence[int], alpha: int) -> int:
     return sum(max(a * b - alpha * (a + b), 0) for a, b in pairs if min(a, b) > alpha)
 
 
-def _trees(house: House, draw: np.random.Generator) -> dict[str, Any]:
+def _trees(house: House, draw: np.random.Generator) -> Facts:
     """Rows of [α, objects, cost of the greedy tree, its errors, least cost with at most α
     errors, ln F + 1].
     """
@@ -186,7 +189,7 @@ def least_depth(bits: np.ndarray, label: np.ndarray, errors: int) -> int:
     return next(d for d in range(bits.shape[1] + 1) if least(whole, d) <= errors)
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """The lemmas by their counts, the theorem by every tree."""
     leaves = [one for key, one in results if key["what"] == "leaves"]
     rows = [row for key, one in results if key["what"] == "trees" for row in one["rows"]]

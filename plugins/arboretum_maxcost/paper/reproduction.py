@@ -4,13 +4,12 @@ data sets and their trade-off curves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
 
 CHAPTERS = ("figure1", "lemmas", "synthetic", "datasets", "figure4")
 
@@ -61,7 +60,7 @@ class MaxCostStudy(Chaptered):
         """Whether it is one of those to study."""
         return not self.datasets or dataset in self.datasets
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Plain:
         """Chapter → what has its ``pieces``, ``work`` and ``judge``, of the chapters chosen, in the
         order of CHAPTERS.
         """

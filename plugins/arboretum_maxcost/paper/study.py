@@ -5,7 +5,6 @@ greedy trees, and a check of each.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,21 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Encoded, House, Parts, Problem, Table, Tree, VerificationError
+from arboretum.api import (
+    Context,
+    Encoded,
+    House,
+    Parts,
+    Plain,
+    Problem,
+    Table,
+    Tree,
+    VerificationError,
+)
 
 
 @lru_cache(maxsize=1)
-def published() -> Mapping[str, Any]:
+def published() -> Plain:
     """The numbers as printed; under ``computed`` those that follow from the text, by hand or by
     an independent program.
     """

@@ -4,7 +4,7 @@ log n, the one with four errors does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +16,15 @@ from arboretum.api import (
     Cell,
     Claim,
     Context,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Line,
     LineChart,
     Piece,
+    Plain,
     Status,
     VerificationError,
     csv_text,
@@ -52,7 +56,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """The greedy tree of Pairs, what stopping makes of it, and the proven least price of a dearest
     path without errors.
 
@@ -91,7 +95,7 @@ def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
     }
 
 
-def _measures(tree: Any, objects: Any) -> dict[str, Any]:
+def _measures(tree: Any, objects: Any) -> Facts:
     return attrs.asdict(Measured.of(tree, objects))
 
 
@@ -114,7 +118,7 @@ def _least(house: House, objects: Any, parts: Any) -> float:
     return float(solution.value)
 
 
-def _more(house: House, objects: Any) -> dict[str, Any]:
+def _more(house: House, objects: Any) -> Facts:
     """1/R of each test at the root by Pairs, the trees of two more functions, and that of hinged
     Pairs.
     """
@@ -147,7 +151,7 @@ def _more(house: House, objects: Any) -> dict[str, Any]:
     }
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Figure 3 by numbers, where the published objects are among the results; growth with n; the
     sentences about both.
     """
@@ -209,11 +213,11 @@ def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
     )
 
 
-def _constant(one: Mapping[str, Any]) -> bool:
+def _constant(one: Plain) -> bool:
     return (one["stopped"]["max_cost"], one["stopped"]["errors"]) == (2, OUTLIERS)
 
 
-def _published(one: Mapping[str, Any]) -> tuple[list[Cell], list[Claim]]:
+def _published(one: Plain) -> tuple[list[Cell], list[Claim]]:
     paper, computed = published()["synthetic"], published()["computed"]["synthetic"]
     told, text, greedy, hinged = (
         "Figure 3",
@@ -301,7 +305,7 @@ def _published(one: Mapping[str, Any]) -> tuple[list[Cell], list[Claim]]:
     return cells, claims
 
 
-def _pictures(found: Mapping[int, Mapping[str, Any]]) -> dict[str, LineChart]:
+def _pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:
     objects = [one["objects"] for one in found.values()]
     lines = [
         Line("no error: greedy", objects, [one["greedy"]["max_cost"] for one in found.values()]),

@@ -17,8 +17,11 @@ from arboretum.api import (
     Chapter,
     Claim,
     Context,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Piece,
     Problem,
     Status,
@@ -52,7 +55,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Expected cost of each method's tree, the proven least, and what the theorem promises (None:
     nothing).
 
@@ -94,7 +97,7 @@ def _least(house: House, problem: Problem, split: Any, price: Any) -> float:
     return Measured.of(answer.tree, split, price).expected_cost
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Ratios to the least per table; geometric means per price setting and reading; Theorem 1's
     promise, with a verdict.
     """

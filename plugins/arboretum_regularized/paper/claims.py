@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Claim
+from arboretum.api import Claim, Plain
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.results import (
     AUTHORS,
@@ -413,7 +412,7 @@ def rarely_homogeneous(x: Case) -> Answer | None:
     )
 
 
-def _timed(times: Mapping[str, Any], holds: bool, words: str) -> Answer:
+def _timed(times: Plain, holds: bool, words: str) -> Answer:
     """No verdict on too few data sets."""
     if len(times) >= TIMED:
         return Answer(holds, words)

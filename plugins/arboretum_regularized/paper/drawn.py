@@ -7,12 +7,11 @@ EC4.5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from arboretum.api import House, Judgement, Piece, csv_text
+from arboretum.api import Facts, House, Judgement, Key, Keyed, Piece, csv_text
 from arboretum_regularized.paper.means import cell_of_runs
 from arboretum_regularized.paper.results import UNIT, published
 
@@ -44,14 +43,14 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Preset → test AUC, average depth, leaves, and of the first split the drawing; each of a
     verified run.
     """
     return {preset: _drawn(house, key, seed, preset) for preset in METHODS}
 
 
-def _drawn(house: House, key: Mapping[str, Any], seed: int, preset: str) -> dict[str, Any]:
+def _drawn(house: House, key: Key, seed: int, preset: str) -> Facts:
     choices = {"dataset": key["dataset"], "method": preset}
     values = {
         "theta": published().theta,
@@ -70,7 +69,7 @@ def _drawn(house: House, key: Mapping[str, Any], seed: int, preset: str) -> dict
     return found | ({"svg": record.tree.to_svg()} if key["seed"] == 0 else {})
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """The captions' numbers, each of one tree, beside the means of ours; the drawings of the
     first split.
     """

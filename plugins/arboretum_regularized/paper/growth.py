@@ -15,7 +15,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Claim, Context, House, Judgement, Piece, Problem, csv_text
+from arboretum.api import (
+    Claim,
+    Context,
+    Facts,
+    House,
+    Judgement,
+    Key,
+    Keyed,
+    Piece,
+    Problem,
+    csv_text,
+)
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.claims import MEASURABLE
 from arboretum_regularized.paper.protocol import Lesson, Measured, lesson, price_list, taught
@@ -41,7 +52,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """Rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds, average depth],
     the seconds of growing.
 
@@ -103,7 +114,7 @@ def _fewer_columns(whole: Lesson, share: float, seed: int) -> Lesson:
     return attrs.evolve(whole, objects=attrs.evolve(whole.objects, features=features, codes=codes))
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """Exponents with their 95 % intervals, and three sentences by them; no verdict on one data
     set or on short times.
     """

@@ -20,13 +20,17 @@ from arboretum.api import (
     Cell,
     Chapter,
     Claim,
+    Facts,
     House,
     Judgement,
+    Key,
+    Keyed,
     Known,
     Line,
     LineChart,
     Panels,
     Piece,
+    Plain,
     Verdict,
     csv_text,
     fared,
@@ -84,14 +88,14 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Mapping[str, Any], seed: int, house: House) -> dict[str, Any]:
+def work(key: Key, seed: int, house: House) -> Facts:
     """All algorithms on one split."""
     from arboretum_regularized.paper.study import study
 
     return study(house, key, seed)
 
 
-def judge(results: Sequence[tuple[Mapping[str, Any], Any]]) -> Judgement:
+def judge(results: Keyed) -> Judgement:
     """The twenty data sets: cells, sentences, tables and pictures, one chapter per part; and
     Figure 2.
     """
@@ -320,7 +324,7 @@ def chapter(
     part: Part,
     made: Sequence[Cell],
     tables: Mapping[str, str],
-    pictures: Mapping[str, Any],
+    pictures: Plain,
 ) -> Chapter:
     """The run of the tracker for one part: means over data sets, how the cells fare, its tables
     and pictures.

@@ -4,12 +4,11 @@ price settings, two readings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, param, unknown
+from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
 from arboretum_regularized.paper.results import AUTHORS, PRICES, PROVEN, UNIT, VARIANTS, published
 
 COST = {
@@ -111,7 +110,7 @@ class Regularized(Chaptered):
         """Whether it is one of those to study."""
         return not self.datasets or dataset in self.datasets
 
-    def parts(self) -> Mapping[str, Any]:
+    def parts(self) -> Plain:
         """Chapter → its module, of the ``chapters`` asked for, in the order of :data:`CHAPTERS`."""
         from arboretum_regularized.paper import certified, drawn, growth, judging
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from arboretum.api import Plain
 from arboretum_regularized.scores import Observed, Scores
 
 BASES = ("C4.5", "CART")
@@ -67,7 +68,7 @@ class Published:
     """
 
     datasets: Mapping[str, tuple[int, int, int]]
-    adjusted: Mapping[str, Mapping[str, Any]]
+    adjusted: Mapping[str, Plain]
     results: Mapping[tuple[str, str, str], float]
     seconds: Mapping[tuple[str, str], float]
     to_cc45: Mapping[str, float]
@@ -168,9 +169,9 @@ class Results(Observed):
     """found : (part, data set, algorithm) → what was noted of each split."""
 
     @staticmethod
-    def of(results: Iterable[tuple[Mapping[str, Any], Any]]) -> Results:
+    def of(results: Iterable[tuple[Plain, Any]]) -> Results:
         """Sort pieces by what they are about; splits in the order of their seeds."""
-        found: dict[tuple[Part, str, str], list[Mapping[str, Any]]] = {}
+        found: dict[tuple[Part, str, str], list[Plain]] = {}
         for key, result in sorted(results, key=lambda item: item[0]["seed"]):
             for algorithm, noted in result["algorithms"].items():
                 place = Part(key["prices"], key["variant"]), key["dataset"], algorithm

@@ -5,12 +5,11 @@ times.
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 import numpy as np
 
 import arboretum.api as api
-from arboretum.api import DataError, Panels
+from arboretum.api import DataError, Facts, Panels
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.results import (
     ALGORITHMS,
@@ -35,7 +34,7 @@ def rank_tables(found: Results) -> dict[str, str]:
     """
     made = {}
     for part in (part for part in found.parts if len(found.datasets(part)) >= FEWEST):
-        rows: list[dict[str, Any]] = []
+        rows: list[Facts] = []
         for base, measure in ((base, measure) for base in BASES for measure in RANKED):
             scores = found.scores(part, measure, FAMILY[base])
             control, first = (
@@ -61,11 +60,11 @@ def rank_tables(found: Results) -> dict[str, str]:
     return made
 
 
-def pictures_of(found: Results) -> dict[str, Any]:
+def pictures_of(found: Results) -> Facts:
     """Name → chart: Figures 3 to 6 and 10 to 14.  What cannot be drawn from these results has no
     picture.
     """
-    made: dict[str, Any] = {}
+    made: Facts = {}
     for part in found.parts:
         auc, cost, size = (found.scores(part, measure, ALGORITHMS) for measure in RANKED)
         if len(found.datasets(part)) >= FEWEST:

@@ -8,12 +8,11 @@ import math
 import time
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arboretum.api import Context, House, Parts, Prices, Problem
+from arboretum.api import Context, Facts, House, Key, Parts, Prices, Problem
 from arboretum_regularized.paper.protocol import TOLERANCE, Lesson, Measured, lesson, price_list
 from arboretum_regularized.paper.results import (
     AUTHORS,
@@ -58,7 +57,7 @@ def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float
     """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are
     asked for.
     """
-    values: dict[str, Any] = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
+    values: Facts = {"theta": theta, "stopping.mass.tolerance": TOLERANCE}
     if variant == AUTHORS:
         values |= {"method.allow_constant": True, "stopping": ["mass", "few_objects"]}
         if algorithm in ("EC4.5", "ECART"):  # λ = 0 of ASR leaves the term out
@@ -82,7 +81,7 @@ class Piece:
     clock: bool
 
     @staticmethod
-    def of(house: House, key: Mapping[str, Any], seed: int) -> Piece:
+    def of(house: House, key: Key, seed: int) -> Piece:
         """Read, split, encode and price; most of it is kept from the piece before.  Raises
         DataError.
         """
@@ -106,7 +105,7 @@ class Piece:
         seconds = time.process_time() - start
         return Measured.of(tree, self.lesson, self.price), seconds
 
-    def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], dict[str, Any]]:
+    def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], Facts]:
         """The algorithm's tree, λ tuned where it has one, and what is noted of it.
 
         By λ, None where there is none: the tree kept, then the others that were tried.
@@ -166,7 +165,7 @@ class Piece:
             )
         return made
 
-    def pruned(self, trees: Mapping[float | None, Measured]) -> dict[str, Any]:
+    def pruned(self, trees: Mapping[float | None, Measured]) -> Facts:
         """The first of these trees cut back; of the others, those of other values of λ, what
         they give.
         """
@@ -216,7 +215,7 @@ class Piece:
         areas = [self.auc(found, tally) for tally in (self.lesson.valid, self.lesson.test)]
         return [*(None if math.isnan(area) else area for area in areas), found.expected_cost]
 
-    def noted(self, found: Measured, seconds: float | None) -> dict[str, Any]:
+    def noted(self, found: Measured, seconds: float | None) -> Facts:
         """Measures of a tree; seconds of the growing alone, where times are asked for."""
         times = {"seconds": round(seconds, 6)} if self.clock and seconds is not None else {}
         valid, test, cost = self.numbers(found)
@@ -224,14 +223,14 @@ class Piece:
         return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, **shape, **times}
 
 
-def study(house: House, key: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def study(house: House, key: Key, seed: int) -> Facts:
     """All algorithms on one split.
 
     key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the
         key's.
     """
     piece = Piece.of(house, key, seed)
-    found: dict[str, Any] = {}
+    found: Facts = {}
     beside = ("plain C4.5", "plain CART") if piece.prices == RANDOM else ()
     for algorithm in (*GROWN, *beside):
         if piece.variant == AUTHORS and (key["dataset"], algorithm) in TOO_SLOW:
