@@ -44,8 +44,8 @@ from arboretum.api import (
     VerificationError,
 )
 from arboretum.engine.run import Request, run
-from arboretum.interfaces.component import KINDS, MANY
 from arboretum.interfaces.budget import Budget
+from arboretum.interfaces.component import KINDS, MANY
 from arboretum.kernels.jit import CompileClock
 from arboretum.plugin.assemble import assemble, certified_complexities, certifier_of
 from arboretum.plugin.build import field_types, fields_of

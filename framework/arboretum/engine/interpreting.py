@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from arboretum.errors import ConfigError
-from arboretum.interfaces.method import Budget, Problem
+from arboretum.interfaces.budget import Budget
+from arboretum.interfaces.method import Problem
 from arboretum.kernels.plain import OnlyCompiled, active_interpreter, compiled, interpreted
 
 T = TypeVar("T")

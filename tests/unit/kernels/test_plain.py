@@ -14,7 +14,7 @@ import arboretum
 from arboretum.engine import interpreting as policy
 from arboretum.engine.interpreting import light, or_compiled
 from arboretum.errors import ConfigError
-from arboretum.interfaces.method import Budget
+from arboretum.interfaces.budget import Budget
 from arboretum.kernels import plain as way
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.function_pointers import address_of
