@@ -108,7 +108,6 @@ class Additive:
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
         dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
-        numbers = np.array([costs.p, worth, n_labels, least if least > 1 else 0])
         literal, first = (
             np.concatenate([np.empty(0, np.int64), *self.literals]),
             np.cumsum([0, *map(len, self.literals)]),
@@ -124,7 +123,10 @@ class Additive:
             first,
             price,
             dearest,
-            numbers,
+            costs.p,
+            worth,
+            n_labels,
+            least if least > 1 else 0,
         )
         self.planes, self.most_words = (
             len(planes),
@@ -171,7 +173,7 @@ class Additive:
             room(sides, np.uint8),
             room(columns, np.uint8),
             room(columns),
-            room(7),
+            np.empty(n, counting.NUMBERS),
         )
 
     def new_log(self, words: np.ndarray, start: np.ndarray, known: int = 0) -> None:
@@ -207,7 +209,7 @@ class Additive:
                 min(number + CHUNK, proof.n_records),
             )
             if why != counting.FINE:
-                bound, leaf = proof.record(number).bound, int(node.numbers[counting.LEAF])
+                bound, leaf = proof.record(number).bound, int(node.numbers["leaf"])
                 reasons = {
                     counting.NO_PATH: NO_PATH,
                     counting.NO_LIMITS: NO_LIMITS,
@@ -219,9 +221,7 @@ class Additive:
 
     def _open(self, node: Any, bound: int) -> str:
         """Which test may cost less than a bound."""
-        costs = np.array(
-            [counting.joined_cost(node, c) for c in range(node.numbers[counting.COLUMNS])]
-        )
+        costs = np.array([counting.joined_cost(node, c) for c in range(node.numbers["columns"])])
         at = int(costs.argmin())
         place = int(np.flatnonzero(self.columns.literal >> 1 == node.columns[at])[0])
         test = int(np.searchsorted(self.columns.first, place, side="right")) - 1

@@ -45,23 +45,16 @@ HEAD = 5
 """Words of a record before its literals."""
 NEVER = np.int64(1) << 60
 """The cost of what does not exist; two of them still add up."""
-PRICE, UNIT, LABELS, LEAST = range(4)
-"""Places in ``Ground.numbers``: p, what a saving of 1 is worth, labels, and rows that a leaf must
-have.  Planes of counts: what each label saves, then rows, then mass; nothing is counted where
-leaves may have any size, or tests cost nothing.
-"""
-COLUMNS, DEPTH, LEAVES, LEAF, PATH, BESIDE, CHEAPEST = range(7)
-"""Places in ``Node.numbers``: columns, limits of the set (leaves −1: any), its cost as a leaf; for
-a unit of mass, what a path below a side costs at most, one beside a leaf, and the cheapest of the
-columns.
-"""
 COUNTED, RECORDED = 1, 2
 """Bits of ``Node.state``."""
 
 Ground = namedtuple(
-    "Ground", "bits packed everything members plane shift mixer literal first price dearest numbers"
+    "Ground",
+    "bits packed everything members plane shift mixer literal first price dearest "
+    "p unit labels least",
 )
-"""The table.
+"""The table.  Planes of counts: what each label saves, then rows, then mass; nothing is counted
+where leaves may have any size, or tests cost nothing.
 
 bits : uint64[objects, ·], bit f of the words is whether the object has column f.
 packed : uint64[columns + 1, ·], the same as masks; the last holds no object.
@@ -74,6 +67,8 @@ literal : int64[·], 2 · column + side of a literal of the log; first : int64[t
     of a test begin.
 price : int64[columns + 1], of a unit of mass.
 dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
+p, unit, labels, least : int64, what a leaf costs and a saving of 1 is worth, how many labels, and
+    rows that a leaf must have.
 """
 
 Log = namedtuple("Log", "words start mark slots before")
@@ -86,6 +81,18 @@ slots : int64[2^k], the last record of a fingerprint, −1: free.
 before : int64[records], the one before it.
 """
 
+NUMBERS = np.dtype(
+    [
+        ("columns", np.int64),  # how many are not idle
+        ("depth", np.int64),  # limits of the set; −1: any
+        ("leaves", np.int64),
+        ("leaf", np.int64),  # its cost as a leaf
+        ("path", np.int64),  # of a unit of mass: what a path below a side costs at most,
+        ("beside", np.int64),  # one beside a leaf,
+        ("cheapest", np.int64),  # and the cheapest of the columns
+    ],
+    align=True,
+)
 Node = namedtuple(
     "Node", "mask columns paid words ends ones totals low own told tried state rank numbers"
 )
@@ -101,7 +108,7 @@ low, own : int64[levels, 2, columns], bounds of sides, and those of them that ar
 tried : uint8, as ``low``.
 state : uint8.
 rank : int64, weight of the smaller side.
-numbers : see the names above.
+numbers : NUMBERS.
 """
 
 Scratch = namedtuple("Scratch", "rows block words both most loss mass busy mask path")
@@ -264,8 +271,7 @@ def busy_of(ground, path, saved, rows, mass):
     saved : by its best label.
     path : beside it.
     """
-    numbers = ground.numbers
-    return saved * numbers[UNIT] + path * mass > numbers[PRICE] and rows >= numbers[LEAST]
+    return saved * ground.unit + path * mass > ground.p and rows >= ground.least
 
 
 @jit(inner=True, borrow=True)
@@ -273,10 +279,10 @@ def paths_of(ground, node, depth):
     """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what
     they save (rule 1).
     """
-    p, most = ground.numbers[PRICE], np.int64(ground.dearest.shape[0] - 1)
-    tests = min(most, (node.numbers[LEAF] - p) // p) if p > 0 else most
+    p, most = ground.p, np.int64(ground.dearest.shape[0] - 1)
+    tests = min(most, (node.numbers.leaf - p) // p) if p > 0 else most
     below = tests if depth < 0 else min(tests, max(depth - 1, np.int64(0)))
-    node.numbers[PATH], node.numbers[BESIDE] = (
+    node.numbers.path, node.numbers.beside = (
         ground.dearest[below],
         ground.dearest[max(min(below, tests - 1), np.int64(0))],
     )
@@ -310,11 +316,11 @@ def enter(ground, log, node, scratch, depth, leaves):
     """Count the objects of ``node.mask``, find its columns, and what sides cost by one leaf and
     by records.
     """
-    numbers, columns, planes = ground.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
+    numbers, columns, planes = node.numbers, ground.packed.shape[0] - 1, node.totals.shape[0]
     every, ones, labels, n_words, n = (
         scratch.words,
         scratch.both,
-        numbers[LABELS],
+        ground.labels,
         np.int64(0),
         np.int64(0),
     )
@@ -348,12 +354,9 @@ def enter(ground, log, node, scratch, depth, leaves):
     most, whole = np.int64(0), np.int64(0)
     for k in range(labels):
         most, whole = max(most, node.totals[k]), whole + node.totals[k]
-    node.numbers[LEAF], node.numbers[CHEAPEST] = (
-        (whole - most) * numbers[UNIT] + numbers[PRICE],
-        NEVER,
-    )
+    numbers.leaf, numbers.cheapest = (whole - most) * ground.unit + ground.p, NEVER
     paths_of(ground, node, depth)
-    rows, mass, beside = node.totals[labels], node.totals[labels + 1], node.numbers[BESIDE]
+    rows, mass, beside = node.totals[labels], node.totals[labels + 1], numbers.beside
     for f in range(columns if divided else 0):
         inside, outside, weight = np.int64(0), np.int64(0), np.int64(0)
         for k in range(labels):
@@ -368,10 +371,8 @@ def enter(ground, log, node, scratch, depth, leaves):
             ground, beside, outside, rows - rows_f, mass - mass_f
         ):
             node.columns[n], node.rank[n], node.state[n] = f, min(weight, whole - weight), 0
-            node.paid[n], node.numbers[CHEAPEST] = (
-                ground.price[f] * mass,
-                min(node.numbers[CHEAPEST], ground.price[f]),
-            )
+            node.paid[n] = ground.price[f] * mass
+            numbers.cheapest = min(numbers.cheapest, ground.price[f])
             n += 1
     for k in range(planes):
         for c in range(n):
@@ -379,15 +380,15 @@ def enter(ground, log, node, scratch, depth, leaves):
     for w in range(n_words):
         for c in range(n):
             node.words[w * n + c] = every[w * columns + node.columns[c]]
-    node.numbers[COLUMNS], node.numbers[DEPTH], node.numbers[LEAVES] = n, depth, leaves
+    numbers.columns, numbers.depth, numbers.leaves = n, depth, leaves
     bound_sides(ground, log, node, scratch)
 
 
 @jit(inner=True, borrow=True)
 def mass_of(ground, node, c, s):
     """Of a side of a column; 0 where tests cost nothing."""
-    plane = ground.numbers[LABELS] + 1
-    with_c = node.ones[plane * node.numbers[COLUMNS] + c]
+    plane = ground.labels + 1
+    with_c = node.ones[plane * node.numbers.columns + c]
     return with_c if s == 1 else node.totals[plane] - with_c
 
 
@@ -395,29 +396,24 @@ def mass_of(ground, node, c, s):
 def leaf_of(ground, node, c, s):
     """What a side of a column costs as a leaf."""
     whole, most = np.int64(0), np.int64(0)
-    for k in range(ground.numbers[LABELS]):
-        one = node.ones[k * node.numbers[COLUMNS] + c]
+    for k in range(ground.labels):
+        one = node.ones[k * node.numbers.columns + c]
         one = one if s == 1 else node.totals[k] - one
         whole, most = whole + one, max(most, one)
-    return (whole - most) * ground.numbers[UNIT] + ground.numbers[PRICE]
+    return (whole - most) * ground.unit + ground.p
 
 
 @jit(inner=True, borrow=True)
 def bound_sides(ground, log, node, scratch):
     """What the sides of the columns cost by one leaf and by records."""
-    n, depth, leaves, mark = (
-        node.numbers[COLUMNS],
-        node.numbers[DEPTH],
-        node.numbers[LEAVES],
-        mark_of(ground, node.mask),
-    )
-    below = max(depth - 1, np.int64(-1))
+    n, leaves, mark = node.numbers.columns, node.numbers.leaves, mark_of(ground, node.mask)
+    below = max(node.numbers.depth - 1, np.int64(-1))
     for c in range(n):
         part(ground, node.mask, node.columns[c], 1, scratch.mask)
         with_c = mark_of(ground, scratch.mask)
         for s in range(2):
             here, leaf = with_c if s == 1 else mark - with_c, leaf_of(ground, node, c, s)
-            two = 2 * ground.numbers[PRICE] + node.numbers[CHEAPEST] * mass_of(ground, node, c, s)
+            two = 2 * ground.p + node.numbers.cheapest * mass_of(ground, node, c, s)
             # else its cost is known
             recorded = leaf > two and below != 0 and log.slots[slot_of(log, here)] >= 0
             if recorded:
@@ -442,9 +438,8 @@ def count_column(ground, node, scratch, c):
     """Count a column against all: the cells of its sides, and what these cost with two leaves
     and with more (rules 2 and 3).
     """
-    numbers, n, planes, both, first = (
-        ground.numbers,
-        node.numbers[COLUMNS],
+    n, planes, both, first = (
+        node.numbers.columns,
         node.totals.shape[0],
         scratch.both,
         np.int64(0),
@@ -463,10 +458,10 @@ def count_column(ground, node, scratch, c):
             count_cells(ground, node, scratch, c, s, t)
     node.state[c] |= COUNTED
     p, depth, leaves, cheapest = (
-        numbers[PRICE],
-        node.numbers[DEPTH] - 1,
-        node.numbers[LEAVES],
-        node.numbers[CHEAPEST],
+        ground.p,
+        node.numbers.depth - 1,
+        node.numbers.leaves,
+        node.numbers.cheapest,
     )
     for s in range(2):
         two, more, cell, mass = NEVER, NEVER, 2 * s * n, mass_of(ground, node, c, s)
@@ -509,7 +504,7 @@ def cell_of(node, scratch, plane, c, s, t):
     """What a plane counts in the cells of side s of a column and side t of the others: (ones,
     pairs, a, x, y), a + x · ones + y · pairs.
     """
-    n = node.numbers[COLUMNS]
+    n = node.numbers.columns
     total, of_c = node.totals[plane], node.ones[plane * n + c]
     a, x, y = (
         (0 if t == 1 else total - of_c if s == 0 else of_c),
@@ -528,18 +523,13 @@ def cell_of(node, scratch, plane, c, s, t):
 @jit(inner=True, borrow=True)
 def count_cells(ground, node, scratch, c, s, t):
     """The cells of side s of a column, counted against all, and side t of the others."""
-    numbers, n, labels, cell = (
-        ground.numbers,
-        node.numbers[COLUMNS],
-        ground.numbers[LABELS],
-        (2 * s + t) * node.numbers[COLUMNS],
-    )
+    n, labels, cell = node.numbers.columns, ground.labels, (2 * s + t) * node.numbers.columns
     p, unit, least, path, beside = (
-        numbers[PRICE],
-        numbers[UNIT],
-        numbers[LEAST],
-        node.numbers[PATH],
-        node.numbers[BESIDE],
+        ground.p,
+        ground.unit,
+        ground.least,
+        node.numbers.path,
+        node.numbers.beside,
     )
     most, loss, mass, busy = (
         scratch.most[cell : cell + n],
@@ -566,11 +556,11 @@ def count_cells(ground, node, scratch, c, s, t):
 @jit(borrow=True)
 def spread(ground, node, scratch, c):
     """Similarity (rules 4 and 5) from both sides of the column that was counted last."""
-    n, p = node.numbers[COLUMNS], ground.numbers[PRICE]
-    if ground.numbers[LEAST] > 1:
+    n, p = node.numbers.columns, ground.p
+    if ground.least > 1:
         return
-    dear = np.int64(0) if node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0 else NEVER
-    for level in range(levels_of(node.numbers[LEAVES])):
+    dear = np.int64(0) if node.numbers.depth < 0 and node.numbers.leaves < 0 else NEVER
+    for level in range(levels_of(node.numbers.leaves)):
         for s in range(2):
             bound, mass = node.own[(2 * level + s) * n + c], mass_of(ground, node, c, s)
             for t in range(2):
@@ -589,7 +579,7 @@ def spread(ground, node, scratch, c):
 @jit(borrow=True)
 def joined_cost(node, c):
     """What trees cost that begin with a column (rule 2)."""
-    n, leaves, low = node.numbers[COLUMNS], node.numbers[LEAVES], node.low
+    n, leaves, low = node.numbers.columns, node.numbers.leaves, node.low
     if leaves < 0:
         return low[c] + low[n + c] + node.paid[c]
     least, levels = NEVER, levels_of(leaves)
@@ -605,8 +595,8 @@ def settle(ground, node, scratch, goal, thorough):
     thorough : where counting the open ones does not help, also the others.
     """
     n, alone = (
-        node.numbers[COLUMNS],
-        ground.numbers[LEAST] <= 1 and node.numbers[DEPTH] < 0 and node.numbers[LEAVES] < 0,
+        node.numbers.columns,
+        ground.least <= 1 and node.numbers.depth < 0 and node.numbers.leaves < 0,
     )
     while True:
         still, best, at, whole = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
@@ -659,7 +649,7 @@ def check_records(ground, log, node, scratch, first, end):
         log.mark[number] = mark_of(ground, node.mask)
         if known_of(ground, log, node.mask, log.mark[number], depth, leaves, scratch.path) < bound:
             enter(ground, log, node, scratch, depth, leaves)
-            if node.numbers[LEAF] < bound:
+            if node.numbers.leaf < bound:
                 return number, LEAF_COSTS
             if settle(ground, node, scratch, bound, True) > 0:
                 return number, OPEN

@@ -92,17 +92,13 @@ class Extraction:
         depth, leaves = rules.within(depth, leaves)
         self._nodes = rules.new_nodes(8 if depth < 0 else min(8, depth + 2), leaves)
         self._frames, self._state = (
-            np.zeros((len(self._nodes.mask), finding.N_FRAME), np.int64),
-            np.zeros(3, np.int64),
+            np.zeros(len(self._nodes.mask), finding.FRAME),
+            np.zeros(1, finding.STATE)[0],
         )
-        self._nodes.mask[0] = rules.ground.everything
-        self._frames[0, [finding.GOAL, finding.TESTS_LEFT, finding.LEAVES_LEFT]] = (
-            goal,
-            depth,
-            leaves,
-        )
+        self._nodes.mask[0], first = rules.ground.everything, self._frames[0]
+        first["goal"], first["depth"], first["leaves"] = goal, depth, leaves
         self._walk()
-        return int(self._frames[0, finding.GOAL])
+        return int(self._frames[0]["goal"])
 
     def keep(self, path: Sequence[tuple[int, int]]) -> None:
         """Log what is remembered of the sides of every test, on the sets of a path (tests of the
@@ -120,31 +116,23 @@ class Extraction:
                 nodes.mask[d] = nodes.mask[d - 1] & (
                     bits[literal >> 1] if literal & 1 else ~bits[literal >> 1]
                 )
-                frames[d, finding.LITERAL], frames[d, finding.LEAVES_LEFT] = literal, -1
-                frames[d, finding.TESTS_LEFT] = max(-1, frames[d - 1, finding.TESTS_LEFT] - 1)
+                frames[d]["literal"], frames[d]["leaves"] = literal, -1
+                frames[d]["depth"] = max(-1, frames[d - 1]["depth"] - 1)
             n = finding.tell(rules.ground, rules.log, nodes, frames, rules.scratch, self.memory, d)
             columns, told = nodes.columns[d, :n].copy(), nodes.told[d, : 2 * n].copy()
             for place in np.flatnonzero(told > nodes.low[d, : 2 * n]).tolist():
                 has, side = bits[columns[place % n]], place // n
                 self._nodes.mask[d + 1] = self._nodes.mask[d] & (has if side else ~has)
-                below, here = (
-                    max(-1, int(self._frames[d, finding.TESTS_LEFT]) - 1),
-                    self._frames[d + 1],
-                )
-                here[:6] = (
-                    2 * columns[place % n] + side,
-                    told[place],
-                    below,
-                    -1,
-                    finding.TOLD,
-                    finding.NEW,
-                )
-                self._state[finding.AT] = self._state[finding.BASE] = d + 1
+                here = self._frames[d + 1]
+                here["literal"], here["goal"] = 2 * columns[place % n] + side, told[place]
+                here["depth"], here["leaves"] = max(-1, int(self._frames[d]["depth"]) - 1), -1
+                here["how"], here["step"] = finding.TOLD, finding.NEW
+                self._state["at"] = self._state["base"] = d + 1
                 self._walk()
 
     def write(self) -> None:
         """Hand the records to the log."""
-        end = int(self._state[finding.RECORDS])
+        end = int(self._state["records"])
         self.writer.append(self.rules.log.words[: self.rules.log.start[end]], end)
 
     def _walk(self) -> None:
@@ -159,11 +147,11 @@ class Extraction:
             self._sets = (
                 max(1, self._sets // 4) if slow else min(SETS, self._sets + self._sets // 4 + 1)
             )
-            number = int(state[finding.RECORDS])
+            number = int(state["records"])
             done = (
                 1.0
                 if ended == finding.FINISHED
-                else finding.share_done(self._nodes, self._frames, state[finding.AT])
+                else finding.share_done(self._nodes, self._frames, state["at"])
             )
             self.progress(done, 1.0, "writing the proof")
             if ended == finding.NEED_ROOM:
@@ -171,7 +159,7 @@ class Extraction:
                 rules.new_log(
                     np.resize(log.words, words), np.resize(log.start, 2 * number + 1001), number
                 )
-                if state[finding.AT] + 1 >= len(self._frames):
+                if state["at"] + 1 >= len(self._frames):
                     self._deepen()
 
     def _deepen(self) -> None:

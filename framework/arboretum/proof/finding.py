@@ -15,7 +15,7 @@ of a column of frame d::
             frame d + 1 ← that side; work at it; next
         if columns are open: goal ← min(goal, the least that a column costs)
         write S's record, if its goal is above what records say
-        end at the frame BASE; else d ← d − 1: its side costs at least that goal (take)
+        end at the frame ``base``; else d ← d − 1: its side costs at least that goal (take)
 
 A goal that cannot be shown is lowered to what can, so that each record follows from those before
 it.
@@ -23,7 +23,7 @@ it.
 Invariants:
 
 - The masks of frames 0 … d are a path: each is a side of a column of the one before, and
-  ``LITERAL`` names it.  Frames behind d are stale.
+  ``literal`` names it.  Frames behind d are stale.
 - Records of sides are written before the record of the set that needs them, and are known at once.
 - Before a set is begun there is room for a record of each frame on the way, and for one frame more;
   it is still NEW then, so that the walk can be left and entered again.
@@ -36,15 +36,11 @@ from collections import namedtuple
 import numpy as np
 
 from arboretum.kernels.bits import lowest
-from arboretum.kernels.jit import jit
+from arboretum.kernels.jit import jit, merged
 from arboretum.kernels.solving.fingerprints import find
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum.proof.counting import (
-    COLUMNS,
     HEAD,
-    LABELS,
-    LEAF,
-    LEAVES,
     NEVER,
     Node,
     count_column,
@@ -65,17 +61,33 @@ ALONE, TOLD, NEEDED = 1, 2, 4
 """Bits of ``Node.tried``: a side was counted alone; what is told of it was to be shown, or what
 is needed.
 """
-LITERAL, GOAL, TESTS_LEFT, LEAVES_LEFT, HOW, STEP, KNOWN, COLUMN, LEVEL, SIDE, OPEN = range(11)
-"""Places of a frame: literal by which its set was entered, bound that is wanted, limits, why, what
-was done (below), bound that was known; column, level and side of the set that is being proven for
-it; columns that were open before the first of these.
-"""
+FRAME = np.dtype(
+    [
+        ("literal", np.int64),  # by which its set was entered
+        ("goal", np.int64),  # bound that is wanted
+        ("depth", np.int64),  # limits that are left; −1: none
+        ("leaves", np.int64),
+        ("how", np.int64),  # why it was entered, a bit of ``Node.tried``
+        ("step", np.int64),  # what was done: NEW, ENTERED or ASKED
+        ("known", np.int64),  # bound that records said
+        ("column", np.int64),  # of the set that is being proven for it, with its level and side
+        ("level", np.int64),
+        ("side", np.int64),
+        ("open", np.int64),  # columns that were, before the first of these
+    ],
+    align=True,
+)
 NEW, ENTERED, ASKED = range(3)
-N_FRAME = 11
 LOOKED_AT = 4
 """Frames by which is judged how much is done."""
-AT, RECORDS, BASE = range(3)
-"""Places of the state: frame at work, records written, frame at which the walk ends."""
+STATE = np.dtype(
+    [
+        ("at", np.int64),  # frame at work
+        ("records", np.int64),  # that are written
+        ("base", np.int64),  # frame at which the walk ends
+    ],
+    align=True,
+)
 
 Remembered = namedtuple("Remembered", "words slots bound turn")
 """What a search remembers.
@@ -88,7 +100,7 @@ turn : [2], what a set's first sum is raised by for each test that may follow, a
 """
 
 
-@jit(inner=True, borrow=True)
+@merged  # a kernel cannot return what holds a record
 def node_of(nodes, d):
     """The set of frame d: views of the arrays that hold all frames."""
     return Node(
@@ -116,7 +128,7 @@ def ask(ground, node, memory, depth, goal):
     depth : that is left to them.
     """
     n, turn = (
-        node.numbers[COLUMNS],
+        node.numbers.columns,
         memory.turn[1] if depth < 0 else memory.turn[0] * np.uint64(depth),
     )
     one, two = np.uint64(0), np.uint64(0)
@@ -158,13 +170,8 @@ def choose(ground, node, goal):
     nothing is told, then what is told of others, at last what is needed; and balanced columns
     first, as they say most about others.
     """
-    n, leaves, told, low, tried = (
-        node.numbers[COLUMNS],
-        node.numbers[LEAVES],
-        node.told,
-        node.low,
-        node.tried,
-    )
+    n, leaves = node.numbers.columns, node.numbers.leaves
+    told, low, tried = node.told, node.low, node.tried
     best, column, level_there, side_there, way, wanted = (
         np.int64(-1),
         np.int64(-1),
@@ -176,7 +183,7 @@ def choose(ground, node, goal):
     levels = levels_of(leaves)
     for c in range(n):
         with_c, wanted_c = np.int64(0), goal - node.paid[c]
-        for k in range(ground.numbers[LABELS]):
+        for k in range(ground.labels):
             with_c += node.ones[k * n + c]
         small = np.int64(1) if with_c == node.rank[c] else np.int64(0)
         for level in range(levels):
@@ -222,7 +229,7 @@ def choose(ground, node, goal):
 @jit(inner=True, borrow=True)
 def take(ground, node, scratch, column, level, side, how, bound):
     """A bound of a side is shown."""
-    place = (2 * level + side) * node.numbers[COLUMNS] + column
+    place = (2 * level + side) * node.numbers.columns + column
     node.tried[place] |= how
     if bound > node.own[place]:
         node.own[place], node.low[place] = bound, max(node.low[place], bound)
@@ -234,19 +241,13 @@ def take(ground, node, scratch, column, level, side, how, bound):
 def write(ground, log, frames, spelled, mask, d, number):
     """The record of a frame's set."""
     at = log.start[number]
-    bound = frames[d, GOAL]
-    log.words[at], log.words[at + 1], log.words[at + 2] = (
-        d,
-        frames[d, TESTS_LEFT],
-        frames[d, LEAVES_LEFT],
-    )
+    bound = frames[d].goal
+    log.words[at], log.words[at + 1], log.words[at + 2] = d, frames[d].depth, frames[d].leaves
     log.words[at + 3], log.words[at + 4] = np.int32(bound), np.int32(bound >> 32)
     for level in range(1, d + 1):
         place = at + HEAD + 2 * (level - 1)
-        log.words[place], log.words[place + 1] = (
-            spelled[frames[level, LITERAL], 0],
-            spelled[frames[level, LITERAL], 1],
-        )
+        literal = frames[level].literal
+        log.words[place], log.words[place + 1] = spelled[literal, 0], spelled[literal, 1]
     log.start[number + 1] = at + HEAD + 2 * d
     log.mark[number] = mark_of(ground, mask)
     learn(log, number, number + 1)
@@ -256,9 +257,9 @@ def write(ground, log, frames, spelled, mask, d, number):
 def tell(ground, log, nodes, frames, scratch, memory, d):
     """Count a frame's set, and ask what is remembered of its sides; returns its columns."""
     node = node_of(nodes, d)
-    enter(ground, log, node, scratch, frames[d, TESTS_LEFT], frames[d, LEAVES_LEFT])
-    ask(ground, node, memory, max(frames[d, TESTS_LEFT] - 1, np.int64(-1)), NEVER)
-    return node.numbers[COLUMNS]
+    enter(ground, log, node, scratch, frames[d].depth, frames[d].leaves)
+    ask(ground, node, memory, max(frames[d].depth - 1, np.int64(-1)), NEVER)
+    return node.numbers.columns
 
 
 @jit(borrow=True)
@@ -273,9 +274,9 @@ def share_done(nodes, frames, at):
     done, part_of = 0.0, 1.0
     for d in range(min(at, LOOKED_AT)):
         node, still = node_of(nodes, d), np.int64(0)
-        for c in range(node.numbers[COLUMNS]):
-            still += joined_cost(node, c) < frames[d, GOAL]
-        first = max(still, frames[d, OPEN], np.int64(1))
+        for c in range(node.numbers.columns):
+            still += joined_cost(node, c) < frames[d].goal
+        first = max(still, frames[d].open, np.int64(1))
         done, part_of = done + part_of * (1.0 - still / first), part_of / first
     return done ** (1 / 3)
 
@@ -285,16 +286,16 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
     """Write records of the sets that the goal of the first frame needs, so many at most; FINISHED,
     NEED_ROOM or PAUSED.
 
-    frames : int64[levels, N_FRAME].
+    frames, state : FRAME[levels], STATE.
     spelled : int32[literals, 2], as the log has them.
     """
     while True:
-        d = state[AT]
+        d = state.at
         frame, node = frames[d], node_of(nodes, d)
-        depth, leaves = frame[TESTS_LEFT], frame[LEAVES_LEFT]
+        depth, leaves = frame.depth, frame.leaves
         closed = False
-        if frame[STEP] == NEW:
-            number = state[RECORDS]
+        if frame.step == NEW:
+            number = state.records
             # every set on the way from the root may be closed before the next is begun
             if (
                 d + 1 >= frames.shape[0]
@@ -305,15 +306,15 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
             if work <= 0:
                 return PAUSED
             work -= 1
-            frame[KNOWN] = known_of(
+            frame.known = known_of(
                 ground, log, node.mask, mark_of(ground, node.mask), depth, leaves, scratch.path
             )
-            closed = frame[KNOWN] >= frame[GOAL]
+            closed = frame.known >= frame.goal
             if closed:
-                frame[GOAL] = frame[KNOWN]
+                frame.goal = frame.known
             else:
                 enter(ground, log, node, scratch, depth, leaves)
-                frame[GOAL], frame[STEP] = min(frame[GOAL], node.numbers[LEAF]), ENTERED
+                frame.goal, frame.step = min(frame.goal, node.numbers.leaf), ENTERED
         if not closed:
             column, level, side, how, wanted = (
                 np.int64(-1),
@@ -322,48 +323,45 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 np.int64(0),
                 np.int64(0),
             )
-            still = settle(ground, node, scratch, frame[GOAL], False)
+            still = settle(ground, node, scratch, frame.goal, False)
             if still > 0:
-                if frame[HOW] != ALONE:
-                    if frame[STEP] == ENTERED:
-                        frame[STEP], frame[OPEN] = ASKED, still
-                        node.told[: 2 * node.numbers[COLUMNS]] = 0
+                if frame.how != ALONE:
+                    if frame.step == ENTERED:
+                        frame.step, frame.open = ASKED, still
+                        node.told[: 2 * node.numbers.columns] = 0
                         if memory.bound.shape[0] > 0 and leaves < 0:
-                            ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame[GOAL])
-                    column, level, side, how, wanted = choose(ground, node, frame[GOAL])
+                            ask(ground, node, memory, max(depth - 1, np.int64(-1)), frame.goal)
+                    column, level, side, how, wanted = choose(ground, node, frame.goal)
                 if column < 0:
-                    for c in range(node.numbers[COLUMNS]):
-                        frame[GOAL] = min(frame[GOAL], joined_cost(node, c))
+                    for c in range(node.numbers.columns):
+                        frame.goal = min(frame.goal, joined_cost(node, c))
             if column >= 0:
-                frame[COLUMN], frame[LEVEL], frame[SIDE] = column, level, side
+                frame.column, frame.level, frame.side = column, level, side
                 part(ground, node.mask, node.columns[column], side, nodes.mask[d + 1])
                 child = frames[d + 1]
-                child[LITERAL], child[GOAL], child[HOW], child[STEP] = (
+                child.literal, child.goal, child.how, child.step = (
                     2 * node.columns[column] + side,
                     wanted,
                     how,
                     NEW,
                 )
-                child[TESTS_LEFT], child[LEAVES_LEFT] = (
-                    max(depth - 1, np.int64(-1)),
-                    fewer(leaves, level),
-                )
-                state[AT] = d + 1
+                child.depth, child.leaves = max(depth - 1, np.int64(-1)), fewer(leaves, level)
+                state.at = d + 1
                 continue
-            if frame[GOAL] > frame[KNOWN]:
-                write(ground, log, frames, spelled, node.mask, d, state[RECORDS])
-                state[RECORDS] += 1
-        if d == state[BASE]:
+            if frame.goal > frame.known:
+                write(ground, log, frames, spelled, node.mask, d, state.records)
+                state.records += 1
+        if d == state.base:
             return FINISHED
-        state[AT] = d - 1
+        state.at = d - 1
         above = frames[d - 1]
         take(
             ground,
             node_of(nodes, d - 1),
             scratch,
-            above[COLUMN],
-            above[LEVEL],
-            above[SIDE],
-            frame[HOW],
-            frame[GOAL],
+            above.column,
+            above.level,
+            above.side,
+            frame.how,
+            frame.goal,
         )
