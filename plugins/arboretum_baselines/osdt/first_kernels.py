@@ -22,20 +22,13 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM
 from arboretum_baselines.osdt.curve_kernels import LEAF, LEVEL, value_of
 from arboretum_baselines.osdt.leaf_kernels import (
-    BEST,
-    LAM,
-    LEAVES,
     NONE,
-    STATES,
     divided,
     look_ahead,
     saving,
     settle,
 )
 from arboretum_baselines.osdt.set_kernels import (
-    DEPTH,
-    LEAST_ROWS,
-    MOST_LEAVES,
     NO_BETTER,
     improve,
     may_split,
@@ -47,10 +40,10 @@ from arboretum_baselines.osdt.set_kernels import (
 
 
 @jit(inner=True, borrow=True)
-def grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test):
+def grow(data, leaves, sets, room, state, asked, s, leaf, test):
     """The set s with a leaf divided by a test; if it is the best tree, it is kept as that."""
     others(leaves, sets, room, s, leaf)
-    at, depth = leaves.start[leaf & LEAF] + 2 * test, leaf // LEVEL + (1 if asked[DEPTH] > 0 else 0)
+    at, depth = leaves.start[leaf & LEAF] + 2 * test, leaf // LEVEL + (1 if asked.depth > 0 else 0)
     with_children(
         leaves,
         room,
@@ -58,20 +51,20 @@ def grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test):
         leaves.child[at] + depth * LEVEL,
         leaves.child[at + 1] + depth * LEVEL,
     )
-    value = value_of(data, leaves, room, sets.size[s] + 1, numbers, numbers[BEST])
+    value = value_of(data, leaves, room, sets.size[s] + 1, asked, state.best)
     new = record(sets, room, state, (s, leaf & LEAF, test), sets.size[s] + 1, value)
-    if value < numbers[BEST] - NO_BETTER:
-        improve(numbers, state, new, value, data.ladder)
+    if value < state.best - NO_BETTER:
+        improve(state, new, value, data.ladder)
 
 
 @jit(borrow=True)
-def greedy(data, leaves, sets, sums, room, state, numbers, asked):
+def greedy(data, leaves, sets, sums, room, state, asked):
     """Divide where Gini's index falls most, a leaf at a time; the best tree on the way is a
     first one.  Goes on from the last set.
     """
     while True:
-        s = state[STATES] - 1
-        if sets.size[s] >= asked[MOST_LEAVES] or numbers[LAM] * sets.size[s] >= numbers[BEST]:
+        s = state.sets - 1
+        if sets.size[s] >= asked.most_leaves or asked.lam * sets.size[s] >= state.best:
             return FINISHED
         if not room_for_sets(data, sets, state, sets.size[s]):
             return NEED_ROOM
@@ -79,11 +72,9 @@ def greedy(data, leaves, sets, sums, room, state, numbers, asked):
         for i in range(sets.start[s], sets.start[s] + sets.size[s]):
             x = sets.item[i] & LEAF
             others(leaves, sets, room, s, sets.item[i])
-            if not may_split(
-                data, leaves, room, sets.size[s] - 1, numbers, asked, x, sets.item[i] // LEVEL
-            ):
+            if not may_split(data, leaves, room, sets.size[s] - 1, asked, x, sets.item[i] // LEVEL):
                 continue
-            ended = divided(data, leaves, sums, state, numbers, asked[LEAST_ROWS], x)
+            ended = divided(data, leaves, sums, state, asked, x)
             if ended != FINISHED:
                 return ended
             for f in range(data.mask.shape[1]):
@@ -101,18 +92,18 @@ def greedy(data, leaves, sets, sums, room, state, numbers, asked):
                         best, leaf, test = less, sets.item[i], f
         if leaf < 0:
             return FINISHED
-        grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test)
+        grow(data, leaves, sets, room, state, asked, s, leaf, test)
 
 
 @jit(borrow=True)
-def follow(data, leaves, sets, sums, room, state, numbers, asked):
+def follow(data, leaves, sets, sums, room, state, asked):
     """The tree that looking ahead from the root likes best; the best on the way is kept.  Goes
     on from the last set.
     """
-    lam = numbers[LAM]
+    lam = asked.lam
     while True:
-        s = state[STATES] - 1
-        if sets.size[s] >= asked[MOST_LEAVES]:
+        s = state.sets - 1
+        if sets.size[s] >= asked.most_leaves:
             return
         leaf, test = NONE, NONE
         for i in range(sets.start[s], sets.start[s] + sets.size[s]):
@@ -122,7 +113,7 @@ def follow(data, leaves, sets, sums, room, state, numbers, asked):
                 leaves.start[x] < 0
                 or leaves.level[x] <= 0
                 or own <= leaves.split[x]
-                or (asked[DEPTH] > 0 and depth >= asked[DEPTH])
+                or (asked.depth > 0 and depth >= asked.depth)
             ):
                 continue
             best = np.inf
@@ -136,14 +127,14 @@ def follow(data, leaves, sets, sums, room, state, numbers, asked):
             break
         if leaf < 0 or not room_for_sets(data, sets, state, sets.size[s]):
             return
-        grow(data, leaves, sets, room, state, numbers, asked, s, leaf, test)
+        grow(data, leaves, sets, room, state, asked, s, leaf, test)
 
 
 @jit(borrow=True)
-def prepare(data, leaves, sums, state, numbers, asked, levels):
+def prepare(data, leaves, sums, state, asked, levels):
     """Look ahead from the root; anew for all leaves where ``levels`` is 0."""
     if levels == 0:
-        for x in range(state[LEAVES]):
+        for x in range(state.leaves):
             g = 0.0
             for w in range(leaves.rows.shape[1]):
                 word = leaves.rows[x, w]
@@ -153,6 +144,6 @@ def prepare(data, leaves, sums, state, numbers, asked, levels):
                     word &= word - np.uint64(1)
             leaves.all[x] = g
             leaves.share[x] = leaves.p[x] / max(1.0, np.float64(leaves.p[x] + leaves.n[x]))
-            settle(data, leaves, numbers, x)
+            settle(data, leaves, asked, x)
         return FINISHED
-    return look_ahead(data, leaves, sums, state, numbers, asked[LEAST_ROWS], np.int64(0), levels)
+    return look_ahead(data, leaves, sums, state, asked, np.int64(0), levels)

@@ -33,30 +33,45 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
-LEAVES, STATES, ITEMS, QUEUED, TURN, EXPANDED, WORK, UNTIL, POPPED, BEST_STATE, DIVIDED, N_STATE = (
-    range(12)
+ASKED = np.dtype(
+    [
+        ("least_rows", np.int64),  # training rows of a leaf
+        ("depth", np.int64),  # tests on a path; 0: any number
+        ("most_leaves", np.int64),
+        ("rule", np.int64),  # which set comes next
+        ("seed", np.int64),
+        ("ahead", np.int64),  # levels to look ahead
+        ("used", np.int64),  # bounds in use, as bits
+        ("lam", np.float64),  # λ
+        # the greatest and the smallest that one more false positive or negative adds to the loss
+        ("greatest_fp", np.float64),
+        ("greatest_fn", np.float64),
+        ("smallest_fp", np.float64),
+        ("smallest_fn", np.float64),
+        ("theta", np.float64),  # up to where area counts
+        ("unit", np.float64),  # what it is divided by
+    ],
+    align=True,
 )
-"""What stands in ``state``: numbers of leaves, sets of leaves, their entries, sets in the queue,
-pushes, leaves that were divided; what was done and where to pause; sets popped; the best set; sets
-whose children were looked at.
-"""
-(
-    BEST,
-    MOST,
-    CONST,
-    LAM,
-    GREATEST_FP,
-    GREATEST_FN,
-    SMALLEST_FP,
-    SMALLEST_FN,
-    THETA,
-    UNIT,
-    N_NUMBERS,
-) = range(11)
-"""What stands in ``numbers``: R^c; the most that Σ (λ − g) may be for a better tree; const; λ; the
-greatest and the smallest that one false positive, one false negative more adds to the loss; up to
-where area counts, and what it is divided by.
-"""
+STATE = np.dtype(
+    [
+        ("leaves", np.int64),  # how many are known
+        ("sets", np.int64),  # how many sets of leaves,
+        ("items", np.int64),  # and of their entries
+        ("queued", np.int64),  # sets in the queue
+        ("turn", np.int64),  # sets pushed so far
+        ("expanded", np.int64),  # leaves that were divided
+        ("work", np.int64),  # what was done,
+        ("until", np.int64),  # and where to pause
+        ("popped", np.int64),  # sets popped so far
+        ("divided", np.int64),  # sets whose children were looked at
+        ("best_set", np.int64),
+        ("best", np.float64),  # R^c
+        ("most", np.float64),  # that Σ (λ − g) may be for a better tree
+        ("const", np.float64),
+    ],
+    align=True,
+)
 NONE, SURE = np.int64(-1), np.int64(1 << 30)
 
 Data = namedtuple("Data", "mask bits p n rows words loss pieces ladder")
@@ -96,11 +111,11 @@ def saving(data, p, n):
 
 
 @jit(inner=True, borrow=True)
-def settle(data, leaves, numbers, leaf):
+def settle(data, leaves, asked, leaf):
     """What is known of a leaf by its own: a division pays two leaves and saves at most what its
     groups do.
     """
-    lam, own = numbers[LAM], saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
+    lam, own = asked.lam, saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
     leaves.split[leaf] = 2.0 * lam - leaves.all[leaf]
     leaves.least[leaf] = min(lam - own, leaves.split[leaf])
     leaves.level[leaf] = (
@@ -113,13 +128,13 @@ def room_for_leaves(data, leaves, state):
     """Whether the arrays can take the children of one more leaf by every test."""
     entries = 2 * data.mask.shape[1]
     return (
-        state[LEAVES] + entries <= leaves.p.shape[0]
-        and (state[EXPANDED] + 1) * entries <= leaves.child.shape[0]
+        state.leaves + entries <= leaves.p.shape[0]
+        and (state.expanded + 1) * entries <= leaves.child.shape[0]
     )
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def divide(data, leaves, sums, state, numbers, asked_least, leaf):
+def divide(data, leaves, sums, state, asked, leaf):
     """Enter the children of a leaf by every test; both sides must hold so many training rows."""
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]
     for f in range(n_tests):
@@ -147,15 +162,15 @@ def divide(data, leaves, sums, state, numbers, asked_least, leaf):
             sums.one[f] += np.uint64(mask[f]) & first
             sums.two[f] += np.uint64(mask[f]) & second
             sums.all[f] -= mask[f] * g
-    start = leaves.start[leaf] = 2 * n_tests * state[EXPANDED]
-    state[EXPANDED] += 1
+    start = leaves.start[leaf] = 2 * n_tests * state.expanded
+    state.expanded += 1
     for f in range(n_tests):
-        fits = asked_least <= sums.count[f] <= leaves.count[leaf] - asked_least
+        fits = asked.least_rows <= sums.count[f] <= leaves.count[leaf] - asked.least_rows
         for side in range(2):
             leaves.child[start + 2 * f + side] = NONE
             if not fits:
                 continue
-            new = state[LEAVES]
+            new = state.leaves
             c = find_or_enter(
                 leaves.slots,
                 sums.one[f] if side else one - sums.one[f],
@@ -164,7 +179,7 @@ def divide(data, leaves, sums, state, numbers, asked_least, leaf):
             )
             leaves.child[start + 2 * f + side] = c
             if c == new:
-                state[LEAVES] += 1
+                state.leaves += 1
                 flip = np.uint64(0) if side else ~np.uint64(0)
                 for w in range(words):
                     leaves.rows[c, w] = leaves.rows[leaf, w] & (data.bits[f, w] ^ flip)
@@ -174,24 +189,24 @@ def divide(data, leaves, sums, state, numbers, asked_least, leaf):
                 leaves.share[c] = leaves.p[c] / max(1.0, np.float64(leaves.p[c] + leaves.n[c]))
                 leaves.all[c] = sums.all[f] if side else leaves.all[leaf] - sums.all[f]
                 leaves.start[c] = NONE
-                settle(data, leaves, numbers, c)
+                settle(data, leaves, asked, c)
 
 
 @jit(inner=True, borrow=True)
-def divided(data, leaves, sums, state, numbers, least, leaf):
+def divided(data, leaves, sums, state, asked, leaf):
     """FINISHED when the children of a leaf are known, else why not."""
     if leaves.start[leaf] < 0:
-        if state[WORK] >= state[UNTIL]:
+        if state.work >= state.until:
             return PAUSED
         if not room_for_leaves(data, leaves, state):
             return NEED_ROOM
-        state[WORK] += 1
-        divide(data, leaves, sums, state, numbers, least, leaf)
+        state.work += 1
+        divide(data, leaves, sums, state, asked, leaf)
     return FINISHED
 
 
 @jit(inner=True, borrow=True)
-def look_ahead(data, leaves, sums, state, numbers, least, leaf, levels):
+def look_ahead(data, leaves, sums, state, asked, leaf, levels):
     """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not:
     what was found is kept.
     """
@@ -202,7 +217,7 @@ def look_ahead(data, leaves, sums, state, numbers, least, leaf, levels):
         if leaves.level[x] >= want:
             top -= 1
             continue
-        ended = divided(data, leaves, sums, state, numbers, least, x)
+        ended = divided(data, leaves, sums, state, asked, x)
         if ended != FINISHED:
             return ended
         start, at = leaves.start[x], sums.cursor[top]
@@ -224,7 +239,7 @@ def look_ahead(data, leaves, sums, state, numbers, least, leaf, levels):
                 level = min(level, leaves.level[zero] + 1, leaves.level[other] + 1)
         leaves.split[x] = max(leaves.split[x], best)
         leaves.least[x] = min(
-            numbers[LAM] - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])),
+            asked.lam - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])),
             leaves.split[x],
         )
         leaves.level[x] = SURE if level >= SURE // 2 else max(want, level)

@@ -30,7 +30,7 @@ Invariants:
   it.  A set that is recorded as the best one alone has no key and is not in the queue.
 - The bound of a set in the queue is at least that of its parent.  No tree is below the lesser of
   R^c and the least bound in the queue.
-- ``queue[:state[QUEUED]]`` is a binary heap by key, then turn, the least first.
+- ``queue[:state.queued]`` is a binary heap by key, then turn, the least first.
 - ``room.item[:size]`` is the set that is being made, ``room.sorted`` the entries that stay; one
   place behind them is used for the other part.
 - A set is popped to be divided only when the children of its leaf, their bounds that look ahead
@@ -65,31 +65,12 @@ from arboretum_baselines.osdt.curve_kernels import (
     worth_of,
 )
 from arboretum_baselines.osdt.leaf_kernels import (
-    BEST,
-    BEST_STATE,
-    CONST,
-    DIVIDED,
-    ITEMS,
-    LAM,
-    MOST,
     NONE,
-    POPPED,
-    QUEUED,
-    STATES,
-    THETA,
-    TURN,
-    UNIT,
-    UNTIL,
-    WORK,
     divided,
     look_ahead,
     saving,
 )
 
-LEAST_ROWS, DEPTH, MOST_LEAVES, RULE, SEED, AHEAD, USED, N_ASKED = range(8)
-"""What stands in ``asked``: training rows of a leaf, tests on a path (0: any number), leaves, which
-set comes next, a seed, levels to look ahead, and the bounds in use, as bits.
-"""
 CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
 NO_BETTER = 1e-12
 """Values are sums of some dozens of numbers up to about 1, each rounded to 2⁻⁵³: trees that are
@@ -112,7 +93,7 @@ queue : binary heap.
 
 
 @jit(inner=True, borrow=True)
-def may_split(data, leaves, room, others, numbers, asked, leaf, depth):
+def may_split(data, leaves, room, others, asked, leaf, depth):
     """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with
     rows for two, it could gain λ (B.6, C.2).
     """
@@ -120,15 +101,15 @@ def may_split(data, leaves, room, others, numbers, asked, leaf, depth):
     if (
         p == 0
         or n == 0
-        or leaves.count[leaf] < 2 * asked[LEAST_ROWS]
-        or (asked[DEPTH] > 0 and depth >= asked[DEPTH])
+        or leaves.count[leaf] < 2 * asked.least_rows
+        or (asked.depth > 0 and depth >= asked.depth)
     ):
         return False
-    if asked[USED] & SUPPORT and worth_of(data, numbers, p, n, True) <= 2.0 * numbers[LAM]:
+    if asked.used & SUPPORT and worth_of(data, asked, p, n, True) <= 2.0 * asked.lam:
         return False
     return (
-        not asked[USED] & SPLITTING
-        or gain_of(data, leaves, room, others, numbers, p, n, p, np.int64(0)) > numbers[LAM]
+        not asked.used & SPLITTING
+        or gain_of(data, leaves, room, others, asked, p, n, p, np.int64(0)) > asked.lam
     )
 
 
@@ -154,13 +135,13 @@ def mixed(word):
 @jit(inner=True, borrow=True)
 def key_of(leaves, room, size, bound, value, state, asked):
     """The place of a set in the queue, the least first."""
-    rule = asked[RULE]
+    rule = asked.rule
     if rule == BOUND:
         return bound
     if rule == OBJECTIVE:
         return value
     if rule == RANDOM:
-        word = (np.uint64(asked[SEED]) + np.uint64(state[TURN]) + np.uint64(1)) * np.uint64(
+        word = (np.uint64(asked.seed) + np.uint64(state.turn) + np.uint64(1)) * np.uint64(
             0x9E3779B97F4A7C15
         )
         return np.float64(mixed(word) >> np.uint64(11))
@@ -189,8 +170,8 @@ def earlier(sets, a, b):
 @jit(inner=True, borrow=True)
 def push(sets, state, n):
     """Put set n into the queue, a binary heap by :func:`earlier`, and count it."""
-    at = state[QUEUED]
-    state[QUEUED] += 1
+    at = state.queued
+    state.queued += 1
     while at > 0 and earlier(sets, n, sets.queue[(at - 1) // 2]):
         sets.queue[at] = sets.queue[(at - 1) // 2]
         at = (at - 1) // 2
@@ -200,8 +181,8 @@ def push(sets, state, n):
 @jit(inner=True, borrow=True)
 def pop(sets, state):
     """Take the first set, ``sets.queue[0]``, out of the queue."""
-    state[QUEUED] -= 1
-    size, at, n = state[QUEUED], np.int64(0), sets.queue[state[QUEUED]]
+    state.queued -= 1
+    size, at, n = state.queued, np.int64(0), sets.queue[state.queued]
     while 2 * at + 1 < size:
         below = 2 * at + 1
         if below + 1 < size and earlier(sets, sets.queue[below + 1], sets.queue[below]):
@@ -216,22 +197,22 @@ def pop(sets, state):
 @jit(inner=True, borrow=True)
 def record(sets, room, state, made, size, bound):
     """A new set, of the entries in ``room.item``; not in the queue."""
-    s = state[STATES]
-    state[STATES] += 1
+    s = state.sets
+    state.sets += 1
     (sets.parent[s], sets.via[s], sets.test[s]), sets.bound[s] = made, bound
-    sets.start[s], sets.size[s] = state[ITEMS], size
+    sets.start[s], sets.size[s] = state.items, size
     for i in range(size):
-        sets.item[state[ITEMS] + i] = room.item[i]
-    state[ITEMS] += size
+        sets.item[state.items + i] = room.item[i]
+    state.items += size
     return s
 
 
 @jit(inner=True, borrow=True)
-def improve(numbers, state, s, value, ladder):
+def improve(state, s, value, ladder):
     """A better tree: the leaves of set s."""
-    numbers[BEST], state[BEST_STATE] = value, s
+    state.best, state.best_set = value, s
     if ladder.shape[1] == 0:
-        numbers[MOST] = value - numbers[CONST]
+        state.most = value - state.const
 
 
 @jit(inner=True, borrow=True, wraps=True)
@@ -242,11 +223,11 @@ def known_before(sets, room, size, state):
         word = mixed((np.uint64(room.item[i]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15))
         one += word
         two += mixed(word + np.uint64(0xD1B54A32D192ED03))
-    return find_or_enter(sets.slots, one, two, state[STATES]) != state[STATES]
+    return find_or_enter(sets.slots, one, two, state.sets) != state.sets
 
 
 @jit(inner=True, borrow=True)
-def subtrees_bound(data, leaves, room, size, numbers):
+def subtrees_bound(data, leaves, room, size, state, asked):
     """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is
     known of its leaves' subtrees.
     """
@@ -256,11 +237,11 @@ def subtrees_bound(data, leaves, room, size, numbers):
         if room.item[i] & SPLIT:
             total += leaves.split[leaf]
         else:
-            total += numbers[LAM] - saving(
+            total += asked.lam - saving(
                 data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf])
             )
     if data.ladder.shape[1] == 0:
-        return total, numbers[CONST] + total
+        return total, state.const + total
     low, high = 0, data.ladder.shape[1]
     while low < high:
         middle = (low + high) // 2
@@ -272,7 +253,7 @@ def subtrees_bound(data, leaves, room, size, numbers):
 
 
 @jit(inner=True, borrow=True)
-def consider(data, leaves, sets, room, state, numbers, asked, made, size, splits, value, above):
+def consider(data, leaves, sets, room, state, asked, made, size, splits, value, above):
     """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the
     queue unless they are too high.
 
@@ -280,21 +261,21 @@ def consider(data, leaves, sets, room, state, numbers, asked, made, size, splits
     value : R of its leaves.
     above : bound of the set it comes from.
     """
-    used, most = asked[USED], numbers[BEST] - NO_BETTER
+    used, most = asked.used, state.best - NO_BETTER
     bound = above
     if used & SUBTREES:
-        total, least = subtrees_bound(data, leaves, room, size, numbers)
-        if total > numbers[MOST] + NO_BETTER:
+        total, least = subtrees_bound(data, leaves, room, size, state, asked)
+        if total > state.most + NO_BETTER:
             return
         bound = max(bound, least)
     if used & (FIXED | EQUIVALENT):
-        paid = numbers[LAM] * (size + (splits if used & LOOKAHEAD else 0))
-        bound = max(bound, bound_loss(data, leaves, room, size, numbers, used) + paid)
+        paid = asked.lam * (size + (splits if used & LOOKAHEAD else 0))
+        bound = max(bound, bound_loss(data, leaves, room, size, asked, used) + paid)
     if bound >= most or (used & PERMUTED and known_before(sets, room, size, state)):
         return
     s = record(sets, room, state, made, size, bound)
-    sets.key[s], sets.turn[s] = key_of(leaves, room, size, bound, value, state, asked), state[TURN]
-    state[TURN] += 1
+    sets.key[s], sets.turn[s] = key_of(leaves, room, size, bound, value, state, asked), state.turn
+    state.turn += 1
     push(sets, state, s)
 
 
@@ -321,12 +302,12 @@ def with_children(leaves, room, size, zero, other):
 
 
 @jit(inner=True, borrow=True)
-def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
+def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
     """Divide a leaf of a set by every test, and each part again or not."""
-    size, n_tests, used = sets.size[s], data.mask.shape[1], asked[USED]
+    size, n_tests, used = sets.size[s], data.mask.shape[1], asked.used
     splits, x = others(leaves, sets, room, s, leaf), leaf & LEAF
-    depth = (leaf & ~SPLIT) // LEVEL + (1 if asked[DEPTH] > 0 else 0)
-    state[DIVIDED] += 1
+    depth = (leaf & ~SPLIT) // LEVEL + (1 if asked.depth > 0 else 0)
+    state.divided += 1
     for f in range(n_tests):
         a, b = leaves.child[leaves.start[x] + 2 * f], leaves.child[leaves.start[x] + 2 * f + 1]
         if a < 0:
@@ -335,10 +316,9 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
             a, b = b, a
         zero, other = a + depth * LEVEL, b + depth * LEVEL
         with_children(leaves, room, size, zero, other)
-        value = value_of(data, leaves, room, size + 1, numbers, numbers[BEST] - NO_BETTER)
-        if value < numbers[BEST] - NO_BETTER:
+        value = value_of(data, leaves, room, size + 1, asked, state.best - NO_BETTER)
+        if value < state.best - NO_BETTER:
             improve(
-                numbers,
                 state,
                 record(sets, room, state, (s, x, f), size + 1, value),
                 value,
@@ -349,16 +329,16 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
             leaves,
             room,
             size - 1,
-            numbers,
+            asked,
             leaves.p[x],
             leaves.n[x],
             leaves.p[a],
             leaves.n[a],
         )
         room.sorted[size - 1] = other
-        first_able = may_split(data, leaves, room, size, numbers, asked, a, depth)
+        first_able = may_split(data, leaves, room, size, asked, a, depth)
         room.sorted[size - 1] = zero
-        second_able = may_split(data, leaves, room, size, numbers, asked, b, depth)
+        second_able = may_split(data, leaves, room, size, asked, b, depth)
         for ways in range(4):
             first, second = ways & 1, ways >> 1
             more = splits + first + second
@@ -366,21 +346,21 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
                 more == 0
                 or (first and not first_able)
                 or (second and not second_able)
-                or size + 1 + more > asked[MOST_LEAVES]
+                or size + 1 + more > asked.most_leaves
             ):
                 continue
-            if used & PROGRESS and ways == 0 and gain <= numbers[LAM]:
+            if used & PROGRESS and ways == 0 and gain <= asked.lam:
                 continue
             if (
                 used & SUPPORT
                 and not first
-                and worth_of(data, numbers, leaves.p[a], leaves.n[a], False) <= numbers[LAM]
+                and worth_of(data, asked, leaves.p[a], leaves.n[a], False) <= asked.lam
             ):
                 continue
             if (
                 used & SUPPORT
                 and not second
-                and worth_of(data, numbers, leaves.p[b], leaves.n[b], False) <= numbers[LAM]
+                and worth_of(data, asked, leaves.p[b], leaves.n[b], False) <= asked.lam
             ):
                 continue
             with_children(leaves, room, size, zero + first * SPLIT, other + second * SPLIT)
@@ -390,7 +370,6 @@ def expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf):
                 sets,
                 room,
                 state,
-                numbers,
                 asked,
                 (s, x, f),
                 size + 1,
@@ -418,53 +397,52 @@ def room_for_sets(data, sets, state, size):
     """
     new = PER_TEST * data.mask.shape[1]
     return (
-        state[STATES] + new <= sets.key.shape[0]
-        and state[ITEMS] + new * (size + 1) <= sets.item.shape[0]
+        state.sets + new <= sets.key.shape[0]
+        and state.items + new * (size + 1) <= sets.item.shape[0]
     )
 
 
 @jit(borrow=True)
-def begin(data, leaves, sets, room, state, numbers, asked):
+def begin(data, leaves, sets, room, state, asked):
     """The set of one leaf that must be divided enters the queue, where trees of more than a leaf
     can be better.
     """
     room.item[0] = SPLIT
-    if asked[MOST_LEAVES] > 1 and may_split(
-        data, leaves, room, np.int64(0), numbers, asked, np.int64(0), np.int64(0)
+    if asked.most_leaves > 1 and may_split(
+        data, leaves, room, np.int64(0), asked, np.int64(0), np.int64(0)
     ):
-        least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - numbers[THETA] / numbers[UNIT]
+        least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - asked.theta / asked.unit
         consider(
             data,
             leaves,
             sets,
             room,
             state,
-            numbers,
             asked,
             (NONE, NONE, NONE),
             np.int64(1),
             np.int64(1),
-            numbers[BEST],
+            state.best,
             least,
         )
 
 
 @jit(borrow=True)
-def search(data, leaves, sets, sums, room, state, numbers, asked):
+def search(data, leaves, sets, sums, room, state, asked):
     """Pop and divide, until nothing is left that may be better."""
-    n_tests, lookahead = data.mask.shape[1], asked[AHEAD] if asked[USED] & SUBTREES else 0
-    while state[QUEUED] > 0:
-        if state[WORK] >= state[UNTIL]:
+    n_tests, lookahead = data.mask.shape[1], asked.ahead if asked.used & SUBTREES else 0
+    while state.queued > 0:
+        if state.work >= state.until:
             return PAUSED
         s = sets.queue[0]
-        if sets.bound[s] >= numbers[BEST] - NO_BETTER:
+        if sets.bound[s] >= state.best - NO_BETTER:
             pop(sets, state)
-            state[POPPED] += 1
+            state.popped += 1
             continue
         if not room_for_sets(data, sets, state, sets.size[s]):
             return NEED_ROOM
         leaf = chosen(leaves, sets, s)
-        ended = divided(data, leaves, sums, state, numbers, asked[LEAST_ROWS], leaf & LEAF)
+        ended = divided(data, leaves, sums, state, asked, leaf & LEAF)
         if ended != FINISHED:
             return ended
         start = leaves.start[leaf & LEAF]
@@ -475,15 +453,14 @@ def search(data, leaves, sets, sums, room, state, numbers, asked):
                     leaves,
                     sums,
                     state,
-                    numbers,
-                    asked[LEAST_ROWS],
+                    asked,
                     leaves.child[at],
                     lookahead,
                 )
                 if ended != FINISHED:
                     return ended
         pop(sets, state)
-        state[POPPED] += 1
-        state[WORK] += 1
-        expand(data, leaves, sets, sums, room, state, numbers, asked, s, leaf)
+        state.popped += 1
+        state.work += 1
+        expand(data, leaves, sets, sums, room, state, asked, s, leaf)
     return FINISHED

@@ -200,10 +200,13 @@ class Search:
         # no tree has more leaves than groups, nor is deeper; depths have 16 bits
         depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
         self._alone = limits[1] == 0
-        self._asked = np.array(
-            [least, depth, min(groups, most or groups), rule, seed, ahead, used], np.int64
+        asked = least, depth, min(groups, most or groups), rule, seed, ahead, used
+        self._asked, self._state = (
+            np.array([(*asked, loss.lam, *loss.steps, loss.theta, loss.unit)], leaf_kernels.ASKED)[
+                0
+            ],
+            np.zeros(1, leaf_kernels.STATE)[0],
         )
-        self._state = np.zeros(leaf_kernels.N_STATE, np.int64)
         bits = words_of(found.outcome)
         p, n, words = loss.p.astype(np.int64), loss.n.astype(np.int64), random_words(groups)
         mask = np.multiply(found.outcome.T, np.int64(-1), order="C")
@@ -247,20 +250,10 @@ class Search:
             self._leaves[name][0] = value
         with np.errstate(over="ignore"):
             enter(self._leaves["slots"], *words.sum(axis=0), 0)
-        self._state[leaf_kernels.LEAVES] = self._state[leaf_kernels.STATES] = self._state[
-            leaf_kernels.ITEMS
-        ] = 1
+        self._state["leaves"] = self._state["sets"] = self._state["items"] = 1
         for name, value in {"parent": -1, "via": -1, "test": -1, "size": 1}.items():
             self._sets[name][0] = value
-        self._state[leaf_kernels.BEST_STATE] = 0
-        self._numbers = np.zeros(leaf_kernels.N_NUMBERS)
-        self._numbers[leaf_kernels.LAM] = loss.lam
-        self._numbers[leaf_kernels.GREATEST_FP : leaf_kernels.UNIT + 1] = (
-            *loss.steps,
-            loss.theta,
-            loss.unit,
-        )
-        self._numbers[leaf_kernels.BEST] = self._leaf_value()
+        self._state["best"] = self._leaf_value()
         self._lower = min(self.value, loss.least + loss.lam)
         self._phase, self._round, self._told = self._greedy, 0, np.inf
 
@@ -271,19 +264,17 @@ class Search:
             return 1.0 - theta * theta / 2 / self.loss.unit + self.loss.lam
         return float(min(self.loss.table[-1, 0], self.loss.table[0, -1])) + self.loss.lam
 
-    value = property(
-        lambda self: float(self._numbers[self.floor.BEST]), doc="R of the best tree known."
-    )
-    sets = property(lambda self: int(self._state[self.floor.POPPED]), doc="Sets popped.")
+    value = property(lambda self: float(self._state["best"]), doc="R of the best tree known.")
+    sets = property(lambda self: int(self._state["popped"]), doc="Sets popped.")
     divided = property(
-        lambda self: int(self._state[self.floor.DIVIDED]), doc="Sets of which a leaf was divided."
+        lambda self: int(self._state["divided"]), doc="Sets of which a leaf was divided."
     )
-    leaves = property(lambda self: int(self._state[self.floor.LEAVES]), doc="Different leaves.")
+    leaves = property(lambda self: int(self._state["leaves"]), doc="Different leaves.")
 
     @property
     def lower(self) -> float:
         """No tree has a lower value: the least bound in the queue."""
-        queue = self._sets["queue"][: self._state[self.floor.QUEUED]]
+        queue = self._sets["queue"][: self._state["queued"]]
         if self._phase == self._branch:
             return min(self.value, float(self._sets["bound"][queue].min(initial=np.inf)))
         return min(self.value, self._lower)
@@ -301,7 +292,7 @@ class Search:
         if self._alone or not len(self.found.tests):
             self._lower = self.value
             return FINISHED
-        self._state[self.floor.UNTIL] = self._state[self.floor.WORK] + amount
+        self._state["until"] = self._state["work"] + amount
         ended = self._phase()
         return PAUSED if ended == FINISHED and self._next() else ended
 
@@ -317,7 +308,6 @@ class Search:
             self._sums,
             self._room,
             self._state,
-            self._numbers,
             self._asked,
         )
 
@@ -326,9 +316,9 @@ class Search:
 
     def _look(self) -> int:
         if self.leaves > MANY:
-            self._asked[self.kernels.AHEAD] = min(self._asked[self.kernels.AHEAD], 2)
+            self._asked["ahead"] = min(self._asked["ahead"], 2)
         data, leaves, _, sums, _, *rest = self._arrays()
-        return self.first.prepare(data, leaves, sums, *rest, self._asked[self.kernels.AHEAD])
+        return self.first.prepare(data, leaves, sums, *rest, self._asked["ahead"])
 
     def _branch(self) -> int:
         if self.value < self._told and self._data.ladder.shape[1]:
@@ -340,7 +330,7 @@ class Search:
         if self._phase == self._branch:
             return False
         self._pace = Pace()  # what was quick in one part may be slow in the next
-        used, _floor = self._asked[self.kernels.USED], self.floor
+        used = self._asked["used"]
         if self._phase == self._look:
             before = self.value
             self._plant()
@@ -361,23 +351,23 @@ class Search:
     def _plant(self) -> None:
         """The set of one leaf once more, from which a tree is grown."""
         self.make_room(None)
-        state, sets, floor = self._state, self._sets, self.floor
+        state, sets = self._state, self._sets
         for name, value in {
             "parent": -1,
             "via": -1,
             "test": -1,
             "size": 1,
-            "start": state[floor.ITEMS],
+            "start": state["items"],
         }.items():
-            sets[name][state[floor.STATES]] = value
-        sets["item"][state[floor.ITEMS]] = 0
-        state[floor.STATES] += 1
-        state[floor.ITEMS] += 1
+            sets[name][state["sets"]] = value
+        sets["item"][state["items"]] = 0
+        state["sets"] += 1
+        state["items"] += 1
 
     def _aim(self) -> None:
         """A sum over leaves that touches the loss at the best tree."""
         pieces, const = self.loss.beside(self._best_leaves())
-        self._data, self._numbers[self.floor.CONST] = (
+        self._data, self._state["const"] = (
             self._data._replace(pieces=pieces, ladder=np.empty((2, 0))),
             const,
         )
@@ -386,20 +376,20 @@ class Search:
 
     def _tighten(self) -> None:
         """What a better tree may cost, now."""
-        self._told, floor = self.value, self.floor
+        self._told = self.value
         if not self.loss.curved:
-            self._numbers[floor.MOST] = self.value - self._numbers[floor.CONST]
+            self._state["most"] = self.value - self._state["const"]
             return
-        most = int(self._asked[self.kernels.MOST_LEAVES])
+        most = int(self._asked["most_leaves"])
         ladder = self.loss.ladder(self._data.pieces, self.value, most)
         self._data = self._data._replace(ladder=ladder)
-        self._numbers[floor.MOST] = self.loss.most(
+        self._state["most"] = self.loss.most(
             self._data.pieces, np.array([self.value - self.kernels.NO_BETTER]), most
         )[0]
 
     def _best_leaves(self) -> np.ndarray:
         """int64[leaves, 2], (negatives, positives) of those of the best tree."""
-        s = int(self._state[self.floor.BEST_STATE])
+        s = int(self._state["best_set"])
         start, size = int(self._sets["start"][s]), int(self._sets["size"][s])
         leaf = self._sets["item"][start : start + size] & self.kernels.LEAF
         return np.column_stack([self._leaves["n"][leaf], self._leaves["p"][leaf]])
@@ -412,20 +402,19 @@ class Search:
         """
         tests, state, floor = len(self.found.tests), self._state, self.floor
         leaves, divided = (
-            int(state[floor.LEAVES]) + 2 * tests,
-            (int(state[floor.EXPANDED]) + 1) * 2 * tests,
+            int(state["leaves"]) + 2 * tests,
+            (int(state["expanded"]) + 1) * 2 * tests,
         )
         wanted = dict.fromkeys(floor.Leaves._fields, leaves) | {
             "slots": 2 * leaves,
             "child": divided,
         }
         new = self.kernels.PER_TEST * tests
-        sets = int(state[floor.STATES]) + new + 1
+        sets = int(state["sets"]) + new + 1
         more = dict.fromkeys(self.kernels.Sets._fields, sets)
         more |= {
             "slots": 2 * sets,
-            "item": int(state[floor.ITEMS])
-            + new * (int(self._asked[self.kernels.MOST_LEAVES]) + 2),
+            "item": int(state["items"]) + new * (int(self._asked["most_leaves"]) + 2),
         }
         if memory_bytes is None:
             return self._sets.make_room(more, None)
@@ -434,7 +423,7 @@ class Search:
 
     def tree(self) -> Tree:
         """The best tree."""
-        tests, s = {}, int(self._state[self.floor.BEST_STATE])
+        tests, s = {}, int(self._state["best_set"])
         while self._sets["parent"][s] >= 0:
             tests[int(self._sets["via"][s])] = int(self._sets["test"][s])
             s = int(self._sets["parent"][s])
