@@ -23,7 +23,7 @@ Invariants:
 - Level l has asked l tests: rows[l], sums[l] and key[l] are those of its itemset, one[l] those of
   its rows with outcome 1 of the test in turn.  phase is how many of its sides were begun,
   the one that is asked among them.  Level l + 1 is scratch until ``descend`` fills it.
-- Levels 0 … state[LEVEL] are in use; −1 before the root was entered, and after the end.
+- Levels 0 … ``state.level`` are in use; −1 before the root was entered, and after the end.
 - Every turn of ``search`` sees to room for two more itemsets, as many as it may enter;
   ``enumerate_itemsets`` enters one a turn, ``join`` none.  The caller enlarges the cache.
 """
@@ -39,16 +39,26 @@ from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_baselines.dl8.planes import both, total
 
-LEVEL, KNOWN, STEPS, ROW_SETS, NEXT, N_STATE = range(6)
-"""What stands in ``state``: the level of the search (−1: not begun, or over), itemsets in the
-cache, itemsets looked at, different sets of rows among them, the itemset whose turn it is in
-:func:`join`.
-"""
+STATE = np.dtype(
+    [
+        ("level", np.int64),  # of the search; −1: not begun, or over
+        ("known", np.int64),  # itemsets in the cache
+        ("steps", np.int64),  # itemsets looked at
+        ("row_sets", np.int64),  # different sets of rows among them
+        ("next", np.int64),  # the itemset whose turn it is in :func:`join`
+    ],
+    align=True,
+)
+ASKED = np.dtype(
+    [
+        ("depth", np.int64),  # the greatest
+        ("least", np.int64),  # rows in every branch
+        ("labels", np.int64),
+        ("lam", np.int64),  # λ, what a leaf costs
+    ],
+    align=True,
+)
 LEAF, NOTHING, OPENED = np.int64(-1), np.int64(-1), np.int64(-2)
-DEPTH, LEAST, LABELS, PRICE = range(4)
-"""What stands in ``asked``: the greatest depth, rows in every branch, labels, what a leaf costs
-(λ).
-"""
 
 Cache = namedtuple("Cache", "slots key size error bound feature row_sets")
 """Of each itemset, by its number in ``slots`` (:mod:`arboretum.kernels.solving.fingerprints`): its
@@ -88,11 +98,11 @@ def allowed(sums, labels, least):
 @jit(inner=True, borrow=True)
 def stump(planes, rows, sums, one, asked):
     """(least cost of a tree of one test, the test), −1 where a leaf is as good."""
-    labels, least, price, feature = asked[LABELS], asked[LEAST], asked[PRICE], LEAF
-    best = error_of(sums, labels) + price
+    labels, least, lam, feature = asked.labels, asked.least, asked.lam, LEAF
+    best = error_of(sums, labels) + lam
     for f in range(planes.bits.shape[0]):
         both(planes, rows, f, one)
-        right, left = error_of(one, labels) + 2 * price, sums[0] - one[0]
+        right, left = error_of(one, labels) + 2 * lam, sums[0] - one[0]
         for k in range(1, labels):
             left = min(left, sums[k] - one[k])
         if left + right < best and (
@@ -120,13 +130,13 @@ def descend(planes, words, levels, level, side):
 @jit(inner=True, borrow=True)
 def known(cache, levels, level, state, asked):
     """The number of a level's itemset; a new one is entered as a leaf."""
-    one, two, n = levels.key[level, 0], levels.key[level, 1], state[KNOWN]
+    one, two, n = levels.key[level, 0], levels.key[level, 1], state.known
     number = find_or_enter(cache.slots, one, two, n)
     if number == n:
-        state[KNOWN] += 1
+        state.known += 1
         cache.key[n, 0], cache.key[n, 1], cache.size[n], cache.feature[n] = one, two, level, LEAF
         cache.error[n], cache.bound[n] = (
-            error_of(levels.sums[level], asked[LABELS]) + asked[PRICE],
+            error_of(levels.sums[level], asked.labels) + asked.lam,
             0,
         )
         if cache.row_sets.shape[0] > 1:
@@ -136,8 +146,8 @@ def known(cache, levels, level, state, asked):
                 one ^= one >> np.uint64(32)
                 two = (two + levels.rows[level, w]) * np.uint64(0xBF58476D1CE4E5B9)
                 two ^= two >> np.uint64(29)
-            state[ROW_SETS] += (
-                find_or_enter(cache.row_sets, one, two, state[ROW_SETS]) == state[ROW_SETS]
+            state.row_sets += (
+                find_or_enter(cache.row_sets, one, two, state.row_sets) == state.row_sets
             )
     return number
 
@@ -147,16 +157,16 @@ def enter(planes, cache, levels, level, state, asked, limit):
     """Ask for the least error of a level's itemset, below a limit: the error, NOTHING where none
     is, OPENED where it has to be searched.
     """
-    leaf = error_of(levels.sums[level], asked[LABELS]) + asked[PRICE]
-    if level == asked[DEPTH] or leaf <= 2 * asked[PRICE]:  # two leaves cost as much
+    leaf = error_of(levels.sums[level], asked.labels) + asked.lam
+    if level == asked.depth or leaf <= 2 * asked.lam:  # two leaves cost as much
         return leaf if leaf < limit else NOTHING
-    state[STEPS] += 1
+    state.steps += 1
     n = known(cache, levels, level, state, asked)
     if cache.bound[n] < cache.error[n] and cache.bound[n] < limit:
-        if level < asked[DEPTH] - 1:
+        if level < asked.depth - 1:
             levels.number[level], levels.feature[level], levels.phase[level] = n, -1, 0
             levels.limit[level], levels.best[level] = limit, min(limit, cache.error[n])
-            state[LEVEL] = level
+            state.level = level
             return OPENED
         cache.error[n], cache.feature[n] = stump(
             planes, levels.rows[level], levels.sums[level], levels.one[level], asked
@@ -170,7 +180,7 @@ def enter(planes, cache, levels, level, state, asked, limit):
 @jit(inner=True, borrow=True)
 def next_test(planes, levels, level, asked):
     """Go on to the next test of a level that divides its rows; False when there is none."""
-    labels, least = asked[LABELS], asked[LEAST]
+    labels, least = asked.labels, asked.least
     sums, one, other = levels.sums[level], levels.one[level], levels.sums[level + 1]
     levels.feature[level] += 1
     while levels.feature[level] < planes.bits.shape[0]:
@@ -189,11 +199,11 @@ def search(planes, words, cache, levels, state, asked, work):
     together.
 
     words : uint64[2 · tests, 2], random.
-    asked : int64[4].
+    state, asked : STATE, ASKED.
     work : itemsets to look at.
     """
-    until = state[STEPS] + work
-    if state[LEVEL] < 0:  # the root
+    until = state.steps + work
+    if state.level < 0:  # the root
         total(planes, levels.rows[0], levels.sums[0])
         levels.key[0] = 0
         if (
@@ -204,18 +214,18 @@ def search(planes, words, cache, levels, state, asked, work):
                 0,
                 state,
                 asked,
-                error_of(levels.sums[0], asked[LABELS]) + asked[PRICE] + 1,
+                error_of(levels.sums[0], asked.labels) + asked.lam + 1,
             )
             != OPENED
         ):
             return FINISHED
-    while state[STEPS] < until:
-        level = state[LEVEL]
-        if state[KNOWN] + 2 > cache.error.shape[0]:
+    while state.steps < until:
+        level = state.level
+        if state.known + 2 > cache.error.shape[0]:
             return NEED_ROOM
         n, found = levels.number[level], NOTHING
         if levels.phase[level] == 0:
-            if levels.best[level] > 2 * asked[PRICE] and next_test(planes, levels, level, asked):
+            if levels.best[level] > 2 * asked.lam and next_test(planes, levels, level, asked):
                 levels.phase[level] = 1
                 descend(planes, words, levels, level, 0)
                 found = enter(planes, cache, levels, level + 1, state, asked, levels.best[level])
@@ -224,7 +234,7 @@ def search(planes, words, cache, levels, state, asked, work):
                     found = cache.bound[n] = cache.error[n]
                 else:
                     cache.bound[n] = levels.limit[level]
-                state[LEVEL] = level = level - 1
+                state.level = level = level - 1
                 if level < 0:
                     return FINISHED
         while found != OPENED:  # an answer for the level
@@ -252,20 +262,20 @@ def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
     """DL8, first half: enter all frequent itemsets of at most so many outcomes, tests in
     ascending order.
     """
-    until, labels = state[STEPS] + work, asked[LABELS]
-    if state[LEVEL] < 0:
+    until, labels = state.steps + work, asked.labels
+    if state.level < 0:
         total(planes, levels.rows[0], levels.sums[0])
         levels.key[0] = 0
         known(cache, levels, 0, state, asked)
-        state[LEVEL], levels.feature[0], levels.phase[0] = 0, 0, 0
-    while state[STEPS] < until:
-        level = state[LEVEL]
-        if state[KNOWN] + 2 > cache.error.shape[0]:
+        state.level, levels.feature[0], levels.phase[0] = 0, 0, 0
+    while state.steps < until:
+        level = state.level
+        if state.known + 2 > cache.error.shape[0]:
             return NEED_ROOM
         if levels.phase[level] == 2:
             levels.feature[level], levels.phase[level] = levels.feature[level] + 1, 0
         if levels.feature[level] == planes.bits.shape[0]:
-            state[LEVEL] = level - 1
+            state.level = level - 1
             if level == 0:
                 return FINISHED
             continue
@@ -273,12 +283,12 @@ def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
             both(planes, levels.rows[level], levels.feature[level], levels.one[level])
         descend(planes, words, levels, level, levels.phase[level])
         levels.phase[level] += 1
-        state[STEPS] += 1
-        if allowed(levels.sums[level + 1], labels, asked[LEAST]):
+        state.steps += 1
+        if allowed(levels.sums[level + 1], labels, asked.least):
             known(cache, levels, level + 1, state, asked)
-            if level + 1 < asked[DEPTH]:
+            if level + 1 < asked.depth:
                 levels.feature[level + 1], levels.phase[level + 1] = levels.feature[level] + 1, 0
-                state[LEVEL] = level + 1
+                state.level = level + 1
     return PAUSED
 
 
@@ -288,9 +298,9 @@ def join(words, cache, state, order, work):
 
     order : int64[itemsets], the largest first.
     """
-    until = min(order.shape[0], state[NEXT] + work)
-    while state[NEXT] < until:
-        n = order[state[NEXT]]
+    until = min(order.shape[0], state.next + work)
+    while state.next < until:
+        n = order[state.next]
         one, two = cache.key[n, 0], cache.key[n, 1]
         for f in range(words.shape[0] // 2):
             zero = find(cache.slots, one + words[2 * f, 0], two + words[2 * f, 1])
@@ -298,5 +308,5 @@ def join(words, cache, state, order, work):
                 other = find(cache.slots, one + words[2 * f + 1, 0], two + words[2 * f + 1, 1])
                 if other >= 0 and cache.error[zero] + cache.error[other] < cache.error[n]:
                     cache.error[n], cache.feature[n] = cache.error[zero] + cache.error[other], f
-        state[NEXT] += 1
+        state.next += 1
     return FINISHED if until == order.shape[0] else PAUSED

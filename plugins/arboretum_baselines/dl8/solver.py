@@ -128,7 +128,10 @@ class Search:
         from arboretum_baselines.dl8.planes import planes_of
 
         lanes = found.cost - found.cost.min(axis=1, keepdims=True)
-        self._asked = np.array([depth, least, lanes.shape[1], found.leaf], np.int64)
+        self._asked, self._state = (
+            np.array([(depth, least, lanes.shape[1], found.leaf)], kernels.ASKED)[0],
+            np.zeros(1, kernels.STATE)[0],
+        )
         lanes = np.column_stack([lanes, found.rows]) if least > 1 else lanes
         self.kernels, self._planes, self._words = (
             kernels,
@@ -137,10 +140,9 @@ class Search:
         )
         self._pace, self._leaf = (
             Pace(),
-            int(lanes[:, : self._asked[kernels.LABELS]].sum(axis=0).min()) + found.leaf,
+            int(lanes[:, : self._asked["labels"]].sum(axis=0).min()) + found.leaf,
         )
-        self._state = np.zeros(kernels.N_STATE, np.int64)
-        self._state[kernels.LEVEL] = -1
+        self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
         sums = np.zeros((2, n, lanes.shape[1]), np.int64)
         self._levels = kernels.Levels(
@@ -165,17 +167,17 @@ class Search:
     @property
     def known(self) -> int:
         """Number of itemsets in the cache."""
-        return int(self._state[self.kernels.KNOWN])
+        return int(self._state["known"])
 
     @property
     def steps(self) -> int:
         """Number of itemsets looked at, as often as each was met."""
-        return int(self._state[self.kernels.STEPS])
+        return int(self._state["steps"])
 
     @property
     def row_sets(self) -> int:
         """Number of different sets of rows among the itemsets; 0 if nobody asked for it."""
-        return int(self._state[self.kernels.ROW_SETS])
+        return int(self._state["row_sets"])
 
     @property
     def error(self) -> int:
@@ -240,7 +242,7 @@ class BottomUp(Search):
 
     def __init__(self, found: Binary, depth: int, least: int, row_sets: bool) -> None:
         super().__init__(found, depth, least, row_sets)
-        self._deepest, self._asked[self.kernels.DEPTH] = depth, min(depth, 1)
+        self._deepest, self._asked["depth"] = depth, min(depth, 1)
         self._order: np.ndarray | None = None
 
     def steps_of(self, work: int) -> int:
@@ -255,13 +257,13 @@ class BottomUp(Search):
             if ended != kernels.FINISHED:
                 return ended
             size = self._memo["size"][: self.known]
-            inner = np.flatnonzero(size < self._asked[kernels.DEPTH])
+            inner = np.flatnonzero(size < self._asked["depth"])
             self._order = inner[np.argsort(-size[inner], kind="stable")]
-            state[kernels.NEXT] = 0
+            state["next"] = 0
         if kernels.join(self._words, self.cache, state, self._order, work) != kernels.FINISHED:
             return kernels.PAUSED
-        if self._asked[kernels.DEPTH] == self._deepest:
+        if self._asked["depth"] == self._deepest:
             return kernels.FINISHED
-        self._asked[kernels.DEPTH] += 1
+        self._asked["depth"] += 1
         self._order = None
         return kernels.PAUSED
