@@ -15,12 +15,13 @@ a queue of sets whose turn comes::
 
 Invariants:
 
-- Sets are 0 … KNOWN − 1, the root is 0; a set is known by its fingerprint and never removed.
+- Sets are 0 … ``state.known`` − 1, the root is 0; a set is known by its fingerprint and never
+  removed.
 - lower ≤ upper ≤ leaf; ``lower`` never falls and ``upper`` never rises.
 - start[n] is −1 before n is expanded; then child[start[n] + 2 f + outcome] are its children, both
   −1 where the test does not divide.  ``owner`` of an entry's block is the set that it belongs to.
 - above[n] is the last entry that names n, ``higher`` leads from there to the ones before; −1 ends.
-- ``queue[:state[QUEUED]]`` is a binary heap by key, then turn; place[n] is where n is, −1 if it
+- ``queue[:state.queued]`` is a binary heap by key, then turn; place[n] is where n is, −1 if it
   does not wait.  A set waits once.
 - Before a set is popped there is room for its expansion; the queue is as long as the sets are many.
 """
@@ -36,14 +37,26 @@ from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 CURIOSITY, OBJECTIVE, BOUND, ENTROPY, GINI, FIFO, RANDOM = range(7)
-KNOWN, EXPANDED, QUEUED, PUSHED, ITERATIONS, UPDATES, N_STATE = range(7)
-"""What stands in ``state``: sets in the graph, those whose children are, sets in the queue, sets
-pushed so far, sets popped, and updates.
-"""
-LEAF_COST, RULE, HIGH, SEED = range(4)
-"""What stands in ``asked``: λ, the scheduling rule, whether updates go upward with high
-priority, the seed of the rule ``random``.
-"""
+STATE = np.dtype(
+    [
+        ("known", np.int64),  # sets in the graph
+        ("expanded", np.int64),  # those whose children are
+        ("queued", np.int64),  # sets in the queue
+        ("pushed", np.int64),  # sets pushed so far
+        ("iterations", np.int64),  # sets popped
+        ("updates", np.int64),  # changes of bounds
+    ],
+    align=True,
+)
+ASKED = np.dtype(
+    [
+        ("lam", np.int64),  # λ
+        ("rule", np.int64),  # of scheduling
+        ("high", np.int64),  # whether updates go upward with high priority
+        ("seed", np.int64),  # of the rule RANDOM
+    ],
+    align=True,
+)
 NONE, ROOT = np.int64(-1), np.int64(0)
 
 Data = namedtuple("Data", "mask bits cost least words")
@@ -98,10 +111,10 @@ def rise(graph, at):
 @jit(inner=True, borrow=True)
 def pop(graph, state):
     """The set whose turn it is."""
-    first, n = graph.queue[0], graph.queue[state[QUEUED] - 1]
+    first, n = graph.queue[0], graph.queue[state.queued - 1]
     graph.place[first] = NONE
-    state[QUEUED] -= 1
-    at, size = np.int64(0), state[QUEUED]
+    state.queued -= 1
+    at, size = np.int64(0), state.queued
     while size > 0:
         below = 2 * at + 1
         if below + 1 < size and earlier(graph, graph.queue[below + 1], graph.queue[below]):
@@ -118,7 +131,7 @@ def pop(graph, state):
 @jit(inner=True, borrow=True)
 def push(graph, state, asked, n, high):
     """Give a set a turn; one that waits already keeps its place, unless the new key is earlier."""
-    rule, key = asked[RULE], 0.0
+    rule, key = asked.rule, 0.0
     if high:
         key = -np.inf
     elif rule == CURIOSITY:
@@ -130,17 +143,17 @@ def push(graph, state, asked, n, high):
     elif rule == ENTROPY or rule == GINI:
         key = graph.share[n]
     elif rule == RANDOM:
-        word = (np.uint64(asked[SEED]) + np.uint64(state[PUSHED])) * np.uint64(0x9E3779B97F4A7C15)
+        word = (np.uint64(asked.seed) + np.uint64(state.pushed)) * np.uint64(0x9E3779B97F4A7C15)
         word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
         key = np.float64(word >> np.uint64(11))
     if graph.place[n] >= 0 and key >= graph.key[n]:
         return
-    graph.key[n], graph.turn[n] = key, state[PUSHED]
-    state[PUSHED] += 1
+    graph.key[n], graph.turn[n] = key, state.pushed
+    state.pushed += 1
     if graph.place[n] < 0:
-        graph.place[n] = state[QUEUED]
-        graph.queue[state[QUEUED]] = n
-        state[QUEUED] += 1
+        graph.place[n] = state.queued
+        graph.queue[state.queued] = n
+        state.queued += 1
     rise(graph, graph.place[n])
 
 
@@ -170,11 +183,11 @@ def create(graph, n, own, least, whole, asked):
     best = own[0]
     for k in range(1, own.shape[0]):
         best = min(best, own[k])
-    lower, upper = least + asked[LEAF_COST], best + asked[LEAF_COST]
-    if upper - lower <= asked[LEAF_COST] or upper <= 2 * asked[LEAF_COST]:
+    lower, upper = least + asked.lam, best + asked.lam
+    if upper - lower <= asked.lam or upper <= 2 * asked.lam:
         lower = upper
     graph.lower[n], graph.upper[n], graph.leaf[n] = lower, upper, upper
-    graph.share[n] = share_of(own, whole, asked[RULE])
+    graph.share[n] = share_of(own, whole, asked.rule)
     graph.start[n] = graph.above[n] = graph.place[n] = NONE
 
 
@@ -221,16 +234,16 @@ def expand(data, graph, sums, state, asked, p, whole):
     """
     n_tests, n_labels = data.mask.shape[1], data.cost.shape[1]
     least, one, two, size = add_rows(data, graph.rows[p], sums)
-    graph.start[p] = 2 * n_tests * state[EXPANDED]
-    graph.owner[state[EXPANDED]] = p
-    state[EXPANDED] += 1
+    graph.start[p] = 2 * n_tests * state.expanded
+    graph.owner[state.expanded] = p
+    state.expanded += 1
     for f in range(n_tests):
         for side in range(2):
             at = graph.start[p] + 2 * f + side
             graph.child[at] = graph.higher[at] = NONE
             if sums.size[f] == 0 or sums.size[f] == size:
                 continue
-            new = state[KNOWN]
+            new = state.known
             n = find_or_enter(
                 graph.slots,
                 sums.one[f] if side else one - sums.one[f],
@@ -238,7 +251,7 @@ def expand(data, graph, sums, state, asked, p, whole):
                 new,
             )
             if n == new:
-                state[KNOWN] += 1
+                state.known += 1
                 flip = np.uint64(0) if side else ~np.uint64(0)
                 for w in range(graph.rows.shape[1]):
                     graph.rows[n, w] = graph.rows[p, w] & (data.bits[f, w] ^ flip)
@@ -263,7 +276,7 @@ def begin(data, graph, sums, state, asked):
     """The root, all of whose rows are set, and its turn."""
     least, one, two, _ = add_rows(data, graph.rows[ROOT], sums)
     find_or_enter(graph.slots, one, two, ROOT)
-    state[KNOWN] = 1
+    state.known = 1
     create(graph, ROOT, sums.own, least, np.float64(sums.own.sum()), asked)
     push(graph, state, asked, ROOT, False)
 
@@ -272,22 +285,22 @@ def begin(data, graph, sums, state, asked):
 def search(data, graph, sums, state, asked, work):
     """Algorithm 1.   work : sets to pop."""
     until, entries, whole = (
-        state[ITERATIONS] + work,
+        state.iterations + work,
         2 * data.mask.shape[1],
         np.float64(data.cost.sum()),
     )
-    while graph.lower[ROOT] != graph.upper[ROOT] and state[QUEUED] > 0:
-        if state[ITERATIONS] >= until:
+    while graph.lower[ROOT] != graph.upper[ROOT] and state.queued > 0:
+        if state.iterations >= until:
             return PAUSED
-        blocks = state[EXPANDED] + 1
+        blocks = state.expanded + 1
         if (
-            state[KNOWN] + entries > graph.lower.shape[0]
+            state.known + entries > graph.lower.shape[0]
             or blocks * entries > graph.child.shape[0]
             or blocks > graph.owner.shape[0]
         ):
             return NEED_ROOM
         p = pop(graph, state)
-        state[ITERATIONS] += 1
+        state.iterations += 1
         if graph.lower[p] == graph.upper[p]:
             continue
         if graph.start[p] < 0:
@@ -301,10 +314,10 @@ def search(data, graph, sums, state, asked, work):
         if graph.lower[p] < lower or graph.upper[p] > upper:
             graph.upper[p] = min(graph.upper[p], upper)
             graph.lower[p] = min(graph.upper[p], max(graph.lower[p], lower))
-            state[UPDATES] += 1
+            state.updates += 1
             above = graph.above[p]
             while above >= 0:
-                push(graph, state, asked, graph.owner[above // entries], asked[HIGH] != 0)
+                push(graph, state, asked, graph.owner[above // entries], asked.high != 0)
                 above = graph.higher[above]
         if graph.lower[p] >= graph.upper[p]:
             continue

@@ -168,8 +168,8 @@ class PrintedSearch:
         )
         self._memo["rows"][0] = packed[-1]
         self._asked, self._state = (
-            np.array([found.leaf, rule, high, seed], np.int64),
-            np.zeros(kernels.N_STATE, np.int64),
+            np.array([(found.leaf, rule, high, seed)], kernels.ASKED)[0],
+            np.zeros(1, kernels.STATE)[0],
         )
         kernels.begin(self._data, self.arrays(), self._sums, self._state, self._asked)
 
@@ -179,17 +179,13 @@ class PrintedSearch:
 
     lower = property(lambda self: int(self._memo["lower"][0]), doc="What no tree undercuts.")
     upper = property(lambda self: int(self._memo["upper"][0]), doc="What some tree costs.")
-    known = property(lambda self: int(self._state[self.kernels.KNOWN]), doc="Sets in the graph.")
+    known = property(lambda self: int(self._state["known"]), doc="Sets in the graph.")
     expanded = property(
-        lambda self: int(self._state[self.kernels.EXPANDED]),
+        lambda self: int(self._state["expanded"]),
         doc="Sets whose children are in the graph.",
     )
-    iterations = property(
-        lambda self: int(self._state[self.kernels.ITERATIONS]), doc="Sets popped."
-    )
-    updates = property(
-        lambda self: int(self._state[self.kernels.UPDATES]), doc="Changes of bounds."
-    )
+    iterations = property(lambda self: int(self._state["iterations"]), doc="Sets popped.")
+    updates = property(lambda self: int(self._state["updates"]), doc="Changes of bounds.")
 
     def work(self) -> int:
         """Pop sets for about 50 ms; FINISHED, PAUSED or NEED_ROOM
