@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
-from typing import Any
 
 import attrs
 import numpy as np
@@ -128,7 +127,7 @@ class Binary:
         lower: float,
         stopped: str,
         steps: tuple[int, str],
-        details: dict[str, Any],
+        details: dict[str, object],
     ) -> Solution:
         """The answer of a search.
 
@@ -344,7 +343,7 @@ def run(
     make_room: Callable[[], bool],
     context: Context,
     tell: Callable[[], None],
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, dict[str, object]]:
     """Work slice by slice (:mod:`arboretum.kernels.solving.slices`); "" or what ended it before
     its end, and what the details say of that.
     """

@@ -7,13 +7,16 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import CapabilityError, Context, Problem, Solution, param
 from arboretum_baselines.binary import Binary, read, room_of
+
+if TYPE_CHECKING:
+    from scipy.optimize import LinearConstraint, OptimizeResult
 
 WHOLE = 1e-6
 """By how much HiGHS lets a constraint, or a variable's wholeness, be missed."""
@@ -135,7 +138,7 @@ class Program:
         )
         return self._groups * (each + (self._depth + self._classes + 1) * self._leaves)
 
-    def solve(self, context: Context) -> tuple[str, dict[str, Any]]:
+    def solve(self, context: Context) -> tuple[str, dict[str, object]]:
         """ "" or what ended it before its end, and what the details say of that.
 
         HiGHS returns nothing before it ends, and hears no Ctrl-C: it works in a thread, round by
@@ -169,7 +172,9 @@ class Program:
         except KeyboardInterrupt as error:
             return "interrupt", {"interrupted": (*error.args, True)[0]}
 
-    def _round(self, constraints: Any, seconds: float, presolve: bool) -> Any:
+    def _round(
+        self, constraints: LinearConstraint, seconds: float, presolve: bool
+    ) -> OptimizeResult:
         """What milp answers."""
         from scipy.optimize import Bounds, milp
 
@@ -195,7 +200,7 @@ class Program:
             thread.join(LOOK)
         return answers[0]
 
-    def _take(self, answer: Any) -> None:
+    def _take(self, answer: OptimizeResult) -> None:
         """Keep a better tree, and a higher bound: each entry of a leaf's cost may be missed by
         WHOLE, and costs are whole numbers.
         """
@@ -216,7 +221,7 @@ class Program:
                 max(self.lower, self._found.inevitable + math.ceil(self._scale * (bound - slack))),
             )
 
-    def _constraints(self) -> Any:
+    def _constraints(self) -> LinearConstraint:
         """One test per node, one class per leaf, one leaf per group, none on the wrong side of a
         test, and what leaves cost.
         """
@@ -225,7 +230,7 @@ class Program:
 
         columns, values, ends, low, high = [], [], [0], [], []
 
-        def add(where: np.ndarray, what: Any, least: float, most: float) -> None:
+        def add(where: np.ndarray, what: float | np.ndarray, least: float, most: float) -> None:
             ends.append(ends[-1] + len(where))
             columns.append(where.astype(np.int32))
             values.append(np.broadcast_to(np.asarray(what, float), len(where)))

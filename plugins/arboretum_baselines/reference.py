@@ -7,7 +7,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 
 class Vertex:
@@ -114,7 +113,7 @@ class PrintedGosdt:
             if support & ~test and support & test:
                 yield support & ~test, support & test
 
-    def extract(self, support: int) -> Any:
+    def extract(self, support: int) -> int | tuple:
         """Algorithm 6: a label, or (test, tree of outcome 0, tree of outcome 1)."""
         (base, label), best, test = self.upper(support), math.inf, -1
         for t, one in enumerate(self.tests):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -23,6 +23,9 @@ from arboretum_baselines.binary import (
     run,
     words_of,
 )
+
+if TYPE_CHECKING:
+    from arboretum_baselines.as_printed.graph_kernels import Graph
 
 
 class Rule(enum.IntEnum):
@@ -173,8 +176,8 @@ class PrintedSearch:
         )
         kernels.begin(self._data, self.arrays(), self._sums, self._state, self._asked)
 
-    def arrays(self) -> Any:
-        """The graph, a ``graph_kernels.Graph``."""
+    def arrays(self) -> Graph:
+        """The graph."""
         return self.kernels.Graph(*self._memo.values())
 
     lower = property(lambda self: int(self._memo["lower"][0]), doc="What no tree undercuts.")

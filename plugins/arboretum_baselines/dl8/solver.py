@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
 
 from arboretum.api import Context, Problem, Solution, param
 from arboretum_baselines.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+
+if TYPE_CHECKING:
+    from arboretum_baselines.dl8.kernels import Cache
 
 
 @attrs.frozen
@@ -185,7 +188,7 @@ class Search:
         return int(self._memo["error"][0]) if self.known else self._leaf
 
     @property
-    def cache(self) -> Any:
+    def cache(self) -> Cache:
         """The itemsets, as kernels read them."""
         return self.kernels.Cache(*self._memo.values())
 

@@ -4,7 +4,8 @@ papers each a switch.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -35,14 +36,14 @@ BOUNDS = (
     "support",
     "subtrees",
 )
-"""Bits of ``asked[USED]``."""
+"""Bits of ``asked.used``."""
 MANY = 1 << 20
 """Leaves; where looking ahead from the root meets more, two levels must do."""
 ROUNDS = 8
 """Of sums over leaves that touch the loss at the best tree, and of best trees by that sum."""
 
 
-def bounds(names: Any) -> tuple[str, ...]:
+def bounds(names: Iterable[str]) -> tuple[str, ...]:
     """Checked names; raises ValueError for one that does not exist."""
     for name in names:
         if name not in BOUNDS:
@@ -118,7 +119,7 @@ class Rank:
             search.tree(), search.lower, stopped, (search.sets, "sets of leaves"), details
         )
 
-    def _search(self, problem: Problem, seed: int, found: Binary, loss: Any) -> Search:
+    def _search(self, problem: Problem, seed: int, found: Binary, loss: Loss) -> Search:
         limits = problem.parts.limits()
         asked = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(
