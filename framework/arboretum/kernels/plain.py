@@ -162,8 +162,8 @@ def _rebound(kernel: Any) -> Callable:
 
 def _with_fields(value: Any) -> Any:
     """An argument whose records have their fields as attributes, as kernels read them."""
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        return value.view(np.recarray)
+    if isinstance(value, np.ndarray | np.void) and value.dtype.names:
+        return np.asarray(value).view(np.recarray)[()]
     if isinstance(value, tuple):
         parts = map(_with_fields, value)
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

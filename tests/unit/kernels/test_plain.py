@@ -162,14 +162,14 @@ def solved(held, state):
         node = held.node[d]
         node.half = held.node[0].best == 0
         node.best, node.key[1] = node.best + d, d
-        state[0].best += node.best
+        state.best += node.best
 
 
 def test_records_have_fields_both_ways():
     def after(kernel):
-        node, state = np.zeros(3, NODE), np.zeros(1, NODE)
+        node, state = np.zeros(3, NODE), np.zeros(1, NODE)[0]
         kernel(Held(node), state)
-        return node.tolist(), int(state["best"][0])
+        return node.tolist(), int(state["best"])
 
     with way.interpreted(1.0):
         found = str(after(kernel_of(solved)))
