@@ -127,7 +127,7 @@ class Extraction:
                 here["literal"], here["goal"] = 2 * columns[place % n] + side, told[place]
                 here["depth"], here["leaves"] = max(-1, int(self._frames[d]["depth"]) - 1), -1
                 here["how"], here["step"] = finding.TOLD, finding.NEW
-                self._state["at"] = self._state["base"] = d + 1
+                self._state["at"] = self._state["end"] = d + 1
                 self._walk()
 
     def write(self) -> None:

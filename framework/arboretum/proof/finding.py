@@ -15,7 +15,7 @@ of a column of frame d::
             frame d + 1 ← that side; work at it; next
         if columns are open: goal ← min(goal, the least that a column costs)
         write S's record, if its goal is above what records say
-        end at the frame ``base``; else d ← d − 1: its side costs at least that goal (take)
+        end at the frame ``end``; else d ← d − 1: its side costs at least that goal (take)
 
 A goal that cannot be shown is lowered to what can, so that each record follows from those before
 it.
@@ -84,7 +84,7 @@ STATE = np.dtype(
     [
         ("at", np.int64),  # frame at work
         ("records", np.int64),  # that are written
-        ("base", np.int64),  # frame at which the walk ends
+        ("end", np.int64),  # frame at which the walk ends
     ],
     align=True,
 )
@@ -351,7 +351,7 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
             if frame.goal > frame.known:
                 write(ground, log, frames, spelled, node.mask, d, state.records)
                 state.records += 1
-        if d == state.base:
+        if d == state.end:
             return FINISHED
         state.at = d - 1
         above = frames[d - 1]
