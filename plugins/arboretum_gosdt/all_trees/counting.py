@@ -164,12 +164,12 @@ def meetings(graph, counted, state, above):
 
 NODE = np.dtype(
     [
-        ("set", np.int64),
-        ("cost", np.int64),  # its place in ``Counted``
-        ("edge", np.int64),  # −1: a leaf
-        ("left", np.int64),  # places of the costs of both sides
-        ("right", np.int64),
-        ("waits", np.int64),  # room for a stack of nodes whose second side is to come
+        ("set", "i8"),
+        ("cost", "i8"),  # its place in ``Counted``
+        ("edge", "i8"),  # −1: a leaf
+        ("left", "i8"),  # places of the costs of both sides
+        ("right", "i8"),
+        ("waits", "i8"),  # room for a stack of nodes whose second side is to come
     ]
 )
 """Of a node of the tree that is listed."""

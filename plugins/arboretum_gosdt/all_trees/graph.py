@@ -90,9 +90,9 @@ class Table(NamedTuple):
 
 NUMBERS = np.dtype(
     [
-        ("p", np.int64),  # cost of a leaf
-        ("q", np.int64),  # cost of a unit of loss
-        ("least", np.int64),  # rows that a side needs
+        ("p", "i8"),  # cost of a leaf
+        ("q", "i8"),  # cost of a unit of loss
+        ("least", "i8"),  # rows that a side needs
         ("similar", np.bool_),  # bounds of similar sets hold
     ],
     align=True,
@@ -133,15 +133,15 @@ class Levels(NamedTuple):
 
 NODE = np.dtype(
     [
-        ("width", np.int64),  # tests that divide the set
-        ("open", np.int64),  # those of ``Levels.open``
-        ("budget", np.int64),  # what its trees may cost
-        ("best", np.int64),  # least cost known
-        ("leaf", np.int64),  # cost of a leaf
-        ("depth", np.int64),  # tests that may follow
-        ("child", np.int64),  # test of which a side is being solved; NEW: nothing was done yet
-        ("side", np.int64),  # that side: 0 of outcome 1, 1 the other
-        ("key", np.int64, (2,)),  # fingerprint
+        ("width", "i8"),  # tests that divide the set
+        ("open", "i8"),  # those of ``Levels.open``
+        ("budget", "i8"),  # what its trees may cost
+        ("best", "i8"),  # least cost known
+        ("leaf", "i8"),  # cost of a leaf
+        ("depth", "i8"),  # tests that may follow
+        ("child", "i8"),  # test of which a side is being solved; NEW: nothing was done yet
+        ("side", "i8"),  # that side: 0 of outcome 1, 1 the other
+        ("key", "i8", (2,)),  # fingerprint
     ]
 )
 NEW = -2
@@ -180,21 +180,21 @@ class Graph(NamedTuple):
 
 SET = np.dtype(
     [
-        ("most", np.int64),  # what its trees may cost
-        ("alone", np.int64),  # cost of a leaf
-        ("depth", np.int64),  # tests that may follow
-        ("next", np.int64),  # set that waits behind it; −1: none
-        ("key", np.int64, (2,)),  # fingerprint
-        ("first_edge", np.int64),  # its edges are edge[first_edge:end_edge]
-        ("end_edge", np.int64),
+        ("most", "i8"),  # what its trees may cost
+        ("alone", "i8"),  # cost of a leaf
+        ("depth", "i8"),  # tests that may follow
+        ("next", "i8"),  # set that waits behind it; −1: none
+        ("key", "i8", (2,)),  # fingerprint
+        ("first_edge", "i8"),  # its edges are edge[first_edge:end_edge]
+        ("end_edge", "i8"),
     ]
 )
 EDGE = np.dtype(
     [
-        ("test", np.int64),
-        ("one", np.int64),  # set of outcome 1
-        ("rest", np.int64),  # set of the other
-        ("paid", np.int64),  # what the test costs
+        ("test", "i8"),
+        ("one", "i8"),  # set of outcome 1
+        ("rest", "i8"),  # set of the other
+        ("paid", "i8"),  # what the test costs
     ]
 )
 
@@ -216,12 +216,12 @@ class Scratch(NamedTuple):
 
 STATE = np.dtype(
     [
-        ("level", np.int64),  # of the search; −1: the next set is taken
-        ("known", np.int64),  # sets in the memo
-        ("sets", np.int64),  # in the graph
-        ("taken", np.int64),  # of these
-        ("edges", np.int64),
-        ("objects", np.int64),  # of the sets that are taken now
+        ("level", "i8"),  # of the search; −1: the next set is taken
+        ("known", "i8"),  # sets in the memo
+        ("sets", "i8"),  # in the graph
+        ("taken", "i8"),  # of these
+        ("edges", "i8"),
+        ("objects", "i8"),  # of the sets that are taken now
     ]
 )
 

@@ -94,11 +94,11 @@ class Memo(NamedTuple):
 
 STATE = np.dtype(
     [
-        ("level", np.int64),  # row of ``Levels`` on top of the stack
-        ("known", np.int64),  # sets in the memo
-        ("expanded", np.int64),  # nodes, as often as each was
-        ("logged", np.int64),  # sets in the log
-        ("beyond", np.int64),  # how much more than the best first tests may cost that are solved
+        ("level", "i8"),  # row of ``Levels`` on top of the stack
+        ("known", "i8"),  # sets in the memo
+        ("expanded", "i8"),  # nodes, as often as each was
+        ("logged", "i8"),  # sets in the log
+        ("beyond", "i8"),  # how much more than the best first tests may cost that are solved
         ("begun", np.bool_),  # the root's features and fingerprint are there
     ],
     align=True,

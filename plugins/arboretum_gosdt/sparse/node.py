@@ -66,20 +66,20 @@ class Data(NamedTuple):
 
 NUMBERS = np.dtype(
     [
-        ("classes", np.int64),  # the first planes
+        ("classes", "i8"),  # the first planes
         # those of classes and of the weight that every label loses: that stays the same, whatever
         # the tree, so no bound needs it, and the weight of a row is what its best label saves
-        ("summed", np.int64),
-        ("planes", np.int64),  # all: more than ``summed`` where mass is counted
-        ("word_bits", np.int64),  # rows of a word
-        ("positions", np.int64),  # rows that a level can hold
-        ("lanes", np.int64),  # of a vector
-        ("q", np.int64),  # cost of a unit of loss
-        ("p", np.int64),  # cost of a leaf
-        ("support", np.int64),  # weight that a leaf must save (B.6)
-        ("own", np.int64),  # 1: the weights of the classes are mass, besides that which is counted
-        ("bounds", np.int64),  # those that are used: the bits below
-        ("three_work", np.int64),  # most work on trees of three leaves below one child
+        ("summed", "i8"),
+        ("planes", "i8"),  # all: more than ``summed`` where mass is counted
+        ("word_bits", "i8"),  # rows of a word
+        ("positions", "i8"),  # rows that a level can hold
+        ("lanes", "i8"),  # of a vector
+        ("q", "i8"),  # cost of a unit of loss
+        ("p", "i8"),  # cost of a leaf
+        ("support", "i8"),  # weight that a leaf must save (B.6)
+        ("own", "i8"),  # 1: the weights of the classes are mass, besides that which is counted
+        ("bounds", "i8"),  # those that are used: the bits below
+        ("three_work", "i8"),  # most work on trees of three leaves below one child
     ]
 )
 SIMILAR, DIVIDED, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
@@ -137,25 +137,25 @@ class Levels(NamedTuple):
 
 NODE = np.dtype(
     [
-        ("n_features", np.int64),  # its lanes behind these are not alive
-        ("stride", np.int64),  # that number rounded up to a multiple of PART
-        ("depth", np.int64),  # tests that may follow; UNLIMITED: any number
-        ("budget", np.int64),  # what a tree may cost to matter
-        ("best", np.int64),  # least cost known
-        ("best_feature", np.int64),  # the test of that tree; −1: a leaf
-        ("least", np.int64),  # cost of every tree, at least
-        ("child", np.int64),  # feature whose child is being solved; −1: none
-        ("side", np.int64),  # of that child
-        ("state", np.int64),  # FRESH, COUNTING or EXPANDED_NODE
-        ("weight", np.int64),  # of all rows
-        ("saving", np.int64),  # weight that a leaf must save beside a node that is divided
+        ("n_features", "i8"),  # its lanes behind these are not alive
+        ("stride", "i8"),  # that number rounded up to a multiple of PART
+        ("depth", "i8"),  # tests that may follow; UNLIMITED: any number
+        ("budget", "i8"),  # what a tree may cost to matter
+        ("best", "i8"),  # least cost known
+        ("best_feature", "i8"),  # the test of that tree; −1: a leaf
+        ("least", "i8"),  # cost of every tree, at least
+        ("child", "i8"),  # feature whose child is being solved; −1: none
+        ("side", "i8"),  # of that child
+        ("state", "i8"),  # FRESH, COUNTING or EXPANDED_NODE
+        ("weight", "i8"),  # of all rows
+        ("saving", "i8"),  # weight that a leaf must save beside a node that is divided
         # where tests have prices
-        ("mass", np.int64),  # of all rows
-        ("path", np.int64),  # what a path below may cost, of a unit of mass
-        ("cheapest", np.int64),  # lowest price of a feature that is alive
+        ("mass", "i8"),  # of all rows
+        ("path", "i8"),  # what a path below may cost, of a unit of mass
+        ("cheapest", "i8"),  # lowest price of a feature that is alive
         # while pairs are counted
-        ("counted", np.int64),  # features whose turn was
-        ("within", np.int64),  # what a tree may cost whose first feature's pairs are counted
+        ("counted", "i8"),  # features whose turn was
+        ("within", "i8"),  # what a tree may cost whose first feature's pairs are counted
         ("half", np.bool_),  # a pair is counted once, with the first of its features
     ],
     align=True,

@@ -47,11 +47,11 @@ some tenths of a second.
 """
 WAITING = np.dtype(
     [
-        ("low", np.int64),  # its rows are order[low:high]
-        ("high", np.int64),
-        ("depth", np.int64),  # tests that may follow
-        ("above", np.int64),  # node above; −1: none
-        ("place", np.int64),  # of the child there
+        ("low", "i8"),  # its rows are order[low:high]
+        ("high", "i8"),
+        ("depth", "i8"),  # tests that may follow
+        ("above", "i8"),  # node above; −1: none
+        ("place", "i8"),  # of the child there
     ]
 )
 
