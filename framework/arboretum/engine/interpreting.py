@@ -33,7 +33,8 @@ def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager
     if way not in ("auto", "compiled", "python"):
         raise ConfigError(f"ARBORETUM_KERNELS={way}: choose auto, compiled or python")
     cells = objects.n_objects * (objects.n_tests + len(objects.raw_features))
-    small = cells <= MOST_CELLS and budget.seconds is None
+    # of single precision Python keeps what machine code widens
+    small = cells <= MOST_CELLS and budget.seconds is None and objects.raw.itemsize != 4
     return (
         interpreted(math.inf) if way == "python" else interpreted(PATIENCE, small and way == "auto")
     )

@@ -225,9 +225,10 @@ def test_both_ways_grow_the_same_tree(asked, monkeypatch, tmp_path):
 class Cells:
     """As much of a problem as decides."""
 
-    def __init__(self, n_objects, n_tests):
+    def __init__(self, n_objects, n_tests, dtype=np.float64):
         self.objects = self
         self.n_objects, self.n_tests, self.raw_features = n_objects, n_tests, ()
+        self.raw = np.zeros((n_objects, 0), dtype)
 
 
 def test_small_problems_are_interpreted_unless_seconds_are_counted(monkeypatch):
@@ -238,7 +239,7 @@ def test_small_problems_are_interpreted_unless_seconds_are_counted(monkeypatch):
             return way.active_interpreter() is not None
 
     assert ways(Cells(1, policy.MOST_CELLS)) and not ways(Cells(2, policy.MOST_CELLS))
-    assert not ways(Cells(1, 1), seconds=1.0)
+    assert not ways(Cells(1, 1), seconds=1.0) and not ways(Cells(1, 1, np.float32))
     monkeypatch.setenv("ARBORETUM_KERNELS", "compiled")
     assert not ways(Cells(1, 1))
     monkeypatch.setenv("ARBORETUM_KERNELS", "python")
