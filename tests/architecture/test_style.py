@@ -52,13 +52,13 @@ PRIVATE = {
         "_getvalue",
     ): "how numba's documentation builds a struct in an intrinsic",
     (
-        "framework/arboretum/kernels/jit.py",
-        "_defn",
-    ): "numba has no public name for the function that an intrinsic was made of",
-    (
-        "framework/arboretum/kernels/plain.py",
+        "framework/arboretum/kernels/disk_cache.py",
         "",
     ): "numba has no public way to ask what its disk cache has",
+    (
+        "framework/arboretum/kernels/plain.py",
+        "_defn",
+    ): "numba has no public name for the function that an intrinsic was made of",
     (
         "framework/arboretum/kernels/stack_arrays.py",
         "_getvalue",

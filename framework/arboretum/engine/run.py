@@ -584,7 +584,7 @@ def kernel_trouble() -> str:
     """
     if "numba" not in sys.modules:  # no kernel was needed
         return ""
-    from arboretum.kernels.jit import cache_trouble
+    from arboretum.kernels.disk_cache import cache_trouble
 
     return cache_trouble()
 

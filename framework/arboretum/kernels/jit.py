@@ -1,18 +1,14 @@
 """The one compilation policy of the house.
 
 Every kernel is compiled at first use, without the GIL, with NumPy's rules for division by zero,
-without fast-math (sums must not be reordered: ties depend on them), and kept in numba's disk cache.
-numba itself falls back from the package folder to a user-wide cache folder when the first is not
-writable; where neither is, the kernel works uncached, and :func:`cache_trouble` says so.
+without fast-math (sums must not be reordered: ties depend on them), and kept in numba's disk cache
+(:mod:`arboretum.kernels.disk_cache`).
 """
 
-import re
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import Any
 
 import numba
@@ -20,57 +16,11 @@ from numba import types
 from numba.core import event
 from numba.core.compiler import Compiler
 
+from arboretum.kernels.disk_cache import cache_trouble, keep
 from arboretum.kernels.plain import OnlyCompiled, active_interpreter
 
 LOADING = "arboretum:loading"
 """Event of numba's: a kernel is compiled, or read from the disk cache."""
-
-IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
-"""An import statement, also one that goes on in parentheses."""
-
-
-def sources(file: Path) -> frozenset[Path]:
-    """What code compiled from a file may be made of: all kernel modules of the house, the file, and
-    what it imports from its own folder, and so on: a kernel keeps a copy of the helpers and
-    constants that it uses.
-    """
-    found, waiting = set(Path(__file__).parent.rglob("*.py")), [file]
-    while waiting:
-        one = waiting.pop()
-        if one not in found and one.is_file():
-            found.add(one)
-            words = {
-                word
-                for line in IMPORT.findall(one.read_text(encoding="utf-8"))
-                for word in re.findall(r"\w+", line)
-            }
-            waiting += [one.with_name(f"{word}.py") for word in words]
-    return frozenset(found)
-
-
-@cache
-def stamp_of(file: str) -> tuple[tuple[str, int, int], ...]:
-    """Name, time of change (ns) and size (bytes) of each of a file's :func:`sources`, by path.
-
-    Read once per file and process.
-    """
-    return tuple(
-        (p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in sorted(sources(Path(file)))
-    )
-
-
-@lru_cache(maxsize=1)
-def cache_trouble() -> str:
-    """Why compiled kernels are not kept for later starts, and the way out; "" where they are."""
-    try:
-        numba.njit(_nothing).enable_caching()  # any function of this folder
-    except RuntimeError:
-        why = f"neither {Path(__file__).parent} nor numba's cache folder of the user can be written"
-        return (
-            f"compiled kernels are not kept, so that every start compiles them anew: {why}; set "
-            "NUMBA_CACHE_DIR to a folder that can"
-        )
-    return ""
 
 
 def jit(
@@ -140,13 +90,7 @@ def jit(
     dispatcher.get_call_template = lambda args, kws: template(
         tuple(types.unliteral(a) for a in args), kws
     )
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError:
-        # no folder of the cache is writable (see cache_trouble), or the source is not in a file
-        pass
-    else:
-        _stamp(dispatcher, stamp_of(function.__code__.co_filename))
+    keep(dispatcher)
     return dispatcher
 
 
@@ -186,19 +130,6 @@ def _nothing(*_: Any) -> None:
     """
 
 
-def alone(intrinsic: Any) -> Any:
-    """A kernel that does nothing but call an intrinsic, for what is interpreted; kept beside it."""
-    python = intrinsic._defn
-    name, scope = f"alone_{python.__name__}", {"called": intrinsic, "__name__": python.__module__}
-    file = str(sys.modules[python.__module__].__file__)
-    exec(compile(f"def {name}(*args):\n    return called(*args)\n", file, "exec"), scope)
-    dispatcher = numba.njit(scope[name])
-    if not cache_trouble():
-        dispatcher.enable_caching()
-        _stamp(dispatcher, stamp_of(file))
-    return dispatcher
-
-
 def merged(function: Callable) -> Any:
     """Decorate a helper whose *source* is merged into its callers before anything is compiled.
 
@@ -207,27 +138,6 @@ def merged(function: Callable) -> Any:
     compile time at every call, and serves compiled callers alone.
     """
     return numba.njit(inline="always", error_model="numpy")(function)
-
-
-def _stamp(dispatcher: Any, stamp: Any) -> None:
-    """Make the cached code stale when ``stamp`` changes.
-
-    numba looks at the file of the kernel alone, so that a kernel would keep an old copy of a helper
-    from another file.  And it reads a whole index before it compares: one that names a class which
-    has moved since is stale, not an error.
-    """
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if file is not None and hasattr(file, "_source_stamp"):
-        read = file._load_index  # numba offers no public way
-        file._source_stamp = (file._source_stamp, stamp)
-        file._load_index = lambda: _or_nothing(read)
-
-
-def _or_nothing(read: Callable[[], dict]) -> dict:
-    try:
-        return read()
-    except (ImportError, AttributeError):  # what pickle raises where a module or a class is gone
-        return {}
 
 
 class CompileClock(event.Listener):

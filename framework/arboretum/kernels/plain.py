@@ -18,6 +18,7 @@ take up what the other has begun.  Kernels of other threads are compiled.
 """
 
 import builtins
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ class Interpreter:
         """Whether a kernel that this process has not compiled for these numba types is run here."""
         key = (id(kernel), kinds)
         if key not in self._kept:
+            from arboretum.kernels.disk_cache import is_kept  # with numba, which not all need
+
             self._kept[key] = is_kept(kernel, kinds)
         return self.left > 0.0 and not self._kept[key]
 
@@ -114,15 +117,6 @@ def kernel_at(address: Any) -> Callable:
     return found
 
 
-def is_kept(kernel: Any, kinds: tuple[Any, ...]) -> bool:
-    """Whether the process, or the disk cache, has a kernel for arguments of these numba types."""
-    file = getattr(kernel._cache, "_cache_file", None)  # numba offers no public way
-    return kinds in kernel.overloads or (
-        file is not None
-        and kernel._cache._index_key(kinds, kernel.targetctx.codegen()) in file._load_index()
-    )
-
-
 def with_twin(kernel: Any, twin: Callable) -> Any:
     """The same kernel, for which ``twin`` stands in Python."""
     kernel.plain = twin
@@ -135,9 +129,7 @@ def plain(kernel: Any) -> Callable:
     Names are looked up once, so that none of its modules' is replaced later.
     """
     if not hasattr(kernel, "plain"):
-        from arboretum.kernels.jit import alone
-
-        with_twin(kernel, _rebound(kernel) if hasattr(kernel, "py_func") else alone(kernel))
+        with_twin(kernel, _rebound(kernel) if hasattr(kernel, "py_func") else _alone(kernel))
     return kernel.plain
 
 
@@ -158,6 +150,20 @@ def _rebound(kernel: Any) -> Callable:
     scope |= {name: plain(value) for name, value in scope.items() if _is_kernel(value)}
     scope |= {"__name__": python.__module__, "__builtins__": builtins}
     return found
+
+
+def _alone(intrinsic: Any) -> Any:
+    """A kernel that does nothing but call an intrinsic, for what is interpreted; kept beside it."""
+    python = intrinsic._defn
+    import numba
+
+    from arboretum.kernels.disk_cache import keep
+
+    name, scope = f"alone_{python.__name__}", {"called": intrinsic, "__name__": python.__module__}
+    file = str(sys.modules[python.__module__].__file__)
+    exec(compile(f"def {name}(*args):\n    return called(*args)\n", file, "exec"), scope)
+    keep(dispatcher := numba.njit(scope[name]))
+    return dispatcher
 
 
 def _with_fields(value: Any) -> Any:

@@ -15,7 +15,7 @@ from arboretum.engine import interpreting as policy
 from arboretum.engine.interpreting import light, or_compiled
 from arboretum.errors import ConfigError
 from arboretum.interfaces.budget import Budget
-from arboretum.kernels import plain as way
+from arboretum.kernels import disk_cache, plain as way
 from arboretum.kernels.bits import lowest, popcount
 from arboretum.kernels.function_pointers import address_of
 from arboretum.kernels.jit import jit
@@ -35,7 +35,7 @@ def fresh(monkeypatch):
 @pytest.fixture
 def nothing_kept(monkeypatch):
     """A disk cache without kernels, also of tests that have run before."""
-    monkeypatch.setattr(way, "is_kept", lambda kernel, kinds: False)
+    monkeypatch.setattr(disk_cache, "is_kept", lambda kernel, kinds: False)
 
 
 def kernel_of(function, **how):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import arboretum_decision_tables
-from arboretum.kernels import jit
+from arboretum.kernels import disk_cache, jit
 
 FILES = {
     "kernels.py": (
@@ -25,7 +25,7 @@ FILES = {
 
 
 def names(file: Path) -> set[str]:
-    return {path.name for path in jit.sources(file) if path.parent == file.parent}
+    return {path.name for path in disk_cache.sources(file) if path.parent == file.parent}
 
 
 def test_the_sources_of_a_kernel_are_what_it_imports_from_its_folder_and_so_on(tmp_path):
@@ -38,7 +38,7 @@ def test_the_sources_of_a_kernel_are_what_it_imports_from_its_folder_and_so_on(t
         "limits.py",
         "other.py",
     }
-    assert Path(jit.__file__) in jit.sources(tmp_path / "kernels.py")
+    assert Path(jit.__file__) in disk_cache.sources(tmp_path / "kernels.py")
 
 
 def test_helpers_of_kernels_in_a_plugin_are_among_them():
@@ -50,16 +50,16 @@ def test_a_changed_helper_changes_the_stamp(tmp_path):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     file = str(tmp_path / "kernels.py")
-    before = jit.stamp_of(file)
+    before = disk_cache.stamp_of(file)
     (tmp_path / "told.py").write_text("Y = 1\n")
-    assert jit.stamp_of.__wrapped__(file) == before
+    assert disk_cache.stamp_of.__wrapped__(file) == before
     (tmp_path / "deep.py").write_text("import kernels\nY = 1\n")
-    assert jit.stamp_of.__wrapped__(file) != before
+    assert disk_cache.stamp_of.__wrapped__(file) != before
 
 
 @pytest.mark.parametrize("file", ["<unknown>", "/nowhere/at.py"])
 def test_code_without_a_file_depends_on_the_house(file):
-    assert {name for name, *_ in jit.stamp_of(file)} == {
+    assert {name for name, *_ in disk_cache.stamp_of(file)} == {
         path.name for path in Path(jit.__file__).parent.rglob("*.py")
     }
 

@@ -125,7 +125,7 @@ def no_cache_folder(monkeypatch):
     """As if no folder of numba's cache could be written."""
     from numba.core.caching import CompileResultCacheImpl
 
-    from arboretum.kernels.jit import cache_trouble
+    from arboretum.kernels.disk_cache import cache_trouble
 
     monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
     cache_trouble.cache_clear()
