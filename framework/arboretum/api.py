@@ -87,6 +87,21 @@ from arboretum.model.spelling import (
 from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, ColumnSpec, Surrogate, Tree
 from arboretum.model.walk import policies
+from arboretum.solving.attempt import DEFAULT_BYTES, Attempt, Ended, heard, within_bytes
+from arboretum.solving.limits import TreeLimits
+from arboretum.solving.two_way import (
+    PER_OUTCOME,
+    TwoWay,
+    columns_of,
+    few,
+    refuse_prices,
+    refuse_unfit,
+    spread,
+    two_way_order,
+    two_way_problem,
+    two_way_tree,
+)
+from arboretum.solving.whole import WHOLE, common_unit, decimal, whole_numbers
 
 _LATE = {
     name.rpartition(" as ")[2]: (module, name.partition(" as ")[0])
@@ -102,9 +117,7 @@ _LATE = {
         "arboretum.engine.search.raw": "gap_of",
         "arboretum.engine.search.shares": "ByShares, Part as GrowthPart",
         "arboretum.engine.search.warmup": "sample, warm_up",
-        "arboretum.engine.solving": (
-            "assemble, best_leaf, Choice, refuse_prices, refuse_unfit, two_way_order, two_way_tree"
-        ),
+        "arboretum.engine.choices": "assemble, best_leaf, Choice",
         "arboretum.measure": "better, curves, pareto_front, ValidationScore",
         "arboretum.measure.importance": "importances",
         "arboretum.measure.metrics": "roc_auc",
@@ -139,7 +152,9 @@ GROUPS = {
         best_leaf Choice assemble warm_up""",
     "solvers": """Front FrontPoint Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
-        tree_of_proof""",
+        tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
+        two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers
+        WHOLE""",
     "pruners and tuners": "Selection ValidationScore better pareto_front roc_auc",
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",

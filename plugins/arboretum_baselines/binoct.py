@@ -12,8 +12,19 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Problem, Solution, param
-from arboretum_baselines.binary import Binary, read, room_of
+from arboretum.api import (
+    CapabilityError,
+    Context,
+    Ended,
+    Problem,
+    Solution,
+    TwoWay,
+    param,
+    two_way_problem,
+)
+from arboretum_baselines.binary import (
+    room_of,
+)
 
 if TYPE_CHECKING:
     from scipy.optimize import LinearConstraint, OptimizeResult
@@ -65,7 +76,7 @@ class BinOct:
         BudgetError for too little memory.
         """
         found, depth = (
-            read(problem, self.name, self.limits, context=context),
+            two_way_problem(problem, self.name, self.limits, context=context),
             problem.parts.limits().max_depth,
         )
         if depth is None or found.leaf:
@@ -83,12 +94,12 @@ class BinOct:
         program = Program(found, min(depth, n_tests, n_groups - 1), self.tight)
         room_of(context, BYTES * program.entries, f"{program.entries:,} entries of its matrix")
         context.look(PER_ENTRY * program.entries)
-        stopped, details = program.solve(context)
-        details |= {"variables": program.width, "constraints": program.height}
+        ended = Ended.of(lambda: program.solve(context))
+        details = {"variables": program.width, "constraints": program.height}
         return found.solution(
             found.tree(program.best),
             found.value(program.lower),
-            stopped,
+            ended,
             (program.visited, "nodes of the branch and bound"),
             details,
         )
@@ -101,12 +112,12 @@ class Program:
     Costs are counted beyond what every tree pays, in units of the greatest one of a group, so that
     no coefficient but a sum is above 1.
 
-    best : of the trees found, as ``Binary.tree`` reads it.
+    best : of the trees found, as ``TwoWay.tree`` reads it.
     upper, lower : what it costs, and what is proven.
     visited : nodes so far.
     """
 
-    def __init__(self, found: Binary, depth: int, tight: bool) -> None:
+    def __init__(self, found: TwoWay, depth: int, tight: bool) -> None:
         self._found, self._depth, self._tight = found, depth, tight
         self._own = found.cost - found.cost.min(axis=1, keepdims=True)
         held = self._own.any(axis=1)  # what no label helps goes anywhere
@@ -138,39 +149,36 @@ class Program:
         )
         return self._groups * (each + (self._depth + self._classes + 1) * self._leaves)
 
-    def solve(self, context: Context) -> tuple[str, dict[str, object]]:
-        """ "" or what ended it before its end, and what the details say of that.
+    def solve(self, context: Context) -> str:
+        """ "" or what ended it before its end.
 
         HiGHS returns nothing before it ends, and hears no Ctrl-C: it works in a thread, round by
         round, each of twice the time; the last tree and bound of a round are kept.
         """
         if self.lower == self.upper or not self._depth:
             self.lower = self.upper
-            return "", {}
+            return ""
         constraints, seconds, presolve = self._constraints(), 1.0, True
-        try:
-            context.progress(
-                0, None, f"a program of {self.width:,} variables and {self.height:,} constraints"
-            )
-            while True:
-                left = math.inf if context.deadline is None else context.deadline - time.monotonic()
-                if left <= 0:
-                    return "seconds", {}
-                answer = self._round(constraints, min(seconds, left), presolve)
-                self._take(answer)
-                context.proven(self._found.value(self.lower), self._found.value(self.upper))
-                if self.lower == self.upper:
-                    return "", {}
-                if answer.status == OUT_OF_TIME:
-                    seconds *= 2
-                elif presolve:
-                    # what it says is optimal of the smaller program may miss the constraints of
-                    # this one
-                    presolve = False
-                else:
-                    return f"digits of HiGHS {answer.message}", {}
-        except KeyboardInterrupt as error:
-            return "interrupt", {"interrupted": (*error.args, True)[0]}
+        context.progress(
+            0, None, f"a program of {self.width:,} variables and {self.height:,} constraints"
+        )
+        while True:
+            left = math.inf if context.deadline is None else context.deadline - time.monotonic()
+            if left <= 0:
+                return "seconds"
+            answer = self._round(constraints, min(seconds, left), presolve)
+            self._take(answer)
+            context.proven(self._found.value(self.lower), self._found.value(self.upper))
+            if self.lower == self.upper:
+                return ""
+            if answer.status == OUT_OF_TIME:
+                seconds *= 2
+            elif presolve:
+                # what it says is optimal of the smaller program may miss the constraints of
+                # this one
+                presolve = False
+            else:
+                return f"digits of HiGHS {answer.message}"
 
     def _round(
         self, constraints: LinearConstraint, seconds: float, presolve: bool

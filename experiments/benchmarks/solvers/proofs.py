@@ -48,7 +48,7 @@ def proven(question: Question, seconds: float, path: str) -> dict[str, object]:
     line = {"problem": question.name, "search s": f"{searched - start:.4g}"}
     if found.status is not Status.optimal:
         return line | {"accepted": f"not proven in {seconds:g} s"}
-    prove(path, attempt, found, Context())
+    prove(path, attempt.search, found, Context())
     written = time.process_time()
     proof = read(path)
     try:

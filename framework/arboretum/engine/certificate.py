@@ -156,6 +156,7 @@ def _of_value(
         )
         check.check_table(plain, problem.objects.table)
         objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
+        answer.unless_signalled()
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
     value, slack = (
         float(objective.value(tree, problem)),

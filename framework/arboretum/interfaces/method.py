@@ -186,12 +186,14 @@ class Context:
         """How many simple steps of a compiled loop end by the deadline; those of a tenth of a
         second always do, so that small tables are prepared.
         """
-        left = (
-            math.inf
-            if self.deadline is None
-            else max(0.0, self.deadline - time.monotonic()) + GRACE
-        )
-        return left * STEPS_PER_SECOND
+        if self.deadline is None:
+            return math.inf
+        return (max(0.0, self.deadline - time.monotonic()) + GRACE) * STEPS_PER_SECOND
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
 
     @property
     def latest(self) -> float | None:

@@ -64,6 +64,15 @@ class Feature:
         """Number of outcomes of each of its tests."""
         return self.n_bins if self.family is Family.multiway else 2
 
+    def outcome(self, index: int, code: np.ndarray) -> np.ndarray:
+        """The outcome of its test for each of these codes; none is a missing value's."""
+        ways = {
+            Family.multiway: code,
+            Family.thresholds: code > index,
+            Family.equals: code != index,
+        }
+        return ways[self.family].astype(np.int64)
+
     def rule(self, index: int) -> TestRule:
         """The raw-column test with that index (0 ≤ index < n_tests)."""
         raise NotImplementedError
@@ -233,9 +242,18 @@ class Encoded:
 
     def rule(self, test: int) -> TestRule:
         """The rule of a fixed test by its global index."""
-        offset = self.test_offset
-        feature = int(np.searchsorted(offset, test, side="right")) - 1
-        return self.features[feature].rule(test - int(offset[feature]))
+        feature, index = self.place(test)
+        return self.features[feature].rule(index)
+
+    def outcome(self, test: int) -> np.ndarray:
+        """int64[n_objects]: the outcome of a fixed test by its global index, where all have one."""
+        feature, index = self.place(test)
+        return self.features[feature].outcome(index, self.codes[:, feature])
+
+    def place(self, test: int) -> tuple[int, int]:
+        """The feature of a fixed test, and which of its tests it is."""
+        feature = int(np.searchsorted(self.test_offset, test, side="right")) - 1
+        return feature, test - int(self.test_offset[feature])
 
 
 @attrs.frozen(eq=False)

@@ -112,6 +112,14 @@ class Solution:
         found = self.details.get("interrupted")
         return KeyboardInterrupt(*(found,) * (found is not True)) if found else None
 
+    def unless_signalled(self) -> Solution:
+        """Itself; raises what ended its search where that was a signal, for whoever sends one
+        leaves no time for more.
+        """
+        if (ended := self.interrupted) and ended.args:
+            raise ended
+        return self
+
     @property
     def gap(self) -> float:
         """``value − lower_bound`` (same unit as the objective), 0 when optimal."""

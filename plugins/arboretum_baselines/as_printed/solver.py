@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Solution, param
+from arboretum.api import (
+    PER_OUTCOME,
+    Context,
+    Problem,
+    Solution,
+    TwoWay,
+    few,
+    param,
+    two_way_problem,
+)
 from arboretum_baselines.binary import (
     MADE,
-    PER_OUTCOME,
-    Binary,
     Pace,
-    few,
-    read,
     room_of,
     run,
     words_of,
@@ -80,7 +85,7 @@ class GosdtReference:
 
         if self.graph:
             check_file(self.graph)
-        found = read(problem, self.name, context=context)
+        found = two_way_problem(problem, self.name, context=context)
         tests, groups = found.outcome.shape
         room = room_of(
             context, 10 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows"
@@ -94,8 +99,8 @@ class GosdtReference:
                 0, None, f"{search.iterations:,} iterations, {search.known:,} sets of rows"
             )
 
-        stopped, details = run(search.work, lambda: search.make_room(room), context, tell)
-        details |= {
+        ended = run(search.work, lambda: search.make_room(room), context, tell)
+        details = {
             "iterations": search.iterations,
             "sets": search.known,
             "expanded": search.expanded,
@@ -104,7 +109,7 @@ class GosdtReference:
         solution = found.solution(
             found.tree(search.tree()),
             found.value(search.lower),
-            stopped,
+            ended,
             (search.iterations, "iterations"),
             details,
         )
@@ -116,12 +121,12 @@ class GosdtReference:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
-        read(few(problem), self.name)
+        two_way_problem(few(problem), self.name)
         outcome, cost = (
             np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
             9 - 9 * np.eye(4, problem.objects.n_classes, dtype=np.int64),
         )
-        small = Binary(
+        small = TwoWay(
             problem, outcome, np.arange(2), np.arange(4), cost, 1, np.ones(4, np.int64), Fraction(1)
         )
         search = PrintedSearch(small, self.rule, self.high, 0)
@@ -131,9 +136,9 @@ class GosdtReference:
 class PrintedSearch:
     """The search on a problem, to be left and entered again."""
 
-    def __init__(self, found: Binary, rule: Rule, high: bool, seed: int) -> None:
-        from arboretum.kernels.solving.arrays import Arrays
+    def __init__(self, found: TwoWay, rule: Rule, high: bool, seed: int) -> None:
         from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_baselines.as_printed import graph_kernels as kernels
 
         self.found, self.kernels, self._pace = found, kernels, Pace()
@@ -151,23 +156,12 @@ class PrintedSearch:
         self._sums = kernels.Sums(
             np.zeros((labels, tests), np.int64), whole, words, words.copy(), whole.copy(), real
         )
-        own = {
-            "rows": (packed.shape[1:], np.uint64),
-            "share": ((), np.float64),
-            "key": ((), np.float64),
-        }
-        self._fields = [
-            name
-            for name in kernels.Graph._fields
-            if name not in ("slots", "child", "higher", "owner")
-        ]
-        arrays = {"slots": np.zeros((2048, 2), np.uint64)}
-        arrays |= {
-            name: np.empty((1024, *own.get(name, ((), 0))[0]), own.get(name, ((), np.int64))[1])
-            for name in self._fields
-        }
-        self._memo = Arrays(
-            arrays | {name: np.empty(1024, np.int64) for name in ("child", "higher", "owner")}
+        edges = ("child", "higher", "owner")
+        fields = dict.fromkeys(kernels.Graph._fields[1:], np.int64)
+        fields |= {"rows": (np.uint64, packed.shape[1]), "share": np.float64, "key": np.float64}
+        self._memo = MemoArrays(
+            {name: kind for name, kind in fields.items() if name not in edges},
+            **{name: np.empty(1024, np.int64) for name in edges},
         )
         self._memo["rows"][0] = packed[-1]
         self._asked, self._state = (
@@ -209,9 +203,7 @@ class PrintedSearch:
         entries = 2 * len(self.found.outcome)
         wanted, blocks = self.known + entries + 1024, self.expanded + 256
         edges = {"child": entries * blocks, "higher": entries * blocks, "owner": blocks}
-        return self._memo.make_room(
-            {"slots": 2 * wanted, **dict.fromkeys(self._fields, wanted), **edges}, memory_bytes
-        )
+        return self._memo.room_for(wanted, memory_bytes, **edges)
 
     def children(self, number: int) -> np.ndarray:
         """int64[tests, 2]: the sets of outcome 0 and 1, −1 where a test does not divide; without
@@ -225,7 +217,7 @@ class PrintedSearch:
         )
 
     def tree(self) -> np.ndarray:
-        """Algorithm 6, as :meth:`Binary.tree` reads it."""
+        """Algorithm 6, as :meth:`TwoWay.tree` reads it."""
         nodes: list[list[int]] = []
         upper, leaf = self._memo["upper"], self._memo["leaf"]
 

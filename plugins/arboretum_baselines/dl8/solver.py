@@ -8,8 +8,21 @@ from typing import TYPE_CHECKING, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Solution, param
-from arboretum_baselines.binary import PER_OUTCOME, Binary, Pace, few, read, room_of, run
+from arboretum.api import (
+    PER_OUTCOME,
+    Context,
+    Problem,
+    Solution,
+    TwoWay,
+    few,
+    param,
+    two_way_problem,
+)
+from arboretum_baselines.binary import (
+    Pace,
+    room_of,
+    run,
+)
 
 if TYPE_CHECKING:
     from arboretum_baselines.dl8.kernels import Cache
@@ -47,7 +60,7 @@ class Dl85:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
         depth, least = problem.parts.limits().max_depth, problem.parts.limits().min_leaf
-        found = read(problem, self.name, self.limits, context=context)
+        found = two_way_problem(problem, self.name, self.limits, context=context)
         n_tests, n_groups = found.outcome.shape  # no path asks more
         context.look(PER_OUTCOME * found.outcome.size)
         search = self._search(
@@ -58,28 +71,28 @@ class Dl85:
             search.fixed_bytes + found.outcome.nbytes,
             f"{n_tests:,} tests of {n_groups:,} groups of rows",
         )
-        stopped, details = run(
+        ended = run(
             search.work,
             lambda: search.make_room(room),
             context,
             lambda: self._tell(found, search, context),
         )
-        details |= {"itemsets": search.known} | (
+        details = {"itemsets": search.known} | (
             {"row_sets": search.row_sets} if self.row_sets else {}
         )
         return found.solution(
             found.tree(search.tree()),
             found.value(found.inevitable + found.leaf),
-            stopped,
+            ended,
             (search.steps, "itemsets"),
             details,
         )
 
-    def _search(self, found: Binary, depth: int, least: int) -> Search:
+    def _search(self, found: TwoWay, depth: int, least: int) -> Search:
         return Search(found, depth, least, self.row_sets)
 
     @staticmethod
-    def _tell(found: Binary, search: Search, context: Context) -> None:
+    def _tell(found: TwoWay, search: Search, context: Context) -> None:
         context.proven(
             found.value(found.inevitable + found.leaf), found.value(search.error + found.inevitable)
         )
@@ -87,12 +100,12 @@ class Dl85:
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on four rows."""
-        read(few(problem), self.name, self.limits)
+        two_way_problem(few(problem), self.name, self.limits)
         cost, outcome = (
             1 - np.eye(4, problem.objects.n_classes, dtype=np.int64),
             np.array([[0, 0, 1, 1], [0, 1, 0, 1]], bool),
         )
-        small = Binary(
+        small = TwoWay(
             problem, outcome, np.arange(2), np.arange(4), cost, 0, np.ones(4, np.int64), Fraction(1)
         )
         search = self._search(small, 2, 1)
@@ -117,16 +130,16 @@ class Dl8(Dl85):
         "stopping.standard.max_depth=3"
     )
 
-    def _search(self, found: Binary, depth: int, least: int) -> Search:
+    def _search(self, found: TwoWay, depth: int, least: int) -> Search:
         return BottomUp(found, depth, least, self.row_sets)
 
 
 class Search:
     """DL8.5 on a problem; costs are counted beyond what every tree makes."""
 
-    def __init__(self, found: Binary, depth: int, least: int, row_sets: bool) -> None:
-        from arboretum.kernels.solving.arrays import Arrays
+    def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
         from arboretum.kernels.solving.fingerprints import random_words
+        from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_baselines.dl8 import kernels
         from arboretum_baselines.dl8.planes import planes_of
 
@@ -155,17 +168,12 @@ class Search:
             *numbers,
         )
         self._levels.rows[0] = self._planes.full
-        tables = (
-            {"slots": np.zeros((2048, 2), np.uint64)},
-            {"row_sets": np.zeros((2048 if row_sets else 1, 2), np.uint64)},
+        numbers = dict.fromkeys(("error", "bound", "feature"), np.int64)
+        self._memo = MemoArrays(
+            {"key": (np.uint64, 2), "size": np.int64, **numbers},
+            tables=("slots", "row_sets"),
+            row_sets=np.zeros((2048 if row_sets else 1, 2), np.uint64),
         )
-        numbers = {
-            "error": np.empty(1024, np.int64),
-            "bound": np.empty(1024, np.int64),
-            "feature": np.empty(1024, np.int64),
-        }
-        more = {"key": np.empty((1024, 2), np.uint64), "size": np.empty(1024, np.int64)}
-        self._memo = Arrays({**tables[0], **more, **numbers, **tables[1]}, ("slots", "row_sets"))
 
     @property
     def known(self) -> int:
@@ -214,16 +222,11 @@ class Search:
         ``memory_bytes``.
         """
         wanted = self.known + 1024
-        tables = {"slots": 2 * wanted} | (
-            {"row_sets": 2 * wanted} if len(self._memo["row_sets"]) > 1 else {}
-        )
-        return self._memo.make_room(
-            {**tables, **dict.fromkeys(("key", "size", "error", "bound", "feature"), wanted)},
-            memory_bytes,
-        )
+        sets = {"row_sets": 2 * wanted} if len(self._memo["row_sets"]) > 1 else {}
+        return self._memo.room_for(wanted, memory_bytes, **sets)
 
     def tree(self) -> np.ndarray:
-        """As :meth:`Binary.tree` reads it."""
+        """As :meth:`TwoWay.tree` reads it."""
         from arboretum.kernels.solving.fingerprints import find
 
         nodes: list[list[int]] = []
@@ -243,7 +246,7 @@ class Search:
 class BottomUp(Search):
     """DL8 on a problem, depth by depth."""
 
-    def __init__(self, found: Binary, depth: int, least: int, row_sets: bool) -> None:
+    def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
         super().__init__(found, depth, least, row_sets)
         self._deepest, self._asked["depth"] = depth, min(depth, 1)
         self._order: np.ndarray | None = None

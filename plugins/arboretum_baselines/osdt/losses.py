@@ -9,8 +9,15 @@ from fractions import Fraction
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Problem, Shape, monotone_losses, shape_of
-from arboretum_baselines.binary import Binary, decimal, unit_of
+from arboretum.api import (
+    CapabilityError,
+    Problem,
+    Shape,
+    TwoWay,
+    monotone_losses,
+    shape_of,
+    whole_numbers,
+)
 
 ENTRIES = 1 << 25
 """Of a table of losses, at most: 268 MB."""
@@ -23,7 +30,7 @@ RUNGS = 128
 
 
 def class_weights(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
-    """Of :func:`~arboretum_baselines.binary.read`: each object costs its weight where the answer is
+    """Of :func:`~arboretum.api.two_way_problem`: each object costs its weight where the answer is
     the other class.
     """
     objects = problem.objects
@@ -32,14 +39,12 @@ def class_weights(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fract
             f"solver {solver} knows two classes, and there are {objects.n_classes}; use "
             "solver=gosdt, or gosdt_reference"
         )
-    kinds, member = np.unique(objects.weight, return_inverse=True)
-    unit = unit_of([decimal(one) for one in kinds])
-    whole = [decimal(one) / unit for one in kinds]
-    if sum(whole) * objects.n_objects >= 1 << 31:
+    found = whole_numbers(objects.weight, 1 << 31)
+    if found is None:
         raise CapabilityError(
             f"weights do not fit into 31 bits for solver {solver}; give them fewer digits"
         )
-    weight = np.array([int(one) for one in whole], np.int64)[member.reshape(-1)]
+    weight, unit = found
     return np.stack([weight * objects.label, weight * (1 - objects.label)], axis=1), 0, unit
 
 
@@ -166,7 +171,7 @@ class Loss:
         )
 
 
-def loss_of(found: Binary, solver: str) -> Loss:
+def loss_of(found: TwoWay, solver: str) -> Loss:
     """The objective of a problem.  Raises CapabilityError for one without errors or a curve, not
     monotone, or of too much weight.
     """

@@ -10,16 +10,24 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Problem, Shape, Solution, Tree, param, shape_of
+from arboretum.api import (
+    PER_OUTCOME,
+    Context,
+    Problem,
+    Shape,
+    Solution,
+    Tree,
+    TwoWay,
+    columns_of,
+    few,
+    param,
+    shape_of,
+    two_way_problem,
+)
 from arboretum_baselines.as_printed.solver import Rule
 from arboretum_baselines.binary import (
     MADE,
-    PER_OUTCOME,
-    Binary,
     Pace,
-    columns_of,
-    few,
-    read,
     room_of,
     run,
     words_of,
@@ -93,7 +101,7 @@ class Rank:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        found = read(problem, self.name, self.limits, class_weights, context)
+        found = two_way_problem(problem, self.name, self.limits, class_weights, context)
         context.look(PER_OUTCOME * found.outcome.size)
         found = in_order(found)
         losses = (
@@ -113,13 +121,13 @@ class Rank:
             context.proven(search.lower, search.value)
             context.progress(0, None, f"{search.sets:,} sets of {search.leaves:,} leaves")
 
-        stopped, details = run(search.work, lambda: search.make_room(room), context, tell)
-        details |= {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
+        ended = run(search.work, lambda: search.make_room(room), context, tell)
+        details = {"sets": search.sets, "divided": search.divided, "leaves": search.leaves}
         return found.solution(
-            search.tree(), search.lower, stopped, (search.sets, "sets of leaves"), details
+            search.tree(), search.lower, ended, (search.sets, "sets of leaves"), details
         )
 
-    def _search(self, problem: Problem, seed: int, found: Binary, loss: Loss) -> Search:
+    def _search(self, problem: Problem, seed: int, found: TwoWay, loss: Loss) -> Search:
         limits = problem.parts.limits()
         asked = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(
@@ -132,9 +140,7 @@ class Rank:
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels, on a few objects, of both classes."""
         small = few(problem, 6)
-        label = np.arange(small.objects.n_objects, dtype=small.objects.label.dtype) % 2
-        small = attrs.evolve(small, objects=attrs.evolve(small.objects, label=label))
-        found = in_order(read(small, self.name, self.limits, class_weights))
+        found = in_order(two_way_problem(small, self.name, self.limits, class_weights))
         search = self._search(small, 0, found, loss_of(found, self.name))
         run(search.work, lambda: search.make_room(10**8), Context(), lambda: None)
         search.tree()
@@ -155,7 +161,7 @@ class Osdt(Rank):
     rule: Rule = param(Rule.curiosity, "which set of leaves comes next, the least value first")
 
 
-def in_order(found: Binary) -> Binary:
+def in_order(found: TwoWay) -> TwoWay:
     """The same, tests by what they lower Gini's index of all rows, the most first, and groups by
     falling share of positives.
     """
@@ -184,7 +190,7 @@ class Search:
     """
 
     def __init__(
-        self, found: Binary, loss: Loss, limits: tuple, rule: Rule, seed: int, ahead: int, used: int
+        self, found: TwoWay, loss: Loss, limits: tuple, rule: Rule, seed: int, ahead: int, used: int
     ) -> None:
         from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter, random_words

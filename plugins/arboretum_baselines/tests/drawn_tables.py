@@ -8,9 +8,19 @@ from functools import cache
 
 import numpy as np
 
-from arboretum.api import Column, ColumnKind, Family, Parts, Prices, Problem, Table, Target, Task
+from arboretum.api import (
+    Column,
+    ColumnKind,
+    Family,
+    Parts,
+    Prices,
+    Problem,
+    Table,
+    Target,
+    Task,
+    TwoWay,
+)
 from arboretum.testing.tables import ToyFeature, bare_objects
-from arboretum_baselines.binary import Binary
 from arboretum_basics.stopping import Standard
 
 
@@ -83,8 +93,8 @@ def drawn_problem(
     )
 
 
-def drawn_nodes(seed: int, found: Binary) -> tuple[np.ndarray, list[np.ndarray]]:
-    """A random tree as :meth:`Binary.tree` reads it, and the groups of each leaf (bool[groups])."""
+def drawn_nodes(seed: int, found: TwoWay) -> tuple[np.ndarray, list[np.ndarray]]:
+    """A random tree as :meth:`TwoWay.tree` reads it, and the groups of each leaf (bool[groups])."""
     generator, nodes, leaves = np.random.default_rng(seed), [], []
 
     def grow(rows: np.ndarray) -> int:
@@ -109,7 +119,7 @@ def drawn_nodes(seed: int, found: Binary) -> tuple[np.ndarray, list[np.ndarray]]
 
 
 def brute_force(
-    found: Binary, depth: int | None = None, least: int = 1
+    found: TwoWay, depth: int | None = None, least: int = 1
 ) -> dict[frozenset[int], int]:
     """The least cost of every set of groups that tests can make, by trying all trees.
 
@@ -133,7 +143,7 @@ def brute_force(
     return seen
 
 
-def leaf_sets(found: Binary, depth: int = 99, least: int = 1) -> set[tuple[tuple[int, int], ...]]:
+def leaf_sets(found: TwoWay, depth: int = 99, least: int = 1) -> set[tuple[tuple[int, int], ...]]:
     """The leaves of every tree, as (positives, negatives) each, where an object costs its weight
     (``losses.class_weights``).
     """

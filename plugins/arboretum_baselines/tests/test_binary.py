@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from drawn_tables import drawn_nodes, drawn_problem
 
-from arboretum.api import CapabilityError, Parts
+from arboretum.api import CapabilityError, Parts, two_way_problem
 from arboretum.testing.oracles import outcomes
-from arboretum_baselines.binary import read
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
 
 
@@ -27,7 +26,7 @@ def test_a_tree_costs_what_the_objective_says_and_a_group_agrees_on_every_test()
     for seed in range(60):
         for objective in objectives(seed):
             problem = drawn_problem(seed, objective)
-            found, objects = read(problem, "it"), problem.objects
+            found, objects = two_way_problem(problem, "it"), problem.objects
             for f, test in enumerate(found.tests.tolist()):
                 assert (
                     outcomes(objects, test, np.arange(objects.n_objects))
@@ -70,12 +69,12 @@ def test_what_is_no_problem_of_the_compared_systems_is_refused_with_the_way_out(
         CapabilityError,
         match="solver it minimises weighted errors .* use objective=accuracy without objective.mu",
     ):
-        read(problem, "it")
+        two_way_problem(problem, "it")
     fine = drawn_problem(1, Accuracy())
     weight = np.random.default_rng(0).random(fine.objects.n_objects)
     with pytest.raises(
         CapabilityError, match="do not fit into 60 bits for solver it; give them fewer digits"
     ):
-        read(attrs.evolve(fine, objects=attrs.evolve(fine.objects, weight=weight)), "it")
+        two_way_problem(attrs.evolve(fine, objects=attrs.evolve(fine.objects, weight=weight)), "it")
     with pytest.raises(CapabilityError, match="add objective|objective=accuracy"):
-        read(attrs.evolve(fine, parts=Parts(method=None)), "it")
+        two_way_problem(attrs.evolve(fine, parts=Parts(method=None)), "it")

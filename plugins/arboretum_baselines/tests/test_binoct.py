@@ -23,12 +23,12 @@ from arboretum.api import (
     Table,
     Target,
     Task,
+    two_way_problem,
 )
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum.testing.tables import prices_of, toy_objects
-from arboretum_baselines.binary import read
 from arboretum_baselines.binoct import BinOct, Program
 from arboretum_basics.stopping import Standard
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
@@ -71,7 +71,7 @@ def test_error_is_that_of_brute_force(solver, seeds):
         )
         solution = solver.solve(problem, Context())
         verify_solution(solution, problem)
-        found = read(problem, "it", BinOct.limits)
+        found = two_way_problem(problem, "it", BinOct.limits)
         best = brute_force(found, depth)[frozenset(range(found.outcome.shape[1]))]
         assert solution.status is Status.optimal and solution.value == pytest.approx(
             found.value(best), rel=1e-9, abs=1e-12
@@ -166,7 +166,7 @@ def test_a_bound_proves_no_more_than_the_tolerance_of_highs_leaves():
     """What HiGHS calls a minimum of 2 units less what its constraints may be missed by: no proof
     where costs of a unit are finer than that.
     """
-    program = Program(read(large(), "it", BinOct.limits), 4, False)
+    program = Program(two_way_problem(large(), "it", BinOct.limits), 4, False)
     program.upper, program._scale = program.lower + 4_000_000, 2_000_000.0
     program._take(Answer({"mip_dual_bound": 2.0}))
     assert program.upper - 4_000_000 * 1e-2 < program.lower < program.upper

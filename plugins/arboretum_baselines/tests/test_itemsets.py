@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from drawn_tables import brute_force, drawn_problem
 
-from arboretum.api import Context, Parts, Status
+from arboretum.api import Context, Parts, Status, two_way_problem
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
-from arboretum_baselines.binary import read
 from arboretum_baselines.dl8.solver import BottomUp, Dl8, Dl85, Search
 from arboretum_basics.stopping import Standard
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
@@ -61,7 +60,7 @@ def test_error_is_that_of_brute_force_for_every_depth_and_support(seeds):
             CostMatrix(lam=lam, costs=[[0, 1.5, 2], [0.25, 0, 1], [3, 1, 0]]),
         ][seed % 3]
         depth, least = (0, 1, 2, 3, None)[seed % 5], 1 + seed // 3 % 3
-        found = read(
+        found = two_way_problem(
             drawn_problem(seed, objective, max_depth=depth, min_leaf=least), "it", Dl8.limits
         )
         best = brute_force(found, depth, least)[frozenset(range(found.outcome.shape[1]))]
@@ -127,7 +126,7 @@ def test_bounds_of_itemsets_are_bounds_whenever_the_search_is_left():
     """What the cache says of an itemset, against DL8's exact error of the same itemset."""
     for seed in range(12):
         problem = drawn_problem(seed, Accuracy(lam=0.0), n_rows=40, n_columns=4, max_depth=3)
-        found = read(problem, "it", ("max_depth",))
+        found = two_way_problem(problem, "it", ("max_depth",))
         exact, search = (kind(found, 3, 1, False) for kind in (BottomUp, Search))
         while exact.work() != exact.kernels.FINISHED:
             assert exact.make_room(10**8)

@@ -10,12 +10,19 @@ import numpy as np
 import pytest
 from drawn_tables import brute_force, drawn_problem
 
-from arboretum.api import BudgetError, ConfigError, Context, Parts, Status, StoreError
+from arboretum.api import (
+    BudgetError,
+    ConfigError,
+    Context,
+    Parts,
+    Status,
+    StoreError,
+    two_way_problem,
+)
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_baselines.as_printed.solver import GosdtReference, PrintedSearch, Rule
-from arboretum_baselines.binary import read
 from arboretum_baselines.reference import PrintedGosdt
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix
 from arboretum_gosdt.solvers.gosdt import Gosdt
@@ -82,7 +89,7 @@ def cost_of(found, nodes, at=0, held=None):
 def test_every_schedule_ends_with_brute_forces_optimum_and_a_tree_of_it(seeds):
     for seed in seeds:
         problem = drawn_problem(seed, objective_of(seed))
-        found = read(problem, "it")
+        found = two_way_problem(problem, "it")
         best = brute_force(found)[frozenset(range(len(found.cost)))]
         for rule, high in SCHEDULES:
             search = finish(PrintedSearch(found, rule, high, seed))
@@ -116,7 +123,9 @@ def as_bits(outcome):
 def test_the_kernel_does_what_the_plain_twin_does_iteration_by_iteration(high):
     """Bounds of every set after every iteration, for rules whose keys both compute alike."""
     for seed in range(24):
-        found = read(drawn_problem(seed, objective_of(seed), n_rows=14, n_columns=3), "it")
+        found = two_way_problem(
+            drawn_problem(seed, objective_of(seed), n_rows=14, n_columns=3), "it"
+        )
         whole = float(found.cost.sum())
 
         def share(support):
@@ -175,7 +184,7 @@ def test_the_kernel_does_what_the_plain_twin_does_iteration_by_iteration(high):
 def test_bounds_are_bounds_of_every_set_at_every_pop_and_only_tighten():
     """Algorithms 2 to 4 at creation, and what updates make of them."""
     for seed in range(40):
-        found = read(drawn_problem(seed, objective_of(seed)), "it")
+        found = two_way_problem(drawn_problem(seed, objective_of(seed)), "it")
         truth = brute_force(found)
         for rule, high in SCHEDULES[seed % 3 :: 3]:
             search, before = PrintedSearch(found, rule, high, seed), {}
@@ -204,7 +213,7 @@ def test_algorithms_2_to_4_bound_every_set_that_tests_can_make():
     best as a leaf.
     """
     for seed in range(200):
-        found = read(drawn_problem(seed, objective_of(seed)), "it")
+        found = two_way_problem(drawn_problem(seed, objective_of(seed)), "it")
         plain = PrintedGosdt(
             as_bits(found.outcome), found.cost.tolist(), found.leaf, lambda *_: 0.0
         )

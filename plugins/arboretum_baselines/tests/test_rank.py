@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from drawn_tables import drawn_problem, leaf_sets
 
-from arboretum.api import CapabilityError, Context, Parts, Prices, Status
+from arboretum.api import CapabilityError, Context, Parts, Prices, Status, two_way_problem
 from arboretum.testing import SolverSuite
 from arboretum.testing.effort import tries
 from arboretum.testing.suites.base import verify_solution
 from arboretum_baselines.as_printed.solver import Rule
-from arboretum_baselines.binary import read
 from arboretum_baselines.osdt.losses import class_weights, loss_of
 from arboretum_baselines.osdt.solver import BOUNDS, Osdt, Rank
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted
@@ -166,7 +165,7 @@ def test_the_optimum_is_that_of_all_trees_whichever_bounds_are_used(kind, seeds)
         verify_solution(solution, problem)
         objective, found = (
             problem.parts.objective,
-            read(problem, "it", solver.limits, class_weights),
+            two_way_problem(problem, "it", solver.limits, class_weights),
         )
         trees = [tree for tree in leaf_sets(found, depth, least) if len(tree) <= leaves]
         best = min(
@@ -292,7 +291,7 @@ def test_a_loss_is_the_objective_s_and_its_best_labels_are_those_of_all():
     for seed, kind in itertools.product(range(30), range(len(OBJECTIVES))):
         problem = tiny(seed, kind)
         if problem is not None and not hasattr(problem.parts.objective, "until"):
-            found = read(problem, "it", (), class_weights)
+            found = two_way_problem(problem, "it", (), class_weights)
             loss = loss_of(found, "it")
             for tree in itertools.islice(leaf_sets(found), 5):
                 says = loss.labels(np.array(tree)[:, ::-1])

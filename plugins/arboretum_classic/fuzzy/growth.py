@@ -13,7 +13,6 @@ from arboretum.api import (
     ByShares,
     ColumnKind,
     DataError,
-    Family,
     Growth,
     GrowthPart,
     TestRule,
@@ -233,11 +232,7 @@ class FuzzyGrowth(ByShares):
             self.problem.objects.codes[who, found.feature].astype(np.int64),
             feature.rule(found.index),
         )
-        outcome = {
-            Family.multiway: code,
-            Family.thresholds: code > found.index,
-            Family.equals: code != found.index,
-        }[feature.family]
+        outcome = feature.outcome(found.index, code)
         lost = code >= feature.n_bins
         degrees = (np.where(lost, -1, outcome)[:, None] == np.arange(rule.arity)).astype(np.float64)
         mass = self.weight[who] @ degrees

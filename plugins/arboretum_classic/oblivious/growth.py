@@ -28,11 +28,7 @@ class LevelTest:
         else:
             code = objects.codes[:, f].astype(np.int64)
             self.test = self._feature.rule(found.index)
-            goes = {
-                "multiway": code,
-                "thresholds": code > found.index,
-                "equals": code != found.index,
-            }[self._feature.family.value]
+            goes = self._feature.outcome(found.index, code)
             self._goes = np.where(code >= self._feature.n_bins, found.side, goes).astype(np.int32)
         # no row of the level lacks the value: later ones follow the heaviest outcome
         if found.side < 0:

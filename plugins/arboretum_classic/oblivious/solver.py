@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
+    Attempt,
     CapabilityError,
     Choice,
     Context,
-    Facts,
     Problem,
     Solution,
-    Status,
     TestRule,
     Tree,
+    TreeLimits,
     assemble,
     refuse_unfit,
 )
@@ -61,34 +61,31 @@ class ObliviousSolver:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        return _Sets(problem, self._depth(problem), context).solution(context)
+        search = ObliviousSearch(problem, self._depth(problem), context)
+        return Attempt(problem, search, "sets", none="no oblivious tree").go_on(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on a few of the objects."""
         from arboretum.api import sample
 
         small = attrs.evolve(problem, objects=sample(problem.objects))
-        _Sets(small, min(2, self._depth(problem)), Context()).solution(Context())
+        search = ObliviousSearch(small, min(2, self._depth(problem)), Context())
+        Attempt(small, search).go_on(Context())
 
     @staticmethod
     def _depth(problem: Problem) -> int:
-        objects, parts = problem.objects, problem.parts
-        refuse_unfit("oblivious", objects, problem.prices)
-        rule, depth = parts.leaf_rule(obeyed=("max_depth",)), parts.limits().max_depth
-        if depth is None:
+        refuse_unfit("oblivious", problem.objects, problem.prices)
+        limits = TreeLimits.of("oblivious", problem, ("max_depth",))
+        if limits.depth is None:
             raise CapabilityError(
                 "solver oblivious needs a number of levels; add stopping=[standard] "
                 "stopping.standard.max_depth=3"
             )
-        if rule.theta or rule.delta is not None or rule.min_split > 2 or rule.min_objects:
-            raise CapabilityError(
-                "solver oblivious divides all nodes of a level, whatever they hold; use "
-                "stopping=[standard] with max_depth alone"
-            )
-        return depth
+        limits.refuse_rules("oblivious", ("max_depth",))
+        return limits.depth
 
 
-class _Sets:
+class ObliviousSearch:
     """The search over sets of tests of one problem."""
 
     def __init__(self, problem: Problem, depth: int, context: Context) -> None:
@@ -119,6 +116,7 @@ class _Sets:
             np.zeros((k + 1, n), np.int32),
             np.ones(k + 1, np.int64),
         )
+        self._begin(n, k, objective.lam)
 
     def _tests(self, rows: np.ndarray) -> None:
         """Tests that divide the rows, each way of dividing once (the cheapest), the best by
@@ -132,14 +130,12 @@ class _Sets:
         found: dict[bytes, tuple[float, int, np.ndarray]] = {}
         first = objects.test_offset
         for f, feature in enumerate(objects.features):
-            code = rows[:, f].astype(np.int64)
+            code = rows[:, f]
             for index in range(feature.n_tests):
                 self.context.look(
                     PER_OUTCOME * len(rows) * (objects.n_tests - int(first[f]) - index)
                 )
-                outcome = {"multiway": code, "thresholds": code > index, "equals": code != index}[
-                    feature.family.value
-                ]
+                outcome = feature.outcome(index, code)
                 seen, at, cell = np.unique(outcome, return_index=True, return_inverse=True)
                 cell = np.argsort(np.argsort(at))[cell.reshape(-1)].astype(
                     np.uint8 if len(seen) < 256 else np.uint32
@@ -161,102 +157,83 @@ class _Sets:
         self.arity = int(self.outcomes.max(initial=1)) + 1
         self.prices = np.array([mu * prices[test] for test in self.tests])
 
-    def solution(self, context: Context) -> Solution:
-        """Search until all is known or the time is up."""
-        from arboretum_classic.oblivious import set_kernels as kernels
+    def _begin(self, n: int, k: int, lam: float) -> None:
+        """Make the state of the search: no set is known but the one without tests.
 
-        n, lam, k = len(self.costs), self.problem.parts.objective.lam, len(self.chosen)
+        n : groups of rows.
+        k : tests in a set, at most.
+        """
+        from arboretum_classic.oblivious import set_kernels
+
+        self.kernels, t = set_kernels, len(self.tests)
         alone = float(self.costs.sum(axis=0).min()) + lam
-        best, state = (np.array([alone]), np.zeros(max(1, k), np.int64)), np.zeros(4, np.int64)
+        self.best = np.array([alone]), np.zeros(max(1, k), np.int64)
         room = n * max(self.arity, min(n, self.arity ** min(k, 40)))
-        scratch = (
+        self.scratch = (
             np.full(room, -1, np.int32),
             np.zeros((n + 1, self.costs.shape[1])),
             np.zeros(n, np.int32),
         )
-        t = len(self.tests)
-        suffix = np.zeros((t + 1, n), np.int32), np.ones(t + 1, np.int64), np.zeros(t + 1)
-        context.look(t * n)
-        kernels.suffixes(self.outcomes, self.arity, self.costs, *scratch[:2], *suffix)
+        self.suffix = np.zeros((t + 1, n), np.int32), np.ones(t + 1, np.int64), np.zeros(t + 1)
+        self.context.look(t * n)
+        set_kernels.suffixes(self.outcomes, self.arity, self.costs, *self.scratch[:2], *self.suffix)
         # of sets whose first test is t or later
-        least = suffix[2] + 2 * lam + np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)
-        tests, late = (self.outcomes, self.arity, self.costs), False
-        state[kernels.DONE] = k == 0
-        interrupt: Facts = {}
-        try:
-            while not (state[kernels.DONE] or late):
-                late = context.deadline is not None and time.monotonic() >= context.deadline
-                if not late:
-                    slack = 1e-12 * alone  # rounding of sums
-                    kernels.search_sets(
-                        tests,
-                        suffix,
-                        self.prices,
-                        lam,
-                        slack,
-                        WORK,
-                        state,
-                        self.chosen,
-                        self.cells,
-                        self.n_cells,
-                        best,
-                        scratch,
-                    )
-                    low = (
-                        best[0][0]
-                        if state[kernels.DONE]
-                        else min(best[0][0], least[self.chosen[0]])
-                    )
-                    context.proven(float(low), float(best[0][0]))
-                    if low >= best[0][0] - slack:
-                        break
-        except KeyboardInterrupt as error:  # what is known is kept
-            late, interrupt = True, {"interrupted": error.args[0] if error.args else True}
-        low = best[0][0] if not late else min(best[0][0], least[self.chosen[0]])
-        tree = self._tree(
-            [
-                self.tests[one]
-                for one in sorted(
-                    best[1][: state[kernels.SIZE]].tolist(), key=lambda one: self.tests[one]
-                )
-            ]
-        )
-        value = self.problem.parts.objective.value(tree, self.problem)
-        proven = not late or low >= value
-        ended = "the search was interrupted" if interrupt else "budget.seconds ran out"
-        notes = (
-            ()
-            if proven
-            else (
-                f"{ended} after {state[kernels.SETS]:,} sets: no oblivious tree is below {low:g}",
-            )
-        )
-        status = Status.optimal if proven else Status.feasible
-        return Solution(
-            tree,
-            value,
-            value if proven else float(min(low, value)),
-            status,
-            int(state[kernels.SETS]),
-            proven,
-            notes,
-            interrupt,
-        )
+        cheapest = np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)
+        self.least, self.slack = self.suffix[2] + 2 * lam + cheapest, 1e-12 * alone  # of sums
+        self.state = np.zeros(4, np.int64)
+        self.state[set_kernels.DONE] = k == 0
 
-    def _tree(self, tests: list[int]) -> Tree:
-        """The tree that asks these tests, level by level."""
-        objects, prices = self.problem.objects, self.problem.prices.tests
-        first = objects.test_offset
-        rules: list[TestRule] = [objects.rule(test) for test in tests]
-        outcomes = []
-        for test in tests:
-            f = int(np.searchsorted(first, test, side="right")) - 1
-            code, index = objects.codes[:, f].astype(np.int64), test - int(first[f])
-            outcomes.append(
-                {"multiway": code, "thresholds": code > index, "equals": code != index}[
-                    objects.features[f].family.value
-                ].astype(np.int64)
+    @property
+    def upper(self) -> float:
+        """Of the best set known."""
+        return float(self.best[0][0])
+
+    @property
+    def lower(self) -> float:
+        """No set has a lower value."""
+        if self.state[self.kernels.DONE]:
+            return self.upper
+        return min(self.upper, float(self.least[self.chosen[0]]))
+
+    @property
+    def subproblems(self) -> int:
+        """Sets that were looked at."""
+        return int(self.state[self.kernels.SETS])
+
+    def run(self, context: Context, tell: Callable[..., None]) -> str:
+        """Search until all is known, "", or the "seconds" are over."""
+        tests, lam = (self.outcomes, self.arity, self.costs), self.problem.parts.objective.lam
+        while not self.state[self.kernels.DONE]:
+            if context.late:
+                return "seconds"
+            self.kernels.search_sets(
+                tests,
+                self.suffix,
+                self.prices,
+                lam,
+                self.slack,
+                WORK,
+                self.state,
+                self.chosen,
+                self.cells,
+                self.n_cells,
+                self.best,
+                self.scratch,
             )
+            tell()
+            if self.lower >= self.upper - self.slack:
+                break
+        return ""
+
+    def tree(self) -> Tree:
+        """The tree that asks the tests of the best set known, level by level."""
+        best = sorted(
+            self.best[1][: self.state[self.kernels.SIZE]].tolist(), key=self.tests.__getitem__
+        )
+        tests = [self.tests[one] for one in best]
+        objects, prices = self.problem.objects, self.problem.prices.tests
+        rules: list[TestRule] = [objects.rule(test) for test in tests]
+        outcomes = [objects.outcome(test) for test in tests]
         heaviest = [int(np.bincount(outcome, objects.weight).argmax()) for outcome in outcomes]
 
         def choose(place: tuple[int, np.ndarray]) -> Choice:

@@ -15,15 +15,17 @@ from arboretum.api import (
     CapabilityError,
     ConfigError,
     Context,
+    Ended,
     Problem,
     Shape,
     Solution,
     Status,
-    Tree,
+    heard,
     param,
     shape_of,
     unknown,
     value_of,
+    within_bytes,
 )
 from arboretum_decision_tables.complexities import COMPLEXITIES
 from arboretum_decision_tables.exact.graph import Builder, Graph, build
@@ -39,11 +41,6 @@ from arboretum_decision_tables.exact.values import (
     keep_optimal,
     values,
 )
-
-DEFAULT_BYTES = 4_000_000_000
-"""For the graph, where the run sets no budget.memory_mb: a table may have more subtables than
-any machine holds.
-"""
 
 
 class Inconsistent(enum.Enum):
@@ -114,7 +111,7 @@ class SubtableDP:
             ProofWriter.place(self.proof)  # known before the search, whose result would be lost
         return self.begin(problem, context).go_on(context)
 
-    def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
+    def begin(self, problem: Problem, context: Context = Context()) -> SubtableAttempt:
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)``
         as often as a budget runs out.
         """
@@ -131,7 +128,7 @@ class SubtableDP:
                 "plugins lists them)"
             )
         costs = [Cost.of(component, problem) for component in (complexity, *self._further())]
-        return Attempt(
+        return SubtableAttempt(
             self, problem, costs, Builder(self._space(problem, context), values=len(costs))
         )
 
@@ -156,7 +153,7 @@ class SubtableDP:
         """The minimum of each complexity; the graph is built once for all."""
         costs = [Cost.of(component, problem) for component in complexities]
         space = self._space(problem, context)
-        context, start = _within_bytes(context), time.monotonic()
+        context, start = within_bytes(context), time.monotonic()
         graph = build(space, _for_graph(context, costs), values=len(costs))
         if not graph.finished:
             return [
@@ -247,7 +244,7 @@ class SubtableDP:
 
 
 @attrs.define(eq=False)
-class Attempt:
+class SubtableAttempt:
     """A table on its way to be solved: the graph as far as it was built, and what branch and
     bound knows.
     """
@@ -262,21 +259,18 @@ class Attempt:
         """Solve within the budget, from where the call before ended; Ctrl-C and signals leave
         what the graph knows.
         """
-        try:
-            return self._go_on(context)
-        except KeyboardInterrupt as error:
-            graph = self.builder.graph("interrupt")
-            if not graph.n_nodes:
-                raise
-            return attrs.evolve(
-                _unfinished(graph, self.costs[0]),
-                finished=False,
-                details={"interrupted": (*error.args, True)[0]},
-            )
+        return heard(lambda: self._go_on(context), self._kept)
+
+    def _kept(self, ended: Ended) -> Solution:
+        """What the graph knows; raises what ended the work where that is nothing."""
+        graph = self.builder.graph("interrupt")
+        if not ended.details or not graph.n_nodes:
+            raise ended.error
+        return attrs.evolve(_unfinished(graph, self.costs[0], ended), finished=False)
 
     def _go_on(self, context: Context) -> Solution:
         solver, costs, cost, space = self.solver, self.costs, self.costs[0], self.builder.space
-        context, start, scale = _within_bytes(context), time.monotonic(), cost.scale(space)
+        context, start, scale = within_bytes(context), time.monotonic(), cost.scale(space)
         context = attrs.evolve(
             context, proven=lambda low, value, tell=context.proven: tell(low / scale, value / scale)
         )
@@ -303,15 +297,6 @@ class Attempt:
     def _proven(self, graph: Graph, found: Solution, seed: int) -> Solution:
         write(self.solver.proof, self.problem, graph, self.costs[0], found.tree, seed)
         return found
-
-
-def _within_bytes(context: Context) -> Context:
-    """The context with a budget of bytes, that of the run or the default."""
-    return (
-        context
-        if context.memory_bytes is not None
-        else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
-    )
 
 
 GRAPH_SHARE, GRAPH_SHARE_OF_MANY = 0.1, 0.4
@@ -348,7 +333,7 @@ def _searched(
     walk : a search to go on with.
     """
     if cost.form is None:
-        return _unfinished(graph, cost)
+        return _unfinished(graph, cost, Ended(graph.stopped))
     space = graph.space
     if context.deadline is None:
         load(space, cost.form)  # the seconds below are for the search alone
@@ -362,66 +347,36 @@ def _searched(
     found = (walk or Search(space, cost.form)).run(
         attrs.evolve(context, deadline=until, memory_bytes=context.memory_bytes // 2)
     )
+    n, tree = found.subproblems, found.tree()
+    value = value_of(cost.complexity, tree)
     if found.solved:
         note = (
             f"the graph of subtables did not fit its part of the budget of {graph.stopped}; "
-            "branch and bound proved the "
-            f"minimum with {found.subproblems:,} subtables (it does not count or list trees, "
-            "and has no stages)"
+            f"branch and bound proved the minimum with {n:,} subtables (it does not count or list "
+            "trees, and has no stages)"
         )
-    else:
-        spent = found.stopped
-        if spent == "seconds" and context.deadline is None:
-            spent = (
-                f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without "
-                "budget.seconds"
-            )
-        note = (
-            f"the budget of {spent} ran out after branch and bound visited {found.subproblems:,} "
-            "subtables"
+        return Ended().solution(tree, value, value, n, "", notes=(note,))
+    spent = found.stopped
+    if spent == "seconds" and context.deadline is None:
+        spent = (
+            f"bytes ran out for the graph, and the {seconds:.0f} seconds that follow without "
+            "budget.seconds"
         )
-    return _best_known(
-        space, cost, found.tree(), found.lower_bound, found.subproblems, note, proven=found.solved
-    )
+    low = found.lower_bound / cost.scale(space)
+    after = f"after branch and bound visited {n:,} subtables"
+    return Ended(spent).solution(tree, value, low, n, after, slack=space.slack)
 
 
-def _unfinished(graph: Graph, cost: Cost) -> Solution:
-    """The budget ran out: the best tree known and the best proven bound."""
+def _unfinished(graph: Graph, cost: Cost, ended: Ended) -> Solution:
+    """The best tree known and the best proven bound."""
     known = values(graph, cost)
-    notes = assumed(graph, cost, known)
-    ended = (
-        "the search was interrupted"
-        if graph.stopped == "interrupt"
-        else f"the budget of {graph.stopped} ran out"
-    )
-    note = f"{ended} with {graph.n_nodes:,} subtables known"
-    bound, tree = float(values(graph, cost, bound=True)[0]), best_known_tree(graph, cost, known)
-    return _best_known(graph.space, cost, tree, bound, graph.n_nodes, note, *notes)
-
-
-def _best_known(
-    space: Space,
-    cost: Cost,
-    tree: Tree,
-    low: float,
-    subproblems: int,
-    note: str,
-    *notes: str,
-    proven: bool = False,
-) -> Solution:
-    """low : no tree's ψ is below it.
-
-    note : how the search ended.
-    proven : the tree is known to be the best.
-    """
-    value = value_of(cost.complexity, tree)
-    bound = min(value, low / cost.scale(space))
-    status = Status.optimal if proven or bound >= value * (1 - space.slack) else Status.feasible
-    told = (
-        note
-        if proven
-        else f"{note}: the value is that of the best tree found, and no tree is below {bound:g}"
-    )
-    return Solution(
-        tree, value, bound, status, subproblems, status is Status.optimal, (told, *notes)
+    tree = best_known_tree(graph, cost, known)
+    return ended.solution(
+        tree,
+        value_of(cost.complexity, tree),
+        float(values(graph, cost, bound=True)[0]) / cost.scale(graph.space),
+        graph.n_nodes,
+        f"with {graph.n_nodes:,} subtables known",
+        slack=graph.space.slack,
+        notes=tuple(assumed(graph, cost, known)),
     )

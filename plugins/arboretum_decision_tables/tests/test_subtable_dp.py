@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import math
@@ -26,6 +27,7 @@ from arboretum.api import (
     Parts,
     Status,
     value_of,
+    within_bytes,
 )
 from arboretum.measure.complexity import complexities as measured
 from arboretum.testing import ComplexitySuite, ObjectiveSuite, SolverSuite
@@ -491,7 +493,8 @@ def test_an_attempt_goes_on_where_its_budget_ended(monkeypatch):
 
 
 def test_without_a_budget_the_graph_still_takes_no_more_than_the_default_bytes(monkeypatch):
-    monkeypatch.setattr("arboretum_decision_tables.exact.solver.DEFAULT_BYTES", 800_000)
+    few = functools.partial(within_bytes, most=800_000)
+    monkeypatch.setattr("arboretum_decision_tables.exact.solver.within_bytes", few)
     solution = SubtableDP().solve(asked(random_problem(9, 200, 10), AverageDepth()), Context())
     assert (
         solution.status is Status.optimal

@@ -18,8 +18,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arboretum.api import decimal
 from arboretum_gosdt.all_trees.monotone import MOST
-from arboretum_gosdt.problem.objectives import decimal
 
 PARTS = 1000
 """Lengths of tangents are rounded to so many parts, and what they gain to whole numbers: what

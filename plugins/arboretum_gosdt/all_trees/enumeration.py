@@ -11,15 +11,14 @@ import attrs
 import numpy as np
 from numpy.typing import DTypeLike
 
-from arboretum.api import BudgetError, OutOfTime
+from arboretum.api import DEFAULT_BYTES, BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
+from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
 from arboretum_gosdt.problem.prepared import run_steps
 
 SLICE, PAIRS = 20_000_000, 2_000_000
 """Work between looks at the clock."""
-DEFAULT_BYTES = 4_000_000_000
-"""Where the run sets no budget.memory_mb."""
 EXACT = 2.0**53
 """Counts below are exact as floats."""
 PRIMES = (
@@ -165,12 +164,7 @@ class Within:
             narrow,
             np.empty(answers + 5, kind),
         )
-        self._memo = Arrays(
-            {
-                "slots": np.zeros((2048, 2), np.uint64),
-                **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]},
-            }
-        )
+        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
         self._graph = Arrays(
             {
                 "bits": np.zeros((1024, words), np.uint64),
@@ -187,9 +181,8 @@ class Within:
             self._state.known = len(lower)
             # that search knows no least leaf
             upper = upper if least <= 1 else np.full(len(upper), kernels.NEVER)
-            self._memo = Arrays(
-                {"slots": slots, "lower": lower, "upper": upper, "place": np.full(len(lower), -1)}
-            )
+            place = np.full(len(lower), -1)
+            self._memo.take(slots=slots, lower=lower, upper=upper, place=place)
         self._clock: tuple[float | None, Callable[[], None]] = None, lambda: None
         self._graph["waiting"][n] = 0
         self._graph["bits"][0] = np.packbits(np.arange(words * 64) < n, bitorder="little").view(
@@ -211,12 +204,10 @@ class Within:
             return run_steps(work, self._make_room, until, tell)
 
     def _make_room(self) -> bool:
-        kernels, tests = self._kernels, self._table.outcome.shape[1]
+        tests = self._table.outcome.shape[1]
         known = int(self._state.known) + 2 * tests + len(self._levels.node) + 3
         left = self._bytes - self._graph.bytes_used()
-        if not self._memo.make_room(
-            {"slots": 2 * known + 1, **dict.fromkeys(kernels.Memo._fields[1:], known)}, left
-        ):
+        if not self._memo.room_for(known, left):
             return False
         sets, left = (
             int(self._state.sets) + 2 * tests + 1,

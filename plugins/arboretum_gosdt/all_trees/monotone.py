@@ -160,7 +160,7 @@ class MonotoneLoss:
         or −1, answer), and its leaves; none else of so many is sought.
 
         table : :class:`arboretum_gosdt.all_trees.enumeration.Rows`.
-        limits : :class:`arboretum_gosdt.problem.limits.Asked`.   None: no tree is allowed, or
+        limits : :class:`arboretum.api.TreeLimits`.   None: no tree is allowed, or
             leaves cost nothing.
         """
         most = most_leaves(table.outcome, limits.leaves, limits.depth)

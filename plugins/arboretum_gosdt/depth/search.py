@@ -165,8 +165,8 @@ class LimitedSearch:
         return found
 
     def _start(self, total: int, sizes: np.ndarray, word: int | None) -> None:
-        from arboretum.kernels.solving.arrays import Arrays
         from arboretum.kernels.solving.fingerprints import enter
+        from arboretum.kernels.solving.memo import MemoArrays
         from arboretum_gosdt.depth import arrays
         from arboretum_gosdt.depth.pair_counts import layout_of
 
@@ -188,14 +188,8 @@ class LimitedSearch:
             arrays.new_scratch(table, layout, setting),
         )
         sets = FIRST_SETS if self.depth > 3 else 1
-        self._arrays = Arrays(
-            {
-                "slots": np.zeros((2 * sets, 2), np.uint64),
-                "lower": np.zeros(sets, np.int64),
-                "upper": np.zeros(sets, np.int64),
-                "feature": np.zeros(sets, np.int32),
-            }
-        )
+        fields = {"lower": np.int64, "upper": np.int64, "feature": np.int32}
+        self._arrays = MemoArrays(fields, sets)
         self._cells = np.zeros((FIRST_CELLS if self._cells_kept else arrays.WAYS, 2), np.uint64)
         self._fixed_bytes = sum(array.nbytes for group in (levels, scratch) for array in group)
         memory = arrays.Memory(*self._arrays.values(), self._cells)
@@ -260,9 +254,7 @@ class LimitedSearch:
         sets = int(self._task.state["nodes"][0]) + 1
         if budget is not None:
             budget -= self._fixed_bytes + self._cells.nbytes
-        if not self._arrays.make_room(
-            {"slots": 2 * sets, "lower": sets, "upper": sets, "feature": sets}, budget
-        ):
+        if not self._arrays.room_for(sets, budget):
             return False
         names = ("slots", "lower", "upper", "feature")
         self._task = self._task._replace(

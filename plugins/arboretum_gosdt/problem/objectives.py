@@ -15,13 +15,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Encoded, Problem, Tree, param
+from arboretum.api import CapabilityError, Encoded, Problem, Tree, decimal, param, whole_numbers
 
 PAPER = "Lin, Zhong, Hu, Rudin & Seltzer 2020, section 2"
-LONG, WHOLE = 1e15, 1 << 52
-"""Weights whose decimals, as whole numbers, are below the one, and sum up to less than the
-other, are exact.
-"""
 
 
 class Price(enum.Enum):
@@ -31,31 +27,16 @@ class Price(enum.Enum):
     max = "max"
 
 
-def decimal(number: float) -> Fraction:
-    """The number as it is written, not as it is stored: 0.1 is 1/10."""
-    return Fraction(repr(float(number)))
-
-
 def exact_weights(weight: np.ndarray) -> tuple[np.ndarray, Fraction, Fraction]:
     """(mass, unit, error): int64[n] without a common divisor, so that weight = mass · unit; where
     decimals have too many digits, up to ``error``, less than 2^-33 of the mean weight.
     """
-    unit = error = Fraction(float(weight.mean())) / (
-        1 << max(0, min(34, 52 - len(weight).bit_length()))
-    )
+    if found := whole_numbers(weight):
+        return *found, Fraction(0)
+    unit = Fraction(float(weight.mean())) / (1 << max(0, min(34, 52 - len(weight).bit_length())))
     mass = np.rint(weight / float(unit)).astype(np.int64)
-    for places in range(23):  # the powers of ten that are exact
-        whole = np.rint(weight * 10.0**places)
-        if whole.max() >= LONG:
-            break
-        # of 15 digits at most, so that no other decimal of as few is the same number
-        if (whole / 10.0**places == weight).all():
-            exact = whole.astype(np.int64)
-            if (exact // np.gcd.reduce(exact)).sum(dtype=np.float64) < WHOLE:
-                mass, unit, error = exact, Fraction(1, 10**places), Fraction(0)
-            break
-    shared = int(np.gcd.reduce(mass))
-    return (mass, unit, error) if shared <= 1 else (mass // shared, unit * shared, error)
+    shared = int(np.gcd.reduce(mass)) or 1
+    return mass // shared, unit * shared, unit
 
 
 def class_weights(objects: Encoded, mass: np.ndarray, unit: Fraction) -> list[Fraction]:

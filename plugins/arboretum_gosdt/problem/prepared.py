@@ -14,7 +14,7 @@ points, B.9) is in ``base``. Objects that no label helps are left out of the sea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,18 +22,20 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    WHOLE,
     CapabilityError,
     Context,
-    DataError,
     Encoded,
     Family,
     Problem,
     Task,
     TestRule,
+    common_unit,
+    decimal,
     midpoints,
-    refuse_prices,
+    refuse_unfit,
 )
-from arboretum_gosdt.problem.objectives import WHOLE, Price, class_weights, decimal, exact_weights
+from arboretum_gosdt.problem.objectives import Price, class_weights, exact_weights
 
 MOST = 1 << 58
 """All losses together stay below, in 1/q losses, so that sixteen times as much fits into 62
@@ -117,7 +119,7 @@ def units_of(problem: Problem) -> Units:
         objective.errors(objects.n_classes),
     )
     distinct = {one for row in errors for one in row}
-    parts = Fraction(1) if distinct <= {0, 1} else _common(distinct)
+    parts = Fraction(1) if distinct <= {0, 1} else common_unit(distinct)
     cost = np.array(
         [[int(one / parts) for one in row] for row in errors] if parts != 1 else errors, np.int64
     )
@@ -128,7 +130,7 @@ def units_of(problem: Problem) -> Units:
         Fraction(0),
     )
     scaled = [factor * unit for factor in factors]
-    apart = _common(set(scaled))
+    apart = common_unit(set(scaled))
     each, loss_value = [int(one / apart) for one in scaled], apart * parts
     if error:
         slack += error * len(mass) * max(factors) * parts * most
@@ -171,15 +173,6 @@ def units_of(problem: Problem) -> Units:
     worst = per_price > 0 and objective.price is Price.max
     above = lam * q - p if lam > bound else Fraction(0)
     return Units(loss_value, q, p, loss, cost, mass, per_price * q, slack, per_leaf, worst, above)
-
-
-def _common(numbers: Collection[Fraction]) -> Fraction:
-    """The largest number of which all are whole multiples; 1 where all are 0."""
-    below = math.lcm(*(number.denominator for number in numbers))
-    return Fraction(
-        math.gcd(*(number.numerator * (below // number.denominator) for number in numbers)) or 1,
-        below,
-    )
 
 
 def _prices(problem: Problem) -> list[Fraction]:
@@ -249,35 +242,17 @@ def all_tests(
         problem.prices,
         getattr(problem.parts.solver, "name", "gosdt"),
     )
-    if objects.task is not task:
-        raise CapabilityError(
-            f"solver {solver} knows classes only, but the target is a number; make classes "
-            "of it (dataset.task=classification)"
-        )
-    if objects.n_objects == 0:
-        raise DataError("no object to learn from; does the split leave any training row?")
-    refuse_prices(solver, objects, prices)
+    refuse_unfit(solver, objects, prices, raw=True, two_way=True, task=task)
     codes, family, counts = objects.codes.T, [], []
-    for f, feature in enumerate(objects.features):
+    for feature in objects.features:
         bins, kind = feature.n_bins, feature.family
         family.append(THRESHOLDS if kind is Family.thresholds else 0)
         counts.append(
             bins if kind is Family.equals else bins - 1 if kind is Family.thresholds else 1
         )
-        if bins > 2 and kind is Family.multiway:
-            ways = "encoder=onehot (a test per value), or encoder=midpoints"
-            raise CapabilityError(
-                f"solver {solver} asks two-way tests, but column {feature.column!r} has "
-                f"{bins} branches; use {ways}"
-            )
-        if feature.has_missing and (codes[f] == bins).any():
-            _refuse_missing(solver, feature.column)
     if objects.raw_features:
         from arboretum_gosdt.problem.ranks import ranks_of
 
-        missing = np.isnan(objects.raw).any(axis=0)
-        if missing.any():
-            _refuse_missing(solver, objects.raw_features[int(missing.argmax())].column)
         context.look(SORTING * objects.raw.size)
         ranks = ranks_of(objects.raw)
         cuts = ranks.max(axis=1)
@@ -297,14 +272,6 @@ def all_tests(
         column,
         np.arange(len(column)) - first[column],
         price,
-    )
-
-
-def _refuse_missing(solver: str, column: str) -> None:
-    raise CapabilityError(
-        f"solver {solver} needs an outcome of every test for every object, but column "
-        f"{column!r} has missing values; "
-        "use encoder.missing=category (or drop_rows)"
     )
 
 

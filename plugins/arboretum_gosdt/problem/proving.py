@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Solution, VerificationError
+from arboretum.api import CapabilityError, Context, Solution, VerificationError, heard
 
 GRACE_SECONDS = 2.0
 """For a proof once a signal has ended the search: whoever sends one kills what is still there
@@ -32,20 +32,11 @@ def prove(
         return attrs.evolve(found, notes=(*found.notes, f"no proof is written: {reason}"))
     if found.interrupted and found.interrupted.args:
         context = attrs.evolve(context, progress=_hurried(context.progress, found.interrupted))
-    try:
-        return _written(path, attempt, found, context, resumable)
-    except KeyboardInterrupt as error:
-        return attrs.evolve(
-            found,
-            notes=(*found.notes, "no proof is written: it was interrupted"),
-            finished=False,
-            details=interrupted(error),
-        )
-
-
-def interrupted(error: KeyboardInterrupt) -> dict[str, Any]:
-    """What the details of a solution say of Ctrl-C or a signal that ended its search."""
-    return {"interrupted": (*error.args, True)[0]}
+    notes = (*found.notes, "no proof is written: it was interrupted")
+    return heard(
+        lambda: _written(path, attempt, found, context, resumable),
+        lambda ended: attrs.evolve(found, notes=notes, finished=False, details=ended.details),
+    )
 
 
 def _hurried(progress: Any, ended: KeyboardInterrupt) -> Any:
@@ -77,10 +68,10 @@ def _written(
 ) -> Solution:
     from arboretum.api import Extraction, Memo, ProofWriter
 
-    problem, units, asked, search = (
+    problem, units, limits, search = (
         attempt.problem,
         attempt.units,
-        attempt.asked,
+        attempt.limits,
         attempt.chosen.search,
     )
     tests, memo = range(problem.objects.n_tests), None
@@ -96,8 +87,8 @@ def _written(
         extraction = Extraction(log, problem, memo, context.progress)
         value = int(extraction.rules.cost_of(found.tree))
         bound = value if found.lower_bound >= found.value else min(value, search.lower)
-        limits = (-1 if most is None else most for most in (asked.depth, asked.leaves))
-        shown = extraction.show(bound, *limits)
+        most = (-1 if one is None else one for one in (limits.depth, limits.leaves))
+        shown = extraction.show(bound, *most)
         if resumable and bound < value and hasattr(search, "resume"):
             extraction.keep(search.path())
         extraction.write()
@@ -105,7 +96,7 @@ def _written(
     if shown == bound:
         return found
     what = f"the proof shows {extraction.rules.value(shown):g} only"
-    if asked.split <= 2 and not asked.light and asked.members <= 2:
+    if limits.any_node:
         raise VerificationError(
             f"{what}, but the search claims {found.lower_bound:g}: please report this, with "
             f"{path!r}"

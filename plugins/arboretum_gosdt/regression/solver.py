@@ -5,6 +5,7 @@ integers, its best tree is grown.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -12,26 +13,28 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    DEFAULT_BYTES,
+    WHOLE,
+    Attempt,
     BudgetError,
     CapabilityError,
     Context,
     Problem,
     Solution,
-    Status,
     Task,
     Tree,
+    TreeLimits,
+    decimal,
     param,
     two_way_order,
     two_way_tree,
+    whole_numbers,
+    within_bytes,
 )
-from arboretum.kernels.solving.arrays import Arrays
-from arboretum_gosdt.problem.limits import Asked
-from arboretum_gosdt.problem.objectives import decimal, exact_weights
+from arboretum.kernels.solving.memo import MemoArrays
+from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import alike, all_tests, pack, run_steps
-from arboretum_gosdt.problem.proving import interrupted
 
-DEFAULT_BYTES = 4_000_000_000
-"""Where the run sets no budget.memory_mb."""
 SLICE = 20_000_000
 """Work between looks at the clock."""
 BITS, MOST_WEIGHT = 50, 1 << 31
@@ -140,7 +143,8 @@ class Regression:
         """Minimise the run's objective.  Raises CapabilityError, DataError or BudgetError with
         the way out.
         """
-        return Attempt(problem, context).solution()
+        search = RegressionSearch(problem, context)
+        return Attempt(problem, search, "sets of rows", SLACK).go_on(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -167,11 +171,7 @@ class Regression:
                 "solver regression certifies squared_error and absolute_error; choose "
                 "solver=gosdt for classes"
             )
-        found = self.solve(problem, context)
-        # the run has more to do than the signal leaves time for
-        if found.interrupted and found.interrupted.args:
-            raise found.interrupted
-        return objective, found
+        return objective, self.solve(problem, context)
 
 
 class Search:
@@ -196,7 +196,7 @@ class Search:
         depth: int | None = None,
         leaves: int | None = None,
         least: int = 1,
-        memory_bytes: int | None = None,
+        memory_bytes: int = DEFAULT_BYTES,
     ) -> None:
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_gosdt.regression import loop as kernels, pairs
@@ -237,7 +237,7 @@ class Search:
         levels = min(n, most_depth, self.upper // self.p if self.p else n) + 3
         self.leaves, self.depth = min(leaves or 0, n), most_depth
         k = self.leaves + 1
-        self._bytes = DEFAULT_BYTES if memory_bytes is None else memory_bytes
+        self._bytes = memory_bytes
         needed = 8 * (
             levels * (tests * tests + 4 * tests * k + 5 * tests)
             + (3 + 12 * absolute) * tests * tests
@@ -276,12 +276,7 @@ class Search:
             np.empty((4, n + 1)),
             np.empty((2, n + 1), kind),
         )
-        self._memo = Arrays(
-            {
-                "slots": np.zeros((2048, 2), np.uint64),
-                **{name: np.empty(1024, kind) for name in kernels.Memo._fields[1:]},
-            }
-        )
+        self._memo = MemoArrays(dict.fromkeys(kernels.Memo._fields[1:], kind))
         self._state = np.zeros(1, kernels.STATE)
         self._levels.objects[:n], self._levels.first[1] = np.arange(n), n
         root = self._levels.node[0]
@@ -289,7 +284,7 @@ class Search:
         root["depth"], root["leaves"] = most_depth, self.leaves
         root["child"], root["first"] = pairs.NEW, -1
 
-    def run(self, until: float | None = None, tell: Any = lambda low, up: None) -> str:
+    def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
         """Search; returns "" when the least cost is known, else what ran out, "seconds" or
         "bytes".
         """
@@ -308,23 +303,20 @@ class Search:
 
         def make_room() -> bool:
             known = int(self._state["known"][0]) + len(self._levels.node) + 3
-            return self._memo.make_room(
-                {"slots": 2 * known + 1, **dict.fromkeys(self._kernels.Memo._fields[1:], known)},
-                self._bytes,
-            )
+            return self._memo.room_for(known, self._bytes)
 
         with self._memo.moved_by(until):
-            return run_steps(
-                work,
-                make_room,
-                until,
-                lambda: tell(self.lower, int(self._levels.node["ub"][0])),
-            )
+            return run_steps(work, make_room, until, tell)
 
     @property
     def lower(self) -> int:
         """No tree costs less."""
         return max(int(self._state["bound"][0]), self.p)
+
+    @property
+    def best(self) -> int:
+        """What the best tree known costs."""
+        return int(self._levels.node["ub"][0])
 
     @property
     def opened(self) -> int:
@@ -456,8 +448,8 @@ def deviation_of(total: np.ndarray, weight: np.ndarray) -> int:
     return int((weight * np.abs(y - half)).sum())
 
 
-class Attempt:
-    """A problem on its way to be solved."""
+class RegressionSearch:
+    """A problem in whole numbers, and its search."""
 
     def __init__(self, problem: Problem, context: Context) -> None:
         objective, objects = problem.parts.objective, problem.objects
@@ -466,22 +458,10 @@ class Attempt:
                 "solver regression minimises squared_error or absolute_error; add "
                 "objective=squared_error"
             )
-        asked = Asked.of(problem, Regression.limits)
-        if asked.split > 2 or asked.light or asked.members > 2:
-            raise CapabilityError(
-                "solver regression knows max_depth, max_leaves and min_leaf; leave other "
-                "leaf rules out"
-            )
-        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
-            raise CapabilityError(
-                "objective.lam=0 needs a limit, or trees grow without end; set "
-                "stopping.standard.max_depth, max_leaves or min_leaf"
-            )
-        self.problem, self.context, self.tests = (
-            problem,
-            context,
-            all_tests(problem, Task.regression, context),
-        )
+        allowed = TreeLimits.of("regression", problem, Regression.limits)
+        allowed.refuse_rules("regression", Regression.limits)
+        allowed.refuse_endless(objective.lam, Regression.limits)
+        self.problem, self.tests = problem, all_tests(problem, Task.regression, context)
         mass, _, error = exact_weights(objects.weight)
         if error or mass.sum() >= MOST_WEIGHT:
             raise CapabilityError(
@@ -524,10 +504,10 @@ class Attempt:
             self.all = squares - Fraction(int(total.sum()) ** 2, int(weight.sum()))
             self.apart = squares - squares_of(total, weight)[2]  # within equal rows
         limits = {
-            "depth": asked.depth,
-            "leaves": asked.leaves,
-            "least": asked.least,
-            "memory_bytes": context.memory_bytes,
+            "depth": allowed.depth,
+            "leaves": allowed.leaves,
+            "least": allowed.least,
+            "memory_bytes": within_bytes(context).memory_bytes,
         }
         outcome = bits[:, : len(self.kept)]
         self.search = Search(
@@ -540,7 +520,7 @@ class Attempt:
             decimal(objective.lam) * self.all,
             **limits,
         )
-        leaves = min(many, 2 ** min(62, asked.depth or many), asked.leaves or many)
+        leaves = min(many, 2 ** min(62, allowed.depth or many), allowed.leaves or many)
         # a target that is off by so much changes a tree's deviation, and that of one leaf, by as
         # much per weight, or times twice the range
         moved = (
@@ -549,6 +529,8 @@ class Attempt:
             * (1 if absolute else 2 * float(target.max() - target.min()) + off)
         )
         self.slack = float((2 * Fraction(moved) + 2 * leaves / self.search.scale) / (self.all or 1))
+        pays = bool(self.all) and self.search.pays
+        self.rounded = "targets have more digits than the search counts" if pays else ""
 
     def _value(self, cost: int) -> float:
         """Of a cost, prices included."""
@@ -558,57 +540,31 @@ class Attempt:
             else float(self.problem.parts.objective.lam)
         )
 
-    def solution(self) -> Solution:
-        """Search until the optimum is proven, or a budget ends it."""
-        search, details = self.search, {}
+    def run(self, context: Context, tell: Callable[..., None]) -> str:
+        """Go on until it is finished, "", or "seconds" or "bytes" run out."""
+        return self.search.run(context.deadline, tell) if self.rounded else ""
 
-        def tell(lower: int, upper: int) -> None:
-            self.context.proven(self._value(lower), self._value(upper))
-            self.context.progress(0, None, f"{search.opened:,} sets of rows")
+    @property
+    def subproblems(self) -> int:
+        """Sets of rows whose tests were counted in pairs."""
+        return self.search.opened
 
-        try:
-            ended = search.run(self.context.deadline, tell) if self.all and search.pays else ""
-        except KeyboardInterrupt as error:
-            ended, details = "interrupt", interrupted(error)
-        tree = self._tree(search.tree())
-        value = float(self.problem.parts.objective.value(tree, self.problem))
-        bound = (
-            min(value, self._value(search.lower) - self.slack)
-            if self.all and search.pays
-            else value
-        )
-        proven = value - bound <= SLACK * max(1.0, abs(value))
-        what = (
-            "the search was interrupted"
-            if ended == "interrupt"
-            else f"the budget of {ended} ran out"
-        )
-        told = (
-            f"{what} after {search.opened:,} sets of rows: the value is that of the best tree "
-            f"found, and no tree is below {bound:g}"
-        )
-        notes = (told,) if not proven and ended else ()
-        if not proven and not ended:
-            notes = (
-                f"targets have more digits than the search counts; proven up to {value - bound:g}",
-            )
-        return Solution(
-            tree,
-            value,
-            bound,
-            Status.optimal if proven else Status.feasible,
-            search.opened,
-            not ended or proven,
-            notes,
-            details,
-        )
+    @property
+    def lower(self) -> float:
+        """What is proven of every tree, less what rounding may have changed."""
+        return self._value(self.search.lower) - self.slack
 
-    def _tree(self, preorder_tests: list[int]) -> Tree:
-        """As it predicts."""
+    @property
+    def upper(self) -> float:
+        """Of the best tree known."""
+        return self._value(self.search.best)
+
+    def tree(self) -> Tree:
+        """The best tree known."""
         from arboretum_gosdt.problem.trees import laid
 
         objects, objective = self.problem.objects, self.problem.parts.objective
-        nodes = laid(preorder_tests)
+        nodes = laid(self.search.tree())
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = self.kept[nodes[inner, 0]]
         nodes = two_way_order(nodes)
@@ -642,16 +598,10 @@ def whole_targets(y: np.ndarray, mass: int) -> tuple[np.ndarray, float]:
     """(int64[n] in some unit, by how much of it they may be off): y less a constant, exactly
     where its decimals are few.
     """
-    for places in range(16):
-        whole = np.rint(y * 10.0**places)
-        if np.abs(whole).max() >= 1e15:
-            break
-        if (whole / 10.0**places == y).all():
-            exact = whole.astype(np.int64)
-            exact -= int(exact.sum() // len(exact))
-            if int(np.abs(exact).max()) * mass < 1 << 52:
-                return exact, 0.0
-            break
+    if found := whole_numbers(y, math.inf):
+        exact = found[0] - int(found[0].sum() // len(y))
+        if int(np.abs(exact).max()) * mass < WHOLE:
+            return exact, 0.0
     middle, spread = float(y.min() + y.max()) / 2, float(y.max() - y.min())
     unit = spread * mass / (1 << 51)
     return np.rint((y - middle) / unit).astype(np.int64), 0.5 + 4 * float(

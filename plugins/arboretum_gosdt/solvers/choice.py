@@ -10,8 +10,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Problem
-from arboretum_gosdt.problem.limits import Asked
+from arboretum.api import CapabilityError, Context, Problem, TreeLimits
 from arboretum_gosdt.problem.prepared import LAYING, Merged, Tests, Units, merge, merge_ranks
 
 MANY_TESTS = 700
@@ -69,11 +68,11 @@ class Chosen:
     objects: int
 
 
-def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
+def kind_of(which: Which, limits: TreeLimits, tests: Tests, units: Units) -> Which:
     """The search that is used where ``which`` is asked for.  Raises CapabilityError where the
     one named does not know the limits.
     """
-    few = asked.only_depth and len(tests.column) > 0
+    few = limits.only_depth and len(tests.column) > 0
     fits = few and not units.price_value
     small = (
         max(int(units.loss.sum()) * int(units.cost.max()) * len(units.cost), int(units.mass.sum()))
@@ -81,8 +80,8 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
     )
     able = {
         Which.sparse: few and small and units.p > 0 and not units.worst,
-        Which.intervals: fits and small and units.p == 0 and asked.depth is not None,
-        Which.limited: fits and units.p == 0 and asked.depth is not None,
+        Which.intervals: fits and small and units.p == 0 and limits.depth is not None,
+        Which.limited: fits and units.p == 0 and limits.depth is not None,
         Which.general: True,
     }
     if which is Which.auto:
@@ -107,7 +106,7 @@ def kind_of(which: Which, asked: Asked, tests: Tests, units: Units) -> Which:
 
 def choose(
     problem: Problem,
-    asked: Asked,
+    limits: TreeLimits,
     tests: Tests,
     units: Units,
     which: Which,
@@ -123,19 +122,19 @@ def choose(
     Raises CapabilityError where the one that was named does not know its limits, or knows no such
     bound; BudgetError where it cannot begin.
     """
-    which = kind_of(which, asked, tests, units)
+    which = kind_of(which, limits, tests, units)
     known = bounds_of(which)
     if unheard := [name for name in without if name not in known]:
         has = f"has the bounds {', '.join(known)}" if known else "has no bounds to leave out"
         raise CapabilityError(f"solver.without: the search {which.name} {has}; got {unheard[0]!r}")
     if which is Which.intervals:
-        return _intervals(problem, asked, tests, units, context)
+        return _intervals(problem, limits, tests, units, context)
     merged = merge(problem, tests, units, context)
     prepared = merged.prepared
     if which is not Which.general and len(prepared.weights) and len(prepared.tests):
-        search = _on_bits(which, merged, asked.depth, without, threads, context)
+        search = _on_bits(which, merged, limits.depth, without, threads, context)
     else:
-        search = _general(problem, asked, merged, units, context)
+        search = _general(problem, limits, merged, units, context)
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:
         found = nodes[:, [0, 2, 3]]
@@ -194,7 +193,9 @@ def _on_bits(
     )
 
 
-def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context: Context) -> Search:
+def _general(
+    problem: Problem, limits: TreeLimits, merged: Any, units: Units, context: Context
+) -> Search:
     from arboretum_gosdt.general.known import ANY, Bounds
     from arboretum_gosdt.general.search import GeneralSearch, Rules
 
@@ -204,30 +205,30 @@ def _general(problem: Problem, asked: Asked, merged: Any, units: Units, context:
     context.room(
         needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search"
     )
-    bounds = Bounds(*(ANY if most is None else most for most in (asked.depth, asked.leaves)))
+    bounds = Bounds(*(ANY if most is None else most for most in (limits.depth, limits.leaves)))
     # masses are whole: a node is light where its mass is at most this
     light = (
-        math.floor(asked.light * float(units.mass.sum()) / float(problem.objects.weight.sum()))
-        if asked.light
+        math.floor(limits.light * float(units.mass.sum()) / float(problem.objects.weight.sum()))
+        if limits.light
         else 0
     )
     return GeneralSearch(
         merged,
         units.p,
         units.q,
-        Rules(bounds, asked.least, asked.split, light, asked.members, units.worst),
+        Rules(bounds, limits.least, limits.split, light, limits.members, units.worst),
     )
 
 
 def _intervals(
-    problem: Problem, asked: Asked, tests: Tests, units: Units, context: Context
+    problem: Problem, limits: TreeLimits, tests: Tests, units: Units, context: Context
 ) -> Chosen:
     from arboretum_gosdt.continuous.search import IntervalSearch
 
     ranked = merge_ranks(problem, tests, units, context)
     context.look(LAYING * ranked.ranks.size)
     search = IntervalSearch(
-        ranked.ranks, ranked.weights, min(asked.depth or 0, max(0, len(ranked.ranks) - 1))
+        ranked.ranks, ranked.weights, min(limits.depth or 0, max(0, len(ranked.ranks) - 1))
     )
 
     def in_tests(nodes: np.ndarray) -> np.ndarray:

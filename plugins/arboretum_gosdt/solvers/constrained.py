@@ -6,28 +6,27 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
+from collections.abc import Callable
 from fractions import Fraction
 
 import attrs
 import numpy as np
 
 from arboretum.api import (
-    BudgetError,
+    Attempt,
     CapabilityError,
     ConfigError,
     Context,
     Problem,
     Shape,
     Solution,
-    Status,
+    Tree,
     param,
     shape_of,
     unknown,
 )
 from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
 from arboretum_gosdt.problem.prepared import alike, pack
-from arboretum_gosdt.problem.proving import interrupted
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS
 from arboretum_gosdt.solvers.constraints import Space, Tilt, rates_of, with_all_tests
@@ -104,7 +103,8 @@ class Constrained:
                 "objective=accuracy (or balanced, cost_matrix)"
             )
         self._check(problem)
-        return Attempt(self, problem, context).solution()
+        search = ConstrainedSearch(self, problem, context)
+        return Attempt(problem, search, none="no tree that keeps the limits").go_on(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -143,14 +143,14 @@ class Constrained:
             )
 
 
-class Attempt:
-    """A problem on its way to be solved: trees are gone through in the order of their
-    unconstrained cost, of which no constrained one is lower.
+class ConstrainedSearch:
+    """Trees are gone through in the order of their unconstrained cost, of which no constrained
+    one is lower.
     """
 
     def __init__(self, asked: Constrained, problem: Problem, context: Context) -> None:
         self.asked, self.problem, self.context = asked, problem, context
-        found = self.found = TreeSet.of(
+        found = self.found = TreeSet.read(
             problem,
             context,
             asked.limits,
@@ -183,7 +183,8 @@ class Attempt:
         self.tilt: Tilt | None = None
         self.outcome, self.leaves = outcomes_of(merged), {}
         total = self.cost.sum(axis=0)  # a leaf keeps every promise
-        self.upper, self.best = int(total.min()) + found.units.p, [(-1, int(total.argmin()))]
+        self.best, self.least = [(-1, int(total.argmin()))], found.chosen.search.lower - found.own
+        self.cost_of_best = int(total.min()) + found.units.p
         self.planes = [
             int.from_bytes(column.tobytes(), "little")
             for column in np.packbits(
@@ -191,48 +192,43 @@ class Attempt:
             )
         ]
 
-    def solution(self) -> Solution:
+    def run(self, context: Context, tell: Callable[..., None]) -> str:
         """Search until the optimum is proven, or a budget ends it."""
-        found, details = self.found, {}
-        first = found.optimum(lambda low, up: self._tell(low - found.own))
-        self.lower = found.chosen.search.lower - found.own
-        self._plant(found.chosen.tests(found.chosen.search.tree()))
-        if first.status is not Status.optimal:
-            ended, details = "seconds", dict(first.details)
-        else:
-            self.lower = found.chosen.search.upper - found.own
-            try:
-                ended = self._search()
-            except BudgetError:
-                ended = "bytes"
-            except KeyboardInterrupt as error:
-                ended, details = "interrupt", interrupted(error)
-        tree = labelled(self.problem, found.tests, found.units, found.merged.tests, self.best)
-        value = float(self.problem.parts.objective.value(tree, self.problem))
-        bound = min(value, found.value(self.lower + found.own)) if ended else value
-        what = (
-            "the search was interrupted"
-            if "interrupted" in details
-            else f"the budget of {ended} ran out"
-        )
-        notes = (
-            (
-                f"{what}: the value is that of the best tree found, and no tree that keeps "
-                f"the limits is below {bound:g}",
-            )
-            if ended
-            else ()
-        )
-        status = Status.feasible if ended else Status.optimal
-        return Solution(
-            tree, value, bound, status, found.chosen.search.subproblems, not ended, notes, details
-        )
+        self.context, self.tell, search = context, tell, self.found.chosen.search
 
-    def _tell(self, lower: int) -> None:
-        self.context.proven(
-            self.found.value(min(lower, self.upper) + self.found.own),
-            self.found.value(self.upper + self.found.own),
-        )
+        def learn(low: int, up: int) -> None:
+            self.least = low - self.found.own
+            tell()
+
+        try:
+            ended = search.run(context.deadline, context.memory_bytes, learn)
+        finally:  # also where Ctrl-C ends it
+            self.least = search.lower - self.found.own
+            self._plant(self.found.chosen.tests(search.tree()))
+        if ended:
+            return ended
+        self.least = search.upper - self.found.own
+        return self._search()
+
+    def tree(self) -> Tree:
+        """The best tree known, its leaves with their answers."""
+        found = self.found
+        return labelled(self.problem, found.tests, found.units, found.merged.tests, self.best)
+
+    @property
+    def subproblems(self) -> int:
+        """Sets of objects that the search without constraints looked into."""
+        return self.found.chosen.search.subproblems
+
+    @property
+    def lower(self) -> float:
+        """No tree that keeps the limits has a lower value."""
+        return self.found.value(min(self.least, self.cost_of_best) + self.found.own)
+
+    @property
+    def upper(self) -> float:
+        """Of the best tree known."""
+        return self.found.value(self.cost_of_best + self.found.own)
 
     def _plant(self, nodes: np.ndarray, features: bool = False) -> None:
         """Keep a tree (int64[nodes, 3], see tree_of; features : of the table's tests) with its
@@ -255,17 +251,17 @@ class Attempt:
         """Widen the set of trees until the best one in it keeps the promises, or none outside
         can be better than that; returns what ran out.
         """
-        step, before = max(1, self.found.units.p // 4), self.lower - 1
+        step, before = max(1, self.found.units.p // 4), self.least - 1
         if not self.monotone and self.rates:
             self.tilt = self._tilted()
-        aim = self.lower
-        while aim < self.upper:
+        aim = self.least
+        while aim < self.cost_of_best:
             ended = self._listed(aim, before) if self.monotone else self._marked(aim)
             if ended:
                 return ended
-            before, self.lower = aim, max(self.lower, min(self.upper, aim + 1))
-            self._tell(self.lower)
-            aim, step = min(aim + step, max(self.upper - 1, aim + 1)), 2 * step
+            before, self.least = aim, max(self.least, min(self.cost_of_best, aim + 1))
+            self.tell()
+            aim, step = min(aim + step, max(self.cost_of_best - 1, aim + 1)), 2 * step
         return ""
 
     def _tilted(self) -> Tilt | None:
@@ -298,7 +294,7 @@ class Attempt:
         room, low, best = int(one.most * one.sizes[g] * one.sizes[h]), 0.0, None
         high = 4.0 * float(merged.weights.max(axis=1).sum()) / (one.sizes[g] * one.sizes[h])
         for _ in range(TRIED):
-            if self.lower >= self.upper:
+            if self.least >= self.cost_of_best:
                 break
             tilt = Tilt.of(found, each, room, (low + high) / 2)
             most, nodes = tilt.cost.max(axis=1), np.array([[-1, -1, -1]])
@@ -312,7 +308,7 @@ class Attempt:
                 len(merged.tests),
                 tilt.p,
                 tilt.q,
-                found.asked.depth,
+                found.limits.depth,
                 memory_bytes=self.context.memory_bytes,
             )
             tell = lambda low, up: self.context.progress(
@@ -324,9 +320,9 @@ class Attempt:
             nodes = search.tree()[:, [0, 2, 3]]
             self._plant(nodes, features=True)
             bound = tilt.bound(search.lower + tilt.q * int(most.sum() - saves.sum()))
-            if best is None or bound > self.lower:
-                best, self.lower = tilt, max(self.lower, min(bound, self.upper))
-            self._tell(self.lower)
+            if best is None or bound > self.least:
+                best, self.least = tilt, max(self.least, min(bound, self.cost_of_best))
+            self.tell()
             inner = nodes[:, 0] >= 0
             nodes[inner, 0] = merged.tests[nodes[inner, 0]]
             yes = self._sums(nodes, tilt.cost, [each[:, None]])[0][0]
@@ -377,8 +373,8 @@ class Attempt:
             tilt.p,
             tilt.q,
             most,
-            found.asked.depth,
-            found.asked.least,
+            found.limits.depth,
+            found.limits.least,
             context.memory_bytes,
         )
         tell = lambda: context.progress(
@@ -396,7 +392,7 @@ class Attempt:
         if ended := fronts.run(context.deadline, tell):
             return ended
         for trees in fronts.trees():
-            if context.deadline is not None and time.monotonic() > context.deadline:
+            if context.late:
                 return "seconds"
             sums = trees.mark[:, 1 : rates.shape[1] + 1, 0]
             cost = (
@@ -404,16 +400,16 @@ class Attempt:
                 if tilt.scale == 1
                 else trees.mark[:, 0, 0] + found.units.p * trees.leaves
             )
-            able = cost < self.upper
-            if found.asked.leaves is not None:
-                able &= trees.leaves <= found.asked.leaves
+            able = cost < self.cost_of_best
+            if found.limits.leaves is not None:
+                able &= trees.leaves <= found.limits.leaves
             start = 0
             for one in self.rates:
                 able &= one.about(sums[:, start : start + len(one.sizes) - 1])
                 start += len(one.sizes) - 1
             for i in np.flatnonzero(able)[np.argsort(cost[able], kind="stable")].tolist():
                 if self._keeps(sums[i].tolist()):
-                    self.upper, self.best = int(cost[i]), fronts.nodes(trees.origin[i])
+                    self.cost_of_best, self.best = int(cost[i]), fronts.nodes(trees.origin[i])
                     break
         return ""
 
@@ -436,14 +432,10 @@ class Attempt:
             for cost, count in zip(found.costs, found.counts, strict=True)
         )
         for number, (cost, preorder) in enumerate(zip(costs, found.preorders(), strict=False)):
-            if cost >= self.upper:
+            if cost >= self.cost_of_best:
                 return ""
-            if (
-                number % EVERY == 0
-                and self.context.deadline is not None
-                and time.monotonic() > self.context.deadline
-            ):
-                self.lower = max(self.lower, cost)
+            if number % EVERY == 0 and self.context.late:
+                self.least = max(self.least, cost)
                 return "seconds"
             if cost > before:
                 self._label(preorder.tolist())
@@ -502,9 +494,9 @@ class Attempt:
                 (here & ~self.planes[test], box & rest),
                 (here & self.planes[test], box & one),
             ]
-        leaves, asked = [self._leaf(one) for one in rows], self.found.asked
-        if min(leaf[4] for leaf in leaves) < asked.least or len(leaves) > (
-            asked.leaves or len(leaves)
+        leaves, limits = [self._leaf(one) for one in rows], self.found.limits
+        if min(leaf[4] for leaf in leaves) < limits.least or len(leaves) > (
+            limits.leaves or len(leaves)
         ):
             return
         cost += sum(leaf[2] for leaf in leaves)
@@ -528,13 +520,13 @@ class Attempt:
                 ]
                 if self._keeps(sums):
                     answers = iter(said)
-                    self.upper, self.best = (
+                    self.cost_of_best, self.best = (
                         cost + extra,
                         [(test, -1) if test >= 0 else (-1, next(answers)) for test in preorder],
                     )
                 return
             for dearer, answer in leaves[i][0]:
-                if cost + extra + dearer >= self.upper:
+                if cost + extra + dearer >= self.cost_of_best:
                     return
                 if all(
                     (not up or said[j] <= answer) and (not down or answer <= said[j])

@@ -13,7 +13,7 @@ optimum as soon as it is at most R.
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -21,23 +21,21 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    BudgetError,
+    Attempt,
     CapabilityError,
     Context,
     Problem,
     Shape,
     Solution,
-    Status,
     Tree,
+    TreeLimits,
     shape_of,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
-from arboretum_gosdt.all_trees.enumeration import DEFAULT_BYTES, Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss
-from arboretum_gosdt.problem.limits import Asked
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge
-from arboretum_gosdt.problem.proving import interrupted
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS as SPARSE
 
@@ -76,7 +74,7 @@ class NonDominated:
 
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
-        return Attempt(problem, context).solution()
+        return Attempt(problem, NonDominatedSearch(problem, context)).go_on(context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what will be called."""
@@ -106,23 +104,16 @@ class NonDominated:
                 "solver fronts certifies f_score, auc, pauc and their like; choose "
                 "solver=gosdt for sums over leaves"
             )
-        found = self.solve(problem, context)
-        # the run has more to do than the signal leaves time for
-        if found.interrupted and found.interrupted.args:
-            raise found.interrupted
-        return objective, found
+        return objective, self.solve(problem, context)
 
 
-class Attempt:
-    """A problem on its way to be solved."""
+class NonDominatedSearch:
+    """Additive costs, then all trees below a budget."""
 
     def __init__(self, problem: Problem, context: Context) -> None:
-        self.problem, self.context, objective = problem, context, problem.parts.objective
-        asked = self.asked = Asked.of(problem, NonDominated.limits)
-        if asked.split > 2 or asked.light or asked.members > 2:
-            raise CapabilityError(
-                "solver fronts knows max_depth, max_leaves and min_leaf; leave other leaf rules out"
-            )
+        self.problem, objective = problem, problem.parts.objective
+        limits = self.limits = TreeLimits.of("fronts", problem, NonDominated.limits)
+        limits.refuse_rules("fronts", NonDominated.limits)
         objective.classes_of(problem)
         mass, unit, error = exact_weights(problem.objects.weight)
         if error or mass.sum() >= WEIGHTS:
@@ -130,18 +121,14 @@ class Attempt:
                 "solver fronts counts weights exactly, and these have too many digits; round "
                 "them to fewer"
             )
-        if not objective.lam and asked.depth is None and asked.leaves is None and asked.least < 2:
-            raise CapabilityError(
-                "objective.lam=0 needs a limit, or trees grow without end; set "
-                "stopping.standard.max_depth, max_leaves or min_leaf"
-            )
+        limits.refuse_endless(objective.lam, NonDominated.limits)
         none, eye = Fraction(0), 1 - np.eye(2, dtype=np.int64)
         self.units = Units(Fraction(1), 1, 0, mass, eye, mass, none, none, none, False)
         self.tests: Tests = all_tests(problem, context=context)
         self.merged: Merged = merge(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
-        self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, asked.leaves or n))
+        self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, limits.leaves or n))
         context.look(PER_OUTCOME * n * len(self.merged.tests))
         context.room(
             BYTES * n * len(self.merged.tests),
@@ -155,84 +142,55 @@ class Attempt:
             self.merged.mass,
             ones,
         )
-        if context.memory_bytes is not None:  # what is left of it
-            held = self.merged.nbytes + sum(
-                array.nbytes for array in attrs.astuple(self.table, recurse=False)
-            )
-            self.context = attrs.evolve(context, memory_bytes=max(1, context.memory_bytes - held))
         total = self.merged.class_loss.sum(axis=0)[None]
-        self.value, answers = self.loss.of_leaves(total)
+        self.upper, answers = self.loss.of_leaves(total)
         self.best, self.leaves = [(-1, int(answers[0]))], total
-        self.bound, self.sets = 0.0, 0
+        self.bound, self.subproblems = 0.0, 0
         self.searches: dict[Any, Any] = {}
 
-    def solution(self) -> Solution:
+    def run(self, context: Context, tell: Callable[..., None]) -> str:
         """Search until the optimum is proven, or a budget ends it."""
-        details: dict[str, Any] = {}
-        try:
-            ended = self._search()
-        except BudgetError:
-            ended = "bytes"
-        except KeyboardInterrupt as error:
-            ended, details = "interrupt", interrupted(error)
-        if ended:
-            self.bound = max(self.bound, self.loss.bound(self.value))
-        tree = self._tree()
-        value = float(self.problem.parts.objective.value(tree, self.problem))
-        bound = min(self.bound, value) if ended else value
-        what = (
-            "the search was interrupted"
-            if ended == "interrupt"
-            else f"the budget of {ended} ran out"
+        held = self.merged.nbytes + sum(
+            array.nbytes for array in attrs.astuple(self.table, recurse=False)
         )
-        told = (
-            f"{what} after {self.sets:,} sets of objects: the value is that of the best tree "
-            f"found, and no tree is below {bound:g}"
+        self.context = context = attrs.evolve(
+            context, memory_bytes=max(1, context.memory_bytes - held)
         )
-        notes = (told,) if ended else ()
-        return Solution(
-            tree,
-            value,
-            bound,
-            Status.feasible if ended else Status.optimal,
-            self.sets,
-            not ended,
-            notes,
-            details,
-        )
-
-    def _search(self) -> str:
         # of three leaves there is a tree for each pair of tests
-        quick = PER_PAIR * len(self.merged.tests) ** 2 < self.context.steps_left
-        asked = (
-            self.asked if quick else attrs.evolve(self.asked, leaves=min(2, self.asked.leaves or 2))
-        )
-        found = None if self.loss.curves else self.loss.smallest(self.table, asked)
-        if found is not None and found[0] < self.value:
-            self.value, self.best, self.leaves = found
+        quick = PER_PAIR * len(self.merged.tests) ** 2 < context.steps_left
+        limits = self.limits
+        limits = limits if quick else attrs.evolve(limits, leaves=min(2, limits.leaves or 2))
+        found = None if self.loss.curves else self.loss.smallest(self.table, limits)
+        if found is not None and found[0] < self.upper:
+            self.upper, self.best, self.leaves = found
         if ended := self._bounding():
             return ended
-        room = self.loss.within(self.value)[2]
+        room = self.loss.within(self.upper)[2]
         steps = STEPS if room > NEAR else STEPS[-1:]
-        self.bound = self.loss.bound(self.value) if room > NEAR else self.bound
+        self.bound = self.loss.bound(self.upper) if room > NEAR else self.bound
         while room >= 0:
             for step in steps:
-                self.context.proven(self.bound, self.value)
-                aim = self.bound + step * (self.value - self.bound)
+                tell()
+                aim = self.bound + step * (self.upper - self.bound)
                 if ended := self._below(aim):
                     return ended
-                if self.value <= aim + ROUNDING:
+                if self.upper <= aim + ROUNDING:
                     return ""
                 self.bound = max(self.bound, aim - ROUNDING)
         return ""
+
+    @property
+    def lower(self) -> float:
+        """What additive costs say of all trees, and those that were gone through."""
+        return max(self.bound, self.loss.bound(self.upper))
 
     def _bounding(self) -> str:
         """Minimise additive costs, as long as they promise a better bound or tree; returns what
         ran out, or "".
         """
-        while (cost := self.loss.next(self.leaves, self.value)) is not None:
+        while (cost := self.loss.next(self.leaves, self.upper)) is not None:
             self.loss.learn(cost, *self._least(cost))
-            if self.context.deadline is not None and time.monotonic() > self.context.deadline:
+            if self.context.late:
                 return "seconds"
         return ""
 
@@ -242,7 +200,7 @@ class Attempt:
         """
         from arboretum_gosdt.sparse.search import SparseSearch
 
-        costs, depth = cost.cost, self.asked.depth
+        costs, depth = cost.cost, self.limits.depth
         most = costs.max(axis=1)
         saves = most[:, None] - costs
         kept = saves.any(axis=1)
@@ -253,7 +211,7 @@ class Attempt:
             or saves.max(axis=1).sum() * saves.shape[1] > SPARSE
         ):
             return cost.q * int(costs.min(axis=1).sum()) + cost.p, None
-        room = (self._left() or DEFAULT_BYTES) - costs.nbytes - most.nbytes - saves.nbytes
+        room = self._left() - costs.nbytes - most.nbytes - saves.nbytes
         search = SparseSearch(
             self.merged.bits[kept],
             saves[kept],
@@ -264,23 +222,21 @@ class Attempt:
             memory_bytes=room,
         )
         tell = lambda low, up: self.context.progress(
-            0, None, f"{self.sets + search.subproblems:,} sets of objects"
+            0, None, f"{self.subproblems + search.subproblems:,} sets of objects"
         )
         search.run(self.context.deadline, room, tell, slices=PATIENCE)
-        self.sets += search.subproblems
+        self.subproblems += search.subproblems
         leaves = self._plant(search.tree())
         if kept.all() and costs.shape[1] == 2:
             self.searches[cost] = search
         return search.lower + cost.q * int(most.sum() - saves.sum()), leaves
 
-    def _left(self) -> int | None:
-        """Return the bytes that the next search may take, None for any number.
+    def _left(self) -> int:
+        """Return the bytes that the next search may take.
 
         Searches that are kept for their bounds are dropped where they hold more than a quarter.
         """
         room = self.context.memory_bytes
-        if room is None:
-            return None
         held = sum(one.bytes_used for one in self.searches.values())
         if held > room // 4:
             self.searches.clear()
@@ -302,12 +258,12 @@ class Attempt:
                 leaves.append(self.merged.class_loss[here].sum(axis=0))
                 rows.append(self.merged.rows[here].sum())
         held = np.array(leaves)
-        if min(rows) < self.asked.least or len(leaves) > (self.asked.leaves or len(leaves)):
+        if min(rows) < self.limits.least or len(leaves) > (self.limits.leaves or len(leaves)):
             return held
         value, answers = self.loss.of_leaves(held)
-        if value < self.value:
+        if value < self.upper:
             answer = iter(answers.tolist())
-            self.value, self.leaves = value, held
+            self.upper, self.leaves = value, held
             self.best = [(test, -1 if test >= 0 else next(answer)) for test in tests]
         return held
 
@@ -320,28 +276,28 @@ class Attempt:
             known = self.searches[cost].known(
                 math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell
             )
-        limits = self.asked.depth, self.asked.least, self._left()
+        limits = self.limits.depth, self.limits.least, self._left()
         within = Within(
             attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
         )
         ended = within.run(context.deadline, tell)
-        self.sets += within.taken
+        self.subproblems += within.taken
         fronts = within.fronts(self.loss.columns, curves=self.loss.curves)
         ended = ended or fronts.run(context.deadline, tell)
         if ended:
             return ended
         for trees in fronts.trees():
-            if context.deadline is not None and time.monotonic() > context.deadline:
+            if context.late:
                 return "seconds"
             values = self.loss.values(trees)
-            if self.asked.leaves is not None:
-                values[trees.leaves > self.asked.leaves] = math.inf
+            if self.limits.leaves is not None:
+                values[trees.leaves > self.limits.leaves] = math.inf
             i = int(values.argmin())
-            if values[i] < self.value:
-                self.value, self.best = float(values[i]), fronts.nodes(trees.origin[i])
+            if values[i] < self.upper:
+                self.upper, self.best = float(values[i]), fronts.nodes(trees.origin[i])
         return ""
 
-    def _tree(self) -> Tree:
-        """The best tree, its leaves labelled by their answers."""
+    def tree(self) -> Tree:
+        """The best tree known, its leaves labelled by their answers."""
         best = [(test, -1 if self.loss.curves else answer) for test, answer in self.best]
         return labelled(self.problem, self.tests, self.units, self.merged.tests, best)

@@ -12,27 +12,26 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    Attempt,
     CapabilityError,
     ConfigError,
     Context,
     Problem,
     Shape,
     Solution,
-    Status,
+    few,
     param,
     shape_of,
+    spread,
+    within_bytes,
 )
-from arboretum_gosdt.problem.limits import Asked
 from arboretum_gosdt.problem.objectives import Accuracy
-from arboretum_gosdt.problem.prepared import Tests, Units, all_tests, units_of
-from arboretum_gosdt.problem.proving import interrupted, prove, resume
-from arboretum_gosdt.problem.trees import tree_of
-from arboretum_gosdt.solvers.choice import Chosen, Which, choose, kind_of
+from arboretum_gosdt.problem.proving import prove, resume
+from arboretum_gosdt.solvers.additive import AdditiveSearch
+from arboretum_gosdt.solvers.choice import Which, kind_of
 
-DEFAULT_BYTES = 4_000_000_000
-"""Of the solver's own, where the run sets no budget.memory_mb."""
-FEW, WARM_SECONDS = 16, 5.0
-"""Objects on which kernels are loaded, and seconds that this may search."""
+WARM_SECONDS = 5.0
+"""That a search may take on which kernels are loaded."""
 HARD_TO_SHOW = "superset"
 """A bound of the sparse search that makes proofs up to twenty times longer to find, and saves
 one set in twenty-five.
@@ -118,23 +117,19 @@ class Gosdt:
                 )
         attempt = self.begin(problem, context)
         found = attempt.go_on(context)
-        return (
-            context.after(found, lambda: prove(self.proof, attempt, found, context, self.resumable))
-            if self.proof
-            else found
+        if not self.proof:
+            return found
+        return context.after(
+            found, lambda: prove(self.proof, attempt.search, found, context, self.resumable)
         )
 
     def begin(self, problem: Problem, context: Context = Context()) -> Attempt:
         """The same in steps: ``attempt = solver.begin(problem)``, and ``attempt.go_on(context)``
         as often as a budget runs out.
         """
-        context = (
-            context
-            if context.memory_bytes is not None
-            else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
-        )
+        context = within_bytes(context)
         found = self._read(problem, context)
-        which = kind_of(self.search, found.asked, found.tests, found.units)
+        which = kind_of(self.search, found.limits, found.tests, found.units)
         if self.resume and which is not Which.sparse:
             able = "sparse does (objective.lam > 0, no limit but the depth)"
             raise CapabilityError(
@@ -144,32 +139,18 @@ class Gosdt:
         without = (
             (*self.without, HARD_TO_SHOW) if self.proof and which is Which.sparse else self.without
         )
-        found.chosen = choose(
-            problem,
-            found.asked,
-            found.tests,
-            found.units,
-            self.search,
-            context,
-            without,
-            self.threads,
-        )
+        found.choose(self.search, context, without, self.threads)
         if self.resume:
             resume(self.resume, found, context)
-        return found
+        return Attempt(problem, found, slack=SLACK)
 
-    def _read(self, problem: Problem, context: Context = Context()) -> Attempt:
+    def _read(self, problem: Problem, context: Context = Context()) -> AdditiveSearch:
         if shape_of(problem.parts.objective) is not Shape.additive:
             raise CapabilityError(
                 "solver gosdt minimises a loss that is a sum over objects; add "
                 "objective=accuracy (or balanced, cost_matrix)"
             )
-        return Attempt(
-            problem,
-            Asked.of(problem, self.limits),
-            all_tests(problem, context=context),
-            units_of(problem),
-        )
+        return AdditiveSearch.read(problem, self.limits, context)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Compile, or load, what a problem of these dtypes and limits will call, on a few of its
@@ -178,33 +159,23 @@ class Gosdt:
         from arboretum.kernels.solving.fingerprints import rehash
 
         context.progress(0, None, "loading the kernels of gosdt")
-        attempt, n = self._read(problem, context), problem.objects.n_objects
-        some = np.unique(np.linspace(0, n - 1, min(n, FEW)).astype(np.int64))
-        which = kind_of(self.search, attempt.asked, attempt.tests, attempt.units)
+        whole, n = self._read(problem, context), problem.objects.n_objects
+        some = spread(n)
+        which = kind_of(self.search, whole.limits, whole.tests, whole.units)
         loss = np.ones(len(some), np.int64)
         if which is not Which.intervals:
             # lanes are as wide as all losses together ask for
-            loss[0] = max(1, attempt.units.loss.sum() - len(some))
-        small = problem.objects.take(some)
-        # those of neighbours may ask for no search
-        labels = np.random.default_rng(0).permutation(len(some)) % small.n_classes
-        small = attrs.evolve(
-            problem, objects=attrs.evolve(small, label=labels.astype(small.label.dtype))
-        )
-        tests = attrs.evolve(
-            attempt.tests, codes=np.ascontiguousarray(attempt.tests.codes[:, some])
-        )
-        units = attrs.evolve(attempt.units, loss=loss, mass=attempt.units.mass[some])
-        chosen = choose(
-            small, attempt.asked, tests, units, which, Context(), self.without, self.threads
-        )
+            loss[0] = max(1, whole.units.loss.sum() - len(some))
+        small = few(problem)
+        tests = attrs.evolve(whole.tests, codes=np.ascontiguousarray(whole.tests.codes[:, some]))
+        units = attrs.evolve(whole.units, loss=loss, mass=whole.units.mass[some])
+        search = AdditiveSearch(small, whole.limits, tests, units)
+        search.choose(which, Context(), self.without, self.threads)
         if which is Which.intervals:  # here the width depends on ranks, too
-            whole = choose(problem, attempt.asked, attempt.tests, attempt.units, which, context)
-            if whole.search.layout is not None:
-                chosen.search.layout = whole.search.layout[0], 1
-        warmed = attrs.evolve(
-            attempt, problem=small, tests=tests, units=units, chosen=chosen
-        ).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
+            layout = whole.choose(which, context).chosen.search.layout
+            if layout is not None:
+                search.chosen.search.layout = layout[0], 1
+        warmed = Attempt(small, search).go_on(Context(deadline=time.monotonic() + WARM_SECONDS))
         if warmed.interrupted:
             raise warmed.interrupted
         if which is Which.general:
@@ -218,85 +189,6 @@ class Gosdt:
         least value within the limits.
         """
         objective = problem.parts.objective or Accuracy(lam=0.0)
-        found = attrs.evolve(self, proof="", resume="").solve(
+        return objective, attrs.evolve(self, proof="", resume="").solve(
             attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)), context
-        )
-        # the run has more to do than the signal leaves time for
-        if found.interrupted and found.interrupted.args:
-            raise found.interrupted
-        return objective, found
-
-
-@attrs.define(eq=False)
-class Attempt:
-    """A problem on its way to be solved: its search goes on with every call."""
-
-    problem: Problem
-    asked: Asked
-    tests: Tests
-    units: Units
-    chosen: Chosen | None = None
-
-    def go_on(self, context: Context) -> Solution:
-        """Search within the budget, from where the call before ended; Ctrl-C and signals end it
-        as a budget does.
-        """
-        search, memory = (
-            self.chosen.search,
-            DEFAULT_BYTES if context.memory_bytes is None else context.memory_bytes,
-        )
-
-        def tell(lower: int, upper: int) -> None:
-            context.proven(self._bound(lower), self._value(upper))
-            context.progress(0, None, f"{search.subproblems:,} sets of objects")
-
-        try:
-            ended = search.run(context.deadline, memory, tell)
-        except KeyboardInterrupt as error:
-            return attrs.evolve(self._solution("interrupt"), details=interrupted(error))
-        return self._solution(ended)
-
-    def _value(self, integer: int) -> float:
-        return self.units.value(integer + self.units.q * self.chosen.base)
-
-    def _bound(self, integer: int) -> float:
-        """What is proven of every tree, less what rounding may have changed."""
-        units, asked = self.units, self.asked
-        most = self.chosen.objects
-        leaves = min(
-            most, 2 ** min(62, most if asked.depth is None else asked.depth), asked.leaves or most
-        )
-        return self._value(max(integer, units.p)) - float(
-            units.slack + units.slack_per_leaf * leaves
-        )
-
-    def _solution(self, ended: str) -> Solution:
-        search, problem = self.chosen.search, self.problem
-        tree = tree_of(problem, self.tests, self.units, self.chosen.tests(search.tree()))
-        value = float(problem.parts.objective.value(tree, problem))
-        exact = not ended and not self.units.slack and not self.units.slack_per_leaf
-        bound = value if exact else min(value, self._bound(search.lower))
-        proven = exact or value - bound <= SLACK * max(1.0, abs(value))
-        notes = []
-        if ended:
-            what = (
-                "the search was interrupted"
-                if ended == "interrupt"
-                else f"the budget of {ended} ran out"
-            )
-            told = f"{what} after {search.subproblems:,} sets of objects"
-            notes.append(
-                told
-                if proven
-                else f"{told}: the value is that of the best tree found, and no tree is below "
-                f"{bound:g}"
-            )
-        if not exact and not ended and not proven:
-            notes.append(
-                "weights, costs or objective.lam have more digits than 62 bits hold; proven "
-                f"up to {value - bound:g}"
-            )
-        status = Status.optimal if proven else Status.feasible
-        return Solution(
-            tree, value, bound, status, search.subproblems, not ended or proven, tuple(notes)
         )

@@ -12,9 +12,10 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    BudgetError,
+    DEFAULT_BYTES,
     CapabilityError,
     Context,
+    Ended,
     Front,
     FrontPoint,
     Problem,
@@ -22,17 +23,16 @@ from arboretum.api import (
     Solution,
     Status,
     Tree,
+    TreeLimits,
     param,
     shape_of,
 )
 from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
 from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
-from arboretum_gosdt.problem.limits import Asked
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
-from arboretum_gosdt.problem.proving import interrupted
 from arboretum_gosdt.problem.trees import tree_of
 from arboretum_gosdt.solvers.choice import Which, kind_of
-from arboretum_gosdt.solvers.gosdt import DEFAULT_BYTES, Gosdt
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 if TYPE_CHECKING:
     from arboretum_gosdt.sparse.search import SparseSearch
@@ -102,8 +102,8 @@ class _Search:
 
     def __init__(self, problem: Problem, context: Context, limits: tuple[str, ...]) -> None:
         self.problem, self.context = problem, context
-        self.asked, self.tests, self.units = (
-            Asked.of(problem, limits),
+        self.limits, self.tests, self.units = (
+            TreeLimits.of("path", problem, limits),
             all_tests(problem, context=context),
             units_of(problem),
         )
@@ -112,7 +112,7 @@ class _Search:
             units.price_value
             or units.slack
             or units.slack_per_leaf
-            or kind_of(Which.auto, self.asked, self.tests, units) is not Which.sparse
+            or kind_of(Which.auto, self.limits, self.tests, units) is not Which.sparse
         ):
             ways = (
                 "objective.lam > 0 (the smallest λ), numbers of few digits, no prices, and no "
@@ -135,18 +135,14 @@ class _Search:
         # of the value at the smallest λ, as long as that is not solved
         self.floor: Fraction | None = self.own + Fraction(units.p, units.q)
         self.trees: dict[int, Tree] = {}
-        self.stopped: dict[str, Any] = {}
+        self.ended = Ended()
         self.sets = 0
 
     def solution(self, exact: bool) -> Solution:
         """The path, or what a budget or Ctrl-C leaves of it."""
         between: list[Step] = []
-        try:
-            ended = self._walk() or (self._between(between) if exact else "")
-        except BudgetError:
-            ended = "bytes"
-        except KeyboardInterrupt as error:
-            ended, self.stopped = "interrupt", interrupted(error)
+        ended = Ended.of(lambda: self._walk() or (self._between(between) if exact else ""))
+        ended = self.ended if self.ended.error else ended
         self.steps = self.steps or [self.leaf]
         tree = self._tree(self.steps[0])
         value = float(self.problem.parts.objective.value(tree, self.problem))
@@ -154,7 +150,7 @@ class _Search:
         errors = self.problem.parts.objective.name == "accuracy" and self._of_rows()
         front = self._front([*self.steps, *between]) if errors else None
         what = (
-            f"the path has gaps: the search was stopped ({ended}) after {self.sets:,} sets of "
+            f"the path has gaps: the search was stopped ({ended.by}) after {self.sets:,} sets of "
             "objects"
         )
         told = {
@@ -170,16 +166,16 @@ class _Search:
             )
         )
         status = Status.optimal if self.floor is None else Status.feasible
-        notes = (what,) if ended else ()
+        notes = (what,) if ended.by else ()
         return Solution(
             tree,
             value,
             bound,
             status,
             self.sets,
-            not ended,
+            not ended.by,
             notes,
-            {**told, **self.stopped},
+            {**told, **ended.details},
             others,
             front=front,
         )
@@ -244,8 +240,8 @@ class _Search:
         leaves.
         """
         outcome = outcomes_of(self.merged)
-        return most_leaves(outcome, None, self.asked.depth), [
-            Step(*one) for one in best_of_few(outcome, self.merged.weights, self.asked.depth)
+        return most_leaves(outcome, None, self.limits.depth), [
+            Step(*one) for one in best_of_few(outcome, self.merged.weights, self.limits.depth)
         ]
 
     def _best(self, p: int, q: int, known: Step) -> tuple[Step, str]:
@@ -265,7 +261,7 @@ class _Search:
                 len(prepared.tests),
                 p,
                 q,
-                self.asked.depth,
+                self.limits.depth,
                 memory_bytes=room,
             )
         else:
@@ -285,10 +281,9 @@ class _Search:
             0, None, f"{len(self.steps)} trees of the path"
         )
         memory, held = self.context.memory_bytes, sum(one.bytes_used for one in self.searches)
-        try:
-            ended = search.run(self.context.deadline, memory and memory - held, told)
-        except KeyboardInterrupt as error:
-            ended, self.stopped = "interrupt", interrupted(error)
+        room = memory and memory - held
+        self.ended = Ended.of(lambda: search.run(self.context.deadline, room, told))
+        ended = self.ended.by
         self.sets += search.subproblems
         self.search = search
         self.lines.append((p, q, search.lower))
@@ -325,7 +320,7 @@ class _Search:
                 p,
                 q,
                 q * (b.loss - own - 1) + p * (a.leaves - 1),
-                self.asked.depth,
+                self.limits.depth,
                 1,
                 self.context.memory_bytes,
             )
@@ -367,8 +362,8 @@ class _Search:
         most = max(1, len(self.merged.weights))  # a leaf for every group of rows
         most = (
             most
-            if self.asked.depth is None or self.asked.depth >= most.bit_length()
-            else 1 << self.asked.depth
+            if self.limits.depth is None or self.limits.depth >= most.bit_length()
+            else 1 << self.limits.depth
         )
         corners: list[tuple[float, float]] = []
         for leaves in range(1, most + 1):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,14 +16,16 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
-    BudgetError,
+    Attempt,
     CapabilityError,
     Context,
+    Ended,
     OutOfTime,
     Problem,
     Shape,
     Solution,
     Status,
+    decimal,
     file_for,
     legible,
     legible_tree,
@@ -32,12 +34,10 @@ from arboretum.api import (
     shape_of,
 )
 from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
-from arboretum_gosdt.problem.limits import Asked
-from arboretum_gosdt.problem.objectives import decimal
-from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
-from arboretum_gosdt.problem.proving import interrupted
+from arboretum_gosdt.problem.prepared import Merged, merge
 from arboretum_gosdt.problem.trees import laid, tree_of
-from arboretum_gosdt.solvers.choice import Which, choose
+from arboretum_gosdt.solvers.additive import AdditiveSearch
+from arboretum_gosdt.solvers.choice import Which
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
 COSTS, COSTS_ON_PAGE = 10, 100
@@ -94,7 +94,7 @@ class Rashomon:
             )
         if self.page:  # known before the search, whose results would be lost
             file_for(self.page, "solver.page", TITLE)
-        found = TreeSet.of(problem, context, self.limits)
+        found = TreeSet.read(problem, context, self.limits)
         if found.units.above:
             lam = problem.parts.objective.lam
             raise CapabilityError(
@@ -106,33 +106,30 @@ class Rashomon:
             return attrs.evolve(
                 solution, notes=(*solution.notes, "the set is not known, as the optimum is not")
             )
-        try:
-            ended = found.widen(self)
-            trees = (
-                []
-                if ended
-                else [
-                    legible_tree(found.tree(nodes), problem.objects.table)
-                    for nodes in found.first(self.listed + 1)
-                ]
+        trees, details = [], {}
+
+        def widen() -> str:
+            if ended := found.widen(self):
+                return ended
+            trees.extend(
+                legible_tree(found.tree(nodes), problem.objects.table)
+                for nodes in found.first(self.listed + 1)
             )
-            details = {} if ended else found.details(self.compared)
-        except KeyboardInterrupt as error:
-            return attrs.evolve(
-                solution,
-                finished=False,
-                details=interrupted(error),
-                notes=("the set is not known: it was interrupted",),
-            )
-        except BudgetError as error:
-            return attrs.evolve(solution, finished=False, notes=(f"the set is not known: {error}",))
-        if ended:
+            details.update(found.details(self.compared))
+            return ""
+
+        ended = Ended.of(widen)
+        if ended.error is not None:
+            why = "it was interrupted" if ended.details else ended.error
+            note = f"the set is not known: {why}"
+            return attrs.evolve(solution, finished=False, notes=(note,), details=ended.details)
+        if ended.by:
             ways = (
                 f"lower solver.{'k' if self.k else 'epsilon'}, or raise "
-                f"budget.{'seconds' if ended == 'seconds' else 'memory_mb'}"
+                f"budget.{'seconds' if ended.by == 'seconds' else 'memory_mb'}"
             )
             note = (
-                f"the set is not known: the budget of {ended} ran out after "
+                f"the set is not known: {ended.why} after "
                 f"{found.within.taken:,} sets of objects; {ways}"
             )
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
@@ -170,28 +167,25 @@ class Rashomon:
 class TreeSet:
     """A problem, its optimum, and the trees that are nearly as good."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        context: Context,
-        asked: Asked,
-        tests: Tests,
-        units: Units,
-        merged: Merged,
-        chosen: Any,
-    ) -> None:
-        self.problem, self.context, self.asked, self.tests = problem, context, asked, tests
-        self.units, self.merged, self.chosen = units, merged, chosen
+    def __init__(self, of: AdditiveSearch, context: Context, merged: Merged) -> None:
+        self.of, self.context, self.merged = of, context, merged
+        self.problem, self.limits, self.tests, self.units = (
+            of.problem,
+            of.limits,
+            of.tests,
+            of.units,
+        )
+        self.chosen, self.value = of.chosen, of.value
         weights = merged.weights
         # of all trees, in what searches tell
-        self.own = units.q * int(weights.sum() - weights.max(axis=1).sum())
+        self.own = of.units.q * int(weights.sum() - weights.max(axis=1).sum())
         self.within: Within
         self.counted: Any
         self.costs: np.ndarray
         self.counts: list[int]
 
     @staticmethod
-    def of(
+    def read(
         problem: Problem,
         context: Context,
         limits: tuple[str, ...],
@@ -202,77 +196,33 @@ class TreeSet:
 
         without : a column that no test asks.
         """
-        asked, tests, units = (
-            Asked.of(problem, limits),
-            all_tests(problem, context=context),
-            units_of(problem),
-        )
+        of = AdditiveSearch.read(problem, limits, context, solver)
+        tests, units = of.tests, of.units
         if without:
-            tests = tests.kept(
+            of.tests = tests = tests.kept(
                 np.array(
                     [tests.rule(test).columns[0] != without for test in range(len(tests.column))],
                     bool,
                 )
             )
-        if asked.split > 2 or asked.light or asked.members > 2:
-            raise CapabilityError(
-                f"solver {solver} knows {', '.join(limits)}; leave other leaf rules out"
-            )
+        of.limits.refuse_rules(solver, limits)
         if units.worst:
             raise CapabilityError(
                 f"solver {solver} knows expected prices, and not those of the dearest path; "
                 "leave objective.price=max out"
             )
-        if units.slack or units.slack_per_leaf:
+        if of.rounded:
             raise CapabilityError(
                 "weights, costs or objective.lam have more digits than the set can be exact "
                 "with; round them to fewer"
             )
-        if not units.p and asked.depth is None and asked.least < 2:
-            raise CapabilityError(
-                "objective.lam=0 needs a limit, or trees grow without end; set "
-                "stopping.standard.max_depth or min_leaf"
-            )
-        chosen = choose(problem, asked, tests, units, Which.auto, context)
-        return TreeSet(
-            problem, context, asked, tests, units, merge(problem, tests, units, context), chosen
-        )
+        of.limits.refuse_endless(units.p, ("max_depth", "min_leaf"))
+        of.choose(Which.auto, context)
+        return TreeSet(of, context, merge(problem, tests, units, context))
 
-    def value(self, integer: int) -> float:
-        """Of a cost in 1/q losses, without constants."""
-        return self.units.value(integer + self.units.q * self.chosen.base)
-
-    def optimum(self, told: Callable[[int, int], None] | None = None) -> Solution:
-        """The best tree, proven unless a budget ends the search.
-
-        told : called with bound and cost in place of the context.
-        """
-        search, details = self.chosen.search, {}
-        told = told or (lambda low, up: self.context.proven(self.value(low), self.value(up)))
-
-        def tell(low: int, up: int) -> None:
-            told(low, up)
-            self.context.progress(0, None, f"{search.subproblems:,} sets of objects")
-
-        try:
-            ended = search.run(self.context.deadline, self.context.memory_bytes, tell)
-        except KeyboardInterrupt as error:
-            ended, details = "interrupt", interrupted(error)
-        tree = tree_of(self.problem, self.tests, self.units, self.chosen.tests(search.tree()))
-        value = float(self.problem.parts.objective.value(tree, self.problem))
-        if not ended:
-            return Solution(tree, value, value, Status.optimal, search.subproblems)
-        bound = min(value, self.value(search.lower))
-        return Solution(
-            tree,
-            value,
-            bound,
-            Status.feasible,
-            search.subproblems,
-            False,
-            (f"the search for the optimum was stopped ({ended})",),
-            details,
-        )
+    def optimum(self) -> Solution:
+        """The best tree, proven unless a budget ends the search."""
+        return Attempt(self.problem, self.of).go_on(self.context)
 
     def widen(self, asked: Rashomon) -> str:
         """Find all trees within ε, or more and more until there are k; returns what ran out, or
@@ -309,14 +259,14 @@ class TreeSet:
         out, or "".
         """
         least = self.chosen.search.upper
-        most, asked = least - self.own + more, self.asked
+        most, limits = least - self.own + more, self.limits
         self.within = Within(
             Rows.of(self.merged),
             self.units.p,
             self.units.q,
             most,
-            asked.depth,
-            asked.least,
+            limits.depth,
+            limits.least,
             self.context.memory_bytes,
         )
         return self.within.run(

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    Attempt,
     CapabilityError,
     ColumnKind,
     Context,
@@ -19,7 +20,7 @@ from arboretum.api import (
     RawFeature,
     refuse_prices,
 )
-from arboretum_gosdt.solvers.gosdt import Attempt, Gosdt
+from arboretum_gosdt.solvers.gosdt import Gosdt
 
 
 def with_all_thresholds(problem: Problem) -> Problem:

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike
 from arboretum.api import BudgetError, OutOfTime
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
+from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL
 from arboretum_gosdt.sparse.incumbent import Asked, first_tree
@@ -290,14 +291,7 @@ class SparseSearch:
             np.empty((0, 4), np.int64),
             np.empty((0, 3), np.uint64),
         )
-        self._memo = Arrays(
-            {
-                "slots": np.zeros((2048, 2), np.uint64),
-                "lower": np.empty(1024, np.int64),
-                "upper": np.empty(1024, np.int64),
-                "test": np.empty(1024, np.int32),
-            }
-        )
+        self._memo = MemoArrays({"lower": np.int64, "upper": np.int64, "test": np.int32})
         self._state = np.zeros(1, STATE).view(np.recarray)[0]
         node[0], self._levels["node_key"][0] = 0, 0
         node[["n_features", "stride", "weight", "budget", "depth"]][0] = (
@@ -463,9 +457,7 @@ class SparseSearch:
         level = int(self._state.level)
         known = int(self._state.known) + max(level + 3, len(self._levels["node"])) + 1 + more
         left = None if memory_bytes is None else memory_bytes - self._levels.bytes_used()
-        if not self._memo.make_room(
-            {"slots": 2 * known, "lower": known, "upper": known, "test": known}, left
-        ):
+        if not self._memo.room_for(known, left):
             return False
         left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
         return self._levels.make_room(dict.fromkeys(Levels._fields, level + 3), left)
@@ -586,9 +578,7 @@ class SparseSearch:
         )
         prices = np.array([(one.asked.p, one.asked.q) for one in (cheap, dear or self, self)])
         if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
-            self._memo.make_room(
-                {"slots": 2 * known, "lower": known, "upper": known, "test": known}, None
-            )
+            self._memo.room_for(known, None)
             held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
             self._state.known = inherit(held[0], held[1], prices, self._memo.values())
 
@@ -603,9 +593,7 @@ class SparseSearch:
         features, and a tree for the first.
         """
         asked, known = self.asked, len(start) + 2 * len(self._levels["node"])
-        self._memo.make_room(
-            {"slots": 2 * known, "lower": known, "upper": known, "test": known}, None
-        )
+        self._memo.room_for(known, None)
         sums = self.remembered()[1]
         question, memo = np.array([asked.p, asked.q]), self._memo.values()
         self._state.known = enter_records(

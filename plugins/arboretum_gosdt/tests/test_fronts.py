@@ -19,7 +19,7 @@ from arboretum_gosdt.all_trees.non_dominated import Marks, beats
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
-from arboretum_gosdt.solvers.fronts import Attempt, NonDominated
+from arboretum_gosdt.solvers.fronts import NonDominated, NonDominatedSearch
 
 
 @attrs.frozen
@@ -158,7 +158,7 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
         problem = limited(tiny_problem(seed), objective=objective)
         if len(np.unique(problem.objects.label)) != 2 or problem.objects.n_classes != 2:
             continue
-        loss = Attempt(problem, Context()).loss
+        loss = NonDominatedSearch(problem, Context()).loss
         unit = float(exact_weights(problem.objects.weight)[1])
         trees = [
             np.rint(np.array(tree) / unit).astype(np.int64) for tree in leaf_sets(problem, 9, 1)

@@ -137,7 +137,7 @@ def test_what_cannot_be_proven_is_said(objective, limits, why, tmp_path):
 def stopped(problem, slices):
     """An attempt, and what it has found after some slices of the search."""
     attempt = Gosdt().begin(problem)
-    attempt.chosen.search.steps(slices)
+    attempt.search.chosen.search.steps(slices)
     return attempt, attempt.go_on(Context(deadline=0.0))
 
 
@@ -177,8 +177,8 @@ def test_thresholds_of_raw_columns_are_shown_by_what_the_search_remembers(tmp_pa
 def test_a_search_goes_on_from_its_proof(problem, tmp_path):
     whole, (attempt, part) = Gosdt().solve(problem, Context()), stopped(problem, 1)
     assert 0 < part.subproblems < whole.subproblems / 2 and part.lower_bound < part.value
-    prove(str(tmp_path / "bound"), attempt, part, Context())
-    prove(str(tmp_path / "log"), attempt, part, Context(), resumable=True)
+    prove(str(tmp_path / "bound"), attempt.search, part, Context())
+    prove(str(tmp_path / "log"), attempt.search, part, Context(), resumable=True)
     for name in ("bound", "log"):
         accepted = check(read(tmp_path / name), problem)
         assert accepted.lower_bound == pytest.approx(part.lower_bound)
@@ -240,10 +240,10 @@ def test_a_bound_that_two_sets_with_one_fingerprint_made_too_high_fails_the_run(
     problem = problem_of(1, Accuracy(lam=0.02))
     attempt = Gosdt().begin(problem)
     found = attempt.go_on(Context())
-    attempt.chosen.search._memo["lower"][:] += 1
-    prove(str(tmp_path / "log"), attempt, found, Context())  # hints are checked
+    attempt.search.chosen.search._memo["lower"][:] += 1
+    prove(str(tmp_path / "log"), attempt.search, found, Context())  # hints are checked
     assert check(read(tmp_path / "log"), problem).lower_bound == pytest.approx(found.value)
-    leaf = Gosdt().begin(problem)._solution("").tree  # of a search that has not begun
+    leaf = Gosdt().begin(problem).search.tree()  # of a search that has not begun
     worse = attrs.evolve(found, tree=leaf, value=1.0, lower_bound=1.0)
     with pytest.raises(VerificationError, match="the proof shows .* only, but the search claims 1"):
-        prove(str(tmp_path / "log"), attempt, worse, Context())
+        prove(str(tmp_path / "log"), attempt.search, worse, Context())

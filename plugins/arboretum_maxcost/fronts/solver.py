@@ -14,10 +14,12 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    WHOLE,
     CapabilityError,
     Choice,
     ConfigError,
     Context,
+    Ended,
     Front,
     FrontPoint,
     OutOfTime,
@@ -31,7 +33,7 @@ from arboretum.api import (
 )
 from arboretum_maxcost.fronts.curves import greedy_curves
 from arboretum_maxcost.fronts.trees import Trees
-from arboretum_maxcost.optimal.space import WHOLE, Space, space_of, whole
+from arboretum_maxcost.optimal.space import Space, space_of, whole
 
 AXES = {
     "expected_cost": (False, 0, 0, 1),
@@ -199,15 +201,15 @@ class Search:
         def tell() -> None:
             context.progress(0, None, f"{self.subproblems:,} subtables, round {depth}")
 
-        try:
-            with self.arrays.moved_by(until):
-                self.stopped = run_slices(lambda: self._slice(form), self._make_room, until, tell)
-        except KeyboardInterrupt as error:
-            self.interrupt = {"interrupted": error.args[0] if error.args else True}
-            # there is no tree yet, and this round is short; a second interruption ends it
-            if depth == 0:
-                run_slices(lambda: self._slice(form), self._make_room, None, tell)
-            self.stopped = "interrupt"
+        def work(until: float | None) -> str:
+            return run_slices(lambda: self._slice(form), self._make_room, until, tell)
+
+        with self.arrays.moved_by(until):
+            ended = Ended.of(lambda: work(until))
+        self.stopped, self.interrupt = ended.by, ended.details
+        # there is no tree yet, and this round is short; a second interruption ends it
+        if ended.details and depth == 0:
+            work(None)
 
     def _stacks(self) -> Any:
         stacks, arrays = self.kernels.Stacks, self.arrays
@@ -414,10 +416,8 @@ class FrontSolver:
             ends = min(ends, now) if search.interrupt else ends
             if cut := done > 0 and now > ends + MOMENT:
                 break
-            try:
-                context.progress(done, len(wanted), "trees of the front")
-            except KeyboardInterrupt as error:
-                search.interrupt = {"interrupted": (*error.args, True)[0]}
+            told = Ended.of(lambda: context.progress(done, len(wanted), "trees of the front"))  # noqa: B023
+            search.interrupt = told.details or search.interrupt
             # of a round cut short, it may be better than what was known of it
             own, tree = trees.tree(known, points[kept[number]])
             found[own[:axes]] = found.get(own[:axes]) or tree
@@ -464,13 +464,9 @@ class FrontSolver:
             else ()
         )
         if status is not Status.optimal:
-            ended = (
-                "the search was interrupted"
-                if search.interrupt
-                else f"the budget of {search.stopped} ran out"
-            )
+            ended = Ended("interrupt" if search.interrupt else search.stopped)
             told = (
-                f"{ended} in round {search.rounds + 1}, after {search.opened:,} subtables were "
+                f"{ended.why} in round {search.rounds + 1}, after {search.opened:,} subtables were "
                 "opened"
             )
             notes += (

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Capability, Context, Level, OutOfTime, Tree, laid_out
+from arboretum.api import Capability, Context, Ended, Level, OutOfTime, Tree, laid_out
 from arboretum_maxcost.optimal.space import Space, compiled
 
 SLICE = 2_000_000
@@ -35,7 +35,7 @@ class Search:
     """What the least loss is within a budget, all in whole units of a space.
 
     without : names of ``BOUNDS`` that are not used; it changes no optimum.
-    stopped : "" or what ended it, "seconds", "bytes" or "interrupt" (Ctrl-C, a signal).
+    ended : how the last question did.
     """
 
     def __init__(self, space: Space, context: Context, without: tuple[str, ...] = ()) -> None:
@@ -43,9 +43,7 @@ class Search:
         from arboretum.kernels.solving.fingerprints import enter
         from arboretum_maxcost.optimal import parts, search_kernels
 
-        self.space, self.context, self.kernels, self.stopped = space, context, search_kernels, ""
-        self.interrupt: dict[str, Any] = {}
-        """How it was stopped, in the words of ``Solution.details``."""
+        self.space, self.context, self.kernels, self.ended = space, context, search_kernels, Ended()
         self.tell: Callable[[int, int], None] = lambda low, value: None
         """Called with what is proven of the whole table: a lower bound, and the value of a tree
         or EVER.
@@ -70,6 +68,11 @@ class Search:
         """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""
 
     @property
+    def stopped(self) -> str:
+        """ "" or what ended it, "seconds", "bytes" or "interrupt"."""
+        return self.ended.by
+
+    @property
     def subproblems(self) -> int:
         """Distinct subtables visited."""
         return int(self.state["nodes"][0])
@@ -85,9 +88,7 @@ class Search:
     @property
     def over(self) -> bool:
         """Whether the run's seconds or bytes ran out, or somebody stopped it."""
-        return self.stopped in ("bytes", "interrupt") or (
-            self.context.deadline is not None and time.monotonic() >= self.context.deadline
-        )
+        return self.stopped in ("bytes", "interrupt") or self.context.late
 
     def ask(self, budget: int, limit: int, seconds: float = math.inf) -> bool:
         """Find out whether some tree within the budget loses at most ``limit``, and how little;
@@ -103,15 +104,10 @@ class Search:
             time.monotonic() + seconds,
             math.inf if self.context.deadline is None else self.context.deadline,
         )
-        try:
-            with self.arrays.moved_by(until):
-                self.stopped = run_slices(
-                    self._slice, self._enlarge, None if until == math.inf else until, self._progress
-                )
-        except KeyboardInterrupt as error:
-            self.stopped, self.interrupt = (
-                "interrupt",
-                {"interrupted": error.args[0] if error.args else True},
+        ends = None if until == math.inf else until
+        with self.arrays.moved_by(until):
+            self.ended = Ended.of(
+                lambda: run_slices(self._slice, self._enlarge, ends, self._progress)
             )
         return not self.stopped
 

@@ -17,18 +17,21 @@ from arboretum.api import (
     CapabilityError,
     ConfigError,
     Context,
+    Ended,
     Form,
     Problem,
     Shape,
     Solution,
     Status,
     Tree,
+    few,
     form_of,
     param,
     refuse_unfit,
     shape_of,
     unknown,
     value_of,
+    within_bytes,
 )
 from arboretum_maxcost.greedy.guarantee import refutation
 from arboretum_maxcost.optimal.budgeted import error_of, least_budget
@@ -37,8 +40,6 @@ from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
 from arboretum_maxcost.optimal.space import Space, space_of
 
 DEFAULT_BYTES = 2_000_000_000
-FEW = 8
-"""Objects of a problem that kernels are loaded on."""
 
 
 @attrs.frozen
@@ -118,9 +119,8 @@ class MaxCostSolver:
                 None if context.deadline is None else now + max(0.0, context.deadline - now) / left
             )
             one = attrs.evolve(problem, parts=attrs.evolve(problem.parts, complexity=complexity))
-            found.append(
-                _unless_signalled(self._without_error(one, attrs.evolve(context, deadline=until)))
-            )
+            answer = self._without_error(one, attrs.evolve(context, deadline=until))
+            found.append(answer.unless_signalled())
         return found
 
     def least(self, problem: Problem, context: Context) -> tuple[Any, Solution]:
@@ -128,12 +128,8 @@ class MaxCostSolver:
         least value within the budget of a path.
         """
         objective = problem.parts.objective or TrainingError()
-        return objective, _unless_signalled(
-            self.solve(
-                attrs.evolve(problem, parts=attrs.evolve(problem.parts, objective=objective)),
-                context,
-            )
-        )
+        parts = attrs.evolve(problem.parts, objective=objective)
+        return objective, self.solve(attrs.evolve(problem, parts=parts), context)
 
     def _checked(self, context: Context) -> Context:
         """The context with a budget of bytes.  Raises ConfigError for a bound that does not
@@ -142,11 +138,7 @@ class MaxCostSolver:
         for name in self.without:
             if name not in BOUNDS:
                 raise ConfigError("solver.without: " + unknown("bound", name, BOUNDS))
-        return (
-            context
-            if context.memory_bytes is not None
-            else attrs.evolve(context, memory_bytes=DEFAULT_BYTES)
-        )
+        return within_bytes(context, DEFAULT_BYTES)
 
     def warm_up(self, problem: Problem, context: Context) -> None:
         """Load the kernels on a few of the objects."""
@@ -156,11 +148,7 @@ class MaxCostSolver:
         objects, objective = problem.objects, problem.parts.objective
         refuse_unfit(self.name, objects, problem.prices)
         counting = objective is not None and shape_of(objective) is not Shape.complexity
-        some = np.unique(
-            np.linspace(0, objects.n_objects - 1, min(objects.n_objects, FEW)).astype(np.int64)
-        )
-        labels = (np.arange(len(some)) % objects.n_classes).astype(objects.label.dtype)
-        small = attrs.evolve(problem, objects=attrs.evolve(objects.take(some), label=labels))
+        small = few(problem, 8)
         search = Search(space_of(small, without_error=not counting), Context())
         search.ask(EVER // 2, 0)
         search.greedy(EVER)
@@ -296,33 +284,13 @@ class MaxCostSolver:
             )
         if search.from_python is not None:
             notes.append("the impurity has no kernel: every look at it is a call of Python, slowly")
-        if not proven:
-            ended = (
-                "the search was interrupted"
-                if search.interrupt
-                else f"the budget of {search.stopped or 'seconds'} ran out"
-            )
-            notes.append(
-                f"{ended} after {search.subproblems:,} subtables: no tree is below {low:g}"
-            )
-        status = Status.optimal if proven else Status.feasible
-        details = {"opened": int(search.state["opened"][0]), **search.interrupt}
-        return Solution(
+        ended = search.ended if proven or search.ended.by else Ended("seconds")
+        return ended.solution(
             tree,
             value,
-            value if proven else min(value, low),
-            status,
+            value if proven else low,
             search.subproblems,
-            proven,
-            tuple(notes),
-            details,
+            f"after {search.subproblems:,} subtables",
+            notes=tuple(notes),
+            details={"opened": int(search.state["opened"][0])},
         )
-
-
-def _unless_signalled(found: Solution) -> Solution:
-    """The solution; raises what stopped it where that was a signal: the run has more to do than
-    that leaves time for.
-    """
-    if found.interrupted and found.interrupted.args:
-        raise found.interrupted
-    return found

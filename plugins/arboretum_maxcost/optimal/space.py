@@ -11,12 +11,21 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Context, Encoded, Family, Prices, Problem, refuse_unfit
+from arboretum.api import (
+    WHOLE,
+    CapabilityError,
+    Context,
+    Encoded,
+    Family,
+    Prices,
+    Problem,
+    refuse_unfit,
+    whole_numbers,
+)
 from arboretum.kernels import mark_of
 
 FAMILIES = {Family.multiway: 0, Family.thresholds: 1, Family.equals: 2}
 """As in arboretum.kernels.solving.rows."""
-WHOLE = 1 << 52
 GRID = 1 << 34
 """Where decimals are too long to be whole numbers, steps of the mean."""
 
@@ -173,25 +182,13 @@ def space_of(
 
 
 def whole(numbers: np.ndarray) -> tuple[np.ndarray, Fraction, bool]:
-    """(whole, unit, exact): int64[n] without a common divisor, numbers = whole · unit for the
-    decimals as they are written (0.1 is a tenth); rounded down to a fine grid where these have too
-    many digits.
+    """(whole, unit, exact): int64[n], numbers = whole · unit for the decimals as they are written
+    (0.1 is a tenth); rounded down to a fine grid where these have too many digits.
     """
-    if not len(numbers) or not numbers.any():
-        return np.zeros(len(numbers), np.int64), Fraction(1), True
-    found, unit, exact = None, Fraction(1), True
-    for places in range(16):
-        scaled = np.rint(numbers * 10.0**places)
-        if scaled.sum() >= WHOLE:
-            break
-        if (scaled / 10.0**places == numbers).all():
-            found, unit = scaled.astype(np.int64), Fraction(1, 10**places)
-            break
-    if found is None:
-        unit, exact = Fraction(float(numbers.mean())) / GRID, False
-        found = np.floor(numbers / float(unit)).astype(np.int64)
-    shared = int(np.gcd.reduce(found)) or 1
-    return found // shared, unit * shared, exact
+    if found := whole_numbers(numbers):
+        return *found, True
+    unit = Fraction(float(numbers.mean())) / GRID
+    return np.floor(numbers / float(unit)).astype(np.int64), unit, False
 
 
 def compiled(impurity: Any) -> bool:

@@ -1,0 +1,106 @@
+"""How the choices of a search become a tree."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.interfaces.impurity import Impurity
+from arboretum.interfaces.method import Problem
+from arboretum.interfaces.objective import Shape, shape_of
+from arboretum.model.encoded import Encoded
+from arboretum.model.record import Solution, Status
+from arboretum.model.rules import TestRule
+from arboretum.model.table import Task
+from arboretum.model.tree import MISSING_STOPS, Tree
+
+
+def best_leaf(problem: Problem, why: BaseException) -> Solution:
+    """The leaf of least value, where a budget, or somebody, ended a search before it began; raises
+    ``why`` where the objective allows no leaf.
+
+    What is known of all trees is that none costs less than λ.
+    """
+    from arboretum.engine.search.statistics import Statistics
+
+    objects, objective = problem.objects, problem.parts.objective
+    if shape_of(objective) in (None, Shape.complexity):
+        raise why
+    sums, counts = Statistics.of(objects).totals(np.arange(objects.n_objects))
+    tree = assemble(
+        objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum()))
+    )
+    if objects.task is Task.classification:
+        # the heaviest class, where all are as good
+        trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]
+    else:
+        trees = [
+            attrs.evolve(tree, value=np.array([objective.leaf_value(objects.y, objects.weight)]))
+        ]
+    value, tree = min(
+        ((float(objective.value(one, problem)), one) for one in trees), key=lambda found: found[0]
+    )
+    lam = float(getattr(objective, "lam", 0.0))
+    return Solution(
+        tree,
+        value,
+        min(value, lam),
+        Status.feasible,
+        0,
+        finished=False,
+        notes=(f"{why}; the tree is the best leaf, and no tree is below {min(value, lam):g}",),
+    )
+
+
+@attrs.frozen(eq=False)
+class Choice:
+    """A node.
+
+    weights : float64[classes].
+    count : of rows.
+    rule : the test, None at a leaf.
+    below : (outcome, place) of the outcomes that occur, ascending.
+    missing : outcome that missing values follow, or MISSING_STOPS.
+    """
+
+    weights: np.ndarray
+    count: float
+    rule: TestRule | None = None
+    price: float = 0.0
+    below: Sequence[tuple[int, Any]] = ()
+    missing: int = MISSING_STOPS
+
+
+def assemble(
+    objects: Encoded, impurity: Impurity, root: Any, choose: Callable[[Any], Choice]
+) -> Tree:
+    """Ask for the choice at every place, from the root down, and freeze the tree (preorder,
+    children by outcome).
+    """
+    from arboretum.engine.search.assemble import Grown, to_tree
+    from arboretum.engine.search.statistics import Statistics
+
+    stack, top = [(root, None, 0)], None
+    while stack:
+        place, above, outcome = stack.pop()
+        choice = choose(place)
+        children = [None] * (0 if choice.rule is None else choice.rule.arity)
+        node = Grown(
+            choice.weights,
+            choice.count,
+            math.nan,
+            math.nan,
+            choice.rule,
+            children,
+            choice.missing,
+            choice.price,
+        )
+        stack += [(below, node, outcome) for outcome, below in reversed(choice.below)]
+        if above is None:
+            top = node
+        else:
+            above.children[outcome] = node
+    tree = to_tree(top, objects, Statistics.of(objects))
+    return tree if impurity is None else attrs.evolve(tree, impurity=impurity.value(tree.weights))

@@ -1,0 +1,174 @@
+"""An attempt at a problem: a search begins, goes on with every call, and is ended by itself, by a
+budget or by somebody; what is said of that stands here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+import attrs
+
+from arboretum.errors import BudgetError, OutOfTime
+from arboretum.interfaces.method import Context, Problem
+from arboretum.model.record import Solution, Status
+from arboretum.model.tree import Tree
+
+T = TypeVar("T")
+
+DEFAULT_BYTES = 4_000_000_000
+"""Of a search, where the run sets no budget.memory_mb."""
+
+
+def within_bytes(context: Context, most: int = DEFAULT_BYTES) -> Context:
+    """The context with a budget of bytes, the run's or ``most``."""
+    return context if context.memory_bytes is not None else attrs.evolve(context, memory_bytes=most)
+
+
+@attrs.frozen
+class Ended:
+    """How a search ended.
+
+    by : "" where it came to its end, else what ran out ("seconds", "bytes") or "interrupt" (Ctrl-C,
+        a signal).
+    error : what was raised, if anything was.
+    """
+
+    by: str = ""
+    error: BaseException | None = None
+
+    @staticmethod
+    def of(work: Callable[[], str | None]) -> Ended:
+        """How work ends that returns what ran out, or nothing."""
+        return heard(lambda: Ended(work() or ""), lambda ended: ended)
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the details of a solution say of Ctrl-C or a signal."""
+        stopped = self.by == "interrupt" and self.error is not None
+        return {"interrupted": (*self.error.args, True)[0]} if stopped else {}
+
+    @property
+    def why(self) -> str:
+        """The same in words."""
+        interrupted = self.by == "interrupt"
+        return "the search was interrupted" if interrupted else f"the budget of {self.by} ran out"
+
+    def solution(
+        self,
+        tree: Tree,
+        value: float,
+        lower: float,
+        subproblems: int,
+        after: str,
+        *,
+        slack: float = 0.0,
+        none: str = "no tree",
+        rounded: str = "",
+        notes: tuple[str, ...] = (),
+        details: dict[str, Any] | None = None,
+    ) -> Solution:
+        """The best tree known with what is proven, and one sentence on what ended the search.
+
+        lower : no tree has a lower value; counts where something ended the search, or it rounds.
+        after : which the sentence goes on with ("after 12 sets of objects").
+        slack : relative; a gap that rounding leaves counts as none.
+        none : of which trees the bound is.
+        rounded : why the bound is below the truth though the search came to its end; "": it is not.
+        """
+        bound = min(value, lower) if self.by or rounded else value
+        proven = value - bound <= slack * max(1.0, abs(value))
+        told = f"{self.why} {after}".rstrip() if self.by else rounded
+        if not proven:
+            told += (
+                f": the value is that of the best tree found, and {none} is below {bound:g}"
+                if self.by
+                else f"; proven up to {value - bound:g}"
+            )
+        return Solution(
+            tree,
+            value,
+            bound,
+            Status.optimal if proven else Status.feasible,
+            subproblems,
+            not self.by or proven,
+            (*((told,) if self.by or not proven else ()), *notes),
+            {**(details or {}), **self.details},
+        )
+
+
+def heard(work: Callable[[], T], kept: Callable[[Ended], T]) -> T:
+    """What work returns, or what is kept of it where Ctrl-C, a signal or a budget ends it."""
+    try:
+        return work()
+    except BudgetError as error:
+        return kept(Ended("seconds" if isinstance(error, OutOfTime) else "bytes", error))
+    except KeyboardInterrupt as error:
+        return kept(Ended("interrupt", error))
+
+
+class Search(Protocol):
+    """What a solver brings to an attempt; values are in the objective's unit.
+
+    lower, upper : no tree has a lower value; that of the best tree known.
+    subproblems : looked into.
+    rounded : (optional) why ``lower`` is below the truth though the search came to its end.
+    """
+
+    lower: float
+    upper: float
+    subproblems: int
+
+    def run(self, context: Context, tell: Callable[..., None]) -> str | None:
+        """Go on until it is finished, "" or None, or "seconds" or "bytes" run out; call ``tell``
+        whenever more may be known.  What interrupts it is let through.
+        """
+
+    def tree(self) -> Tree:
+        """The best tree known, at any time."""
+
+
+@attrs.define(eq=False)
+class Attempt:
+    """A problem on its way to be solved: its search goes on with every call.
+
+    steps : what its subproblems are called.
+    slack : relative; a gap that rounding leaves counts as none.
+    none : of which trees the bound is.
+    details : of a solution.
+    """
+
+    problem: Problem
+    search: Search
+    steps: str = "sets of objects"
+    slack: float = 0.0
+    none: str = "no tree"
+    details: Callable[[], dict[str, Any]] = dict
+
+    def go_on(self, context: Context) -> Solution:
+        """Search within the budget, from where the call before ended; what is proven is streamed
+        to the context.
+        """
+        search, context = self.search, within_bytes(context)
+
+        def tell(*_: Any) -> None:
+            context.proven(search.lower, search.upper)
+            context.progress(0, None, f"{search.subproblems:,} {self.steps}")
+
+        return self.solution(Ended.of(lambda: search.run(context, tell)))
+
+    def solution(self, ended: Ended) -> Solution:
+        """The best tree known and what is proven."""
+        search, objective = self.search, self.problem.parts.objective
+        tree = search.tree()
+        return ended.solution(
+            tree,
+            float(objective.value(tree, self.problem)),
+            search.lower,
+            search.subproblems,
+            f"after {search.subproblems:,} {self.steps}",
+            slack=self.slack,
+            none=self.none,
+            rounded=getattr(search, "rounded", ""),
+            details=self.details(),
+        )

@@ -1,0 +1,401 @@
+"""What exact solvers over fixed tests share: which problems they refuse, a problem of a few
+objects, and trees of two-way tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arboretum.errors import CapabilityError, DataError
+from arboretum.interfaces.method import Context, Problem
+from arboretum.model.encoded import Encoded, Prices
+from arboretum.model.record import Solution
+from arboretum.model.rules import TestRule
+from arboretum.model.table import Task
+from arboretum.model.tree import MISSING_STOPS, ColumnSpec, Tree
+from arboretum.solving.attempt import Ended
+from arboretum.solving.limits import TreeLimits
+from arboretum.solving.whole import common_unit, decimal, whole_numbers
+
+PER_OUTCOME = 5
+"""Steps for each outcome of a test of an object: told from the code, packed, laid out."""
+MOST = 1 << 60
+"""All costs together stay below, so that sums of four of them fit into 63 bits."""
+
+
+def refuse_unfit(
+    solver: str,
+    objects: Encoded,
+    prices: Prices,
+    *,
+    raw: bool = False,
+    two_way: bool = False,
+    task: Task = Task.classification,
+) -> None:
+    """Raise CapabilityError or DataError, with the way out, but for objects of the task, fixed
+    tests that all have an outcome, one price each.
+
+    raw : columns may be.
+    two_way : tests must be.
+    """
+    if objects.task is not task:
+        raise CapabilityError(
+            f"solver {solver} knows classes only, but the target is a number; make classes "
+            "of it (dataset.task=classification)"
+        )
+    if objects.raw_features and not raw:
+        name = objects.raw_features[0].column
+        raise CapabilityError(
+            f"solver {solver} needs fixed tests, but column {name!r} is raw; use "
+            "encoder=multiway, midpoints or onehot"
+        )
+    if objects.n_objects == 0:
+        raise DataError("no object to learn from; does the split leave any training row?")
+    for feature in objects.features if two_way else ():
+        if feature.arity > 2:
+            ways = "encoder=onehot (a test per value), or encoder=midpoints"
+            raise CapabilityError(
+                f"solver {solver} asks two-way tests, but column {feature.column!r} has "
+                f"{feature.n_bins} branches; use {ways}"
+            )
+    unknown = [
+        (feature, objects.codes[:, f] == feature.n_bins)
+        for f, feature in enumerate(objects.features)
+        if feature.has_missing
+    ]
+    unknown += zip(objects.raw_features, np.isnan(objects.raw).T, strict=True)
+    for feature, missing in unknown:
+        if missing.any():
+            raise CapabilityError(
+                f"solver {solver} needs an outcome of every test for every object, but column "
+                f"{feature.column!r} has missing values; use encoder.missing=category (or "
+                "drop_rows)"
+            )
+    refuse_prices(solver, objects, prices)
+
+
+def refuse_prices(solver: str, objects: Encoded, prices: Prices) -> None:
+    """Raise CapabilityError, with the way out, where one number per test does not say what a
+    path pays.
+    """
+    if not prices.fixed:
+        raise CapabilityError(
+            f"solver {solver} knows one price per test, and here it depends on the path or "
+            "the outcome; choose cost=table or unit"
+        )
+    if not prices.once_per_column:
+        return
+    # a path may ask several thresholds
+    columns = Counter({feature.column: 2 for feature in objects.raw_features})
+    columns.update({feature.column: feature.n_tests for feature in objects.features})
+    if several := [name for name, n in columns.items() if n > 1]:
+        paid = (
+            f"solver {solver} knows prices of tests, but column {several[0]!r} is paid once for "
+            "several tests"
+        )
+        raise CapabilityError(
+            f"{paid}; use encoder=multiway, or a cost that is paid per test (cost=table)"
+        )
+
+
+def spread(n: int, most: int = 16) -> np.ndarray:
+    """int64[k]: so many of n objects, evenly; those on which kernels are loaded."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def few(problem: Problem, most: int = 16) -> Problem:
+    """The same problem with a few of its objects, as :func:`spread` takes them.
+
+    Their labels are of all classes, since those of neighbours may ask for no search.
+    """
+    some = spread(problem.objects.n_objects, most)
+    small = problem.objects.take(some)
+    labels = np.random.default_rng(0).permutation(len(some)) % small.n_classes
+    return attrs.evolve(
+        problem, objects=attrs.evolve(small, label=labels.astype(small.label.dtype))
+    )
+
+
+def two_way_order(nodes: np.ndarray) -> np.ndarray:
+    """The same tree, numbered depth first, the branch of outcome 0 before that of outcome 1.
+
+    nodes : int64[nodes, 3], (test or −1 at a leaf, node of outcome 1, node of outcome 0), root
+        first; what a leaf says there stays.
+    """
+    listed, found, waiting = nodes.tolist(), [], [(0, -1, 0)]
+    while waiting:
+        old, above, side = waiting.pop()
+        if above >= 0:
+            found[above][side] = len(found)
+        test, one, rest = listed[old]
+        if test >= 0:
+            waiting += [(one, len(found), 1), (rest, len(found), 2)]
+        found.append([test, -1, -1] if test >= 0 else [test, one, rest])
+    return np.array(found, np.int64)
+
+
+def two_way_tree(
+    objects: Encoded,
+    nodes: np.ndarray,
+    rule: Callable[[int], TestRule],
+    price: np.ndarray,
+    held: tuple[np.ndarray, ...],
+) -> Tree:
+    """The tree of two-way tests.
+
+    nodes : as :func:`two_way_order` gives them.
+    rule : of a test.
+    price : float64[tests].
+    held : weights, counts, label and value, as in Tree.
+    """
+    n, inner, (weights, counts, label, value) = len(nodes), nodes[:, 0] >= 0, held
+    rule_of: dict[int, int] = {}
+    test = [
+        rule_of.setdefault(one, len(rule_of)) if one >= 0 else -1 for one in nodes[:, 0].tolist()
+    ]
+    paid, nothing = np.zeros(n), np.full(n, np.nan)
+    paid[inner] = price[nodes[inner, 0]]
+    return Tree(
+        task=objects.task,
+        columns=tuple(ColumnSpec.of(column) for column in objects.table.columns),
+        classes=objects.table.target.classes,
+        rules=tuple(map(rule, rule_of)),
+        test=test,
+        child_offset=np.concatenate([[0], np.cumsum(2 * inner)]),
+        child=nodes[inner][:, [2, 1]].ravel(),
+        missing_child=np.full(n, MISSING_STOPS),
+        weights=weights,
+        counts=counts,
+        label=label,
+        value=value,
+        price=paid,
+        impurity=nothing,
+        score=nothing,
+    )
+
+
+Costs = Callable[[Problem, str], tuple[np.ndarray, int, Fraction]]
+
+
+@attrs.frozen(eq=False)
+class TwoWay:
+    """What an exact search over two-way tests reads.
+
+    outcome : bool[tests, groups], of the tests that divide the rows; of those that divide them
+        alike, the first.
+    tests : int64[tests], the problem's index of each.
+    group : int64[objects], the group of each object: all that agree on every test.
+    cost : int64[groups, classes], what a leaf pays for the group by the class that it predicts.
+    leaf : what a leaf pays besides (λ).
+    rows : int64[groups], training rows.
+    unit : what cost 1 is worth in the objective.
+    """
+
+    problem: Problem
+    outcome: np.ndarray
+    tests: np.ndarray
+    group: np.ndarray
+    cost: np.ndarray
+    leaf: int
+    rows: np.ndarray
+    unit: Fraction
+
+    @property
+    def inevitable(self) -> int:
+        """What every tree pays for groups that hold several classes, one leaf not counted."""
+        return int(self.cost.min(axis=1).sum())
+
+    @property
+    def logged(self) -> np.ndarray:
+        """int64[groups]: what a proof log counts for a group beside its cost."""
+        return (self.cost.shape[1] - 1) * self.cost.max(axis=1) - self.cost.sum(axis=1)
+
+    def value(self, cost: int) -> float:
+        """In the objective's unit."""
+        return float(cost * self.unit)
+
+    def grown(self, test_of: Callable[[np.ndarray], int]) -> Tree:
+        """The tree that asks every set the test that is said of it.
+
+        test_of : of bool[groups], the place of a test, −1 for a leaf.
+        """
+        nodes: list[list[int]] = []
+
+        def grow(rows: np.ndarray) -> int:
+            at, test = len(nodes), test_of(rows)
+            nodes.append([test, -1, -1])
+            if test >= 0:
+                nodes[at][1] = grow(rows & ~self.outcome[test])
+                nodes[at][2] = grow(rows & self.outcome[test])
+            return at
+
+        grow(np.ones(len(self.cost), bool))
+        return self.tree(np.array(nodes))
+
+    def tree(self, nodes: np.ndarray) -> Tree:
+        """The tree on the problem's objects, each label one of least cost.
+
+        nodes : int64[nodes, 3], (test or −1 for a leaf, node of outcome 0, node of outcome 1), root
+            first.
+        """
+        problem, objects = self.problem, self.problem.objects
+        nodes, at, moved = (
+            two_way_order(nodes[:, [0, 2, 1]]),
+            np.zeros(objects.n_objects, np.int64),
+            np.arange(objects.n_objects),
+        )
+        n, classes = len(nodes), objects.n_classes
+        weights, counts = np.zeros((n, classes)), np.zeros(n)
+        while len(moved):  # one level down
+            here = at[moved]
+            weights += np.bincount(
+                here * classes + objects.label[moved], objects.weight[moved], n * classes
+            ).reshape(n, classes)
+            counts += np.bincount(here, objects.count[moved], n)
+            inner = nodes[here, 0] >= 0
+            moved, here = moved[inner], here[inner]
+            at[moved] = np.where(
+                self.outcome[nodes[here, 0], self.group[moved]], nodes[here, 1], nodes[here, 2]
+            )
+        costs = getattr(problem.parts.objective, "label_costs", None)
+        label = weights.argmax(axis=1) if costs is None else costs(weights, problem).argmin(axis=1)
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = self.tests[nodes[inner, 0]]
+        tree = two_way_tree(
+            objects,
+            nodes,
+            objects.rule,
+            problem.prices.tests,
+            (weights, counts, label, np.full(n, np.nan)),
+        )
+        return (
+            tree
+            if problem.parts.impurity is None
+            else attrs.evolve(tree, impurity=problem.parts.impurity.value(tree.weights))
+        )
+
+    def solution(
+        self,
+        tree: Tree,
+        lower: float,
+        ended: Ended,
+        steps: tuple[int, str],
+        details: dict[str, Any],
+    ) -> Solution:
+        """The answer of a search.
+
+        lower : what is proven of every tree.
+        steps : how many, and what they are called.
+        """
+        value = float(self.problem.parts.objective.value(tree, self.problem))
+        after = f"after {steps[0]:,} {steps[1]}"
+        return ended.solution(tree, value, lower, steps[0], after, details=details)
+
+
+def two_way_problem(
+    problem: Problem,
+    solver: str,
+    obeyed: Sequence[str] = (),
+    costs: Costs | None = None,
+    context: Context = Context(),
+) -> TwoWay:
+    """Bits, groups and costs of a problem; raises CapabilityError or DataError, with the way out,
+    for one that is none for the solver; OutOfTime.
+
+    obeyed : names of limits that the solver takes care of.
+    costs : of a problem, for a solver: int64[objects, classes], that of a leaf, and what 1 is
+        worth; None: the objective is one of weighted errors, as accuracy, balanced, weighted and
+        cost_matrix are, with ``factors`` and ``errors``.
+    """
+    objects, objective = problem.objects, problem.parts.objective
+    refuse_unfit(solver, objects, problem.prices, two_way=True)
+    TreeLimits.of(solver, problem, obeyed).refuse_rules(solver, obeyed)
+    if getattr(objective, "mu", 0.0) or not (costs or hasattr(objective, "factors")):
+        raise CapabilityError(
+            f"solver {solver} minimises weighted errors + λ · leaves; use objective=accuracy "
+            "without objective.mu, or another solver"
+        )
+    outcome, tests = _tests(objects, context)
+    context.look(PER_OUTCOME * outcome.size)
+    keys = list(map(bytes, np.ascontiguousarray(np.packbits(outcome, axis=0).T)))
+    place = {key: k for k, key in enumerate(sorted(set(keys)))}
+    group = np.array([place[key] for key in keys], np.int64)
+    first = np.unique(group, return_index=True)[1]
+    loss, leaf, unit = (costs or _costs)(problem, solver)
+    cost = np.zeros((len(first), objects.n_classes), np.int64)
+    np.add.at(cost, group, loss)
+    rows = np.bincount(group, objects.count, len(first)).astype(np.int64)
+    return TwoWay(problem, columns_of(outcome, first), tests, group, cost, leaf, rows, unit)
+
+
+def columns_of(
+    outcome: np.ndarray, which: np.ndarray, order: np.ndarray | None = None
+) -> np.ndarray:
+    """``outcome[order][:, which]`` of bool[tests, groups], row by row, since one row fits into a
+    cache.
+    """
+    found = np.empty((len(outcome), len(which)), bool)
+    for k, into in zip(range(len(outcome)) if order is None else order, found, strict=True):
+        into[:] = outcome[k][which]
+    return found
+
+
+def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
+    """bool[tests, objects] and int64[tests]; without constant tests, repeated ones and
+    complements.
+    """
+    found: dict[bytes, tuple[int, bool]] = {}
+    for f, feature in enumerate(objects.features):
+        code = objects.codes[:, f]
+        for k in range(feature.n_tests):
+            context.look(
+                PER_OUTCOME
+                * objects.n_objects
+                * (objects.n_tests - int(objects.test_offset[f]) - k)
+            )
+            outcome = feature.outcome(k, code) > 0
+            key = np.packbits(outcome ^ outcome[:1]).tobytes()
+            if key.strip(b"\0"):
+                found.setdefault(key, (int(objects.test_offset[f]) + k, bool(outcome[0])))
+    # and of groups of them
+    context.room(
+        2 * len(found) * objects.n_objects,
+        f"the outcomes of {len(found):,} tests of {objects.n_objects:,} objects",
+    )
+    outcomes = np.empty((len(found), objects.n_objects), bool)
+    for into, (key, (_, first)) in zip(outcomes, found.items(), strict=True):
+        into[:] = np.unpackbits(np.frombuffer(key, np.uint8), count=objects.n_objects) != first
+    return outcomes, np.array([test for test, _ in found.values()], np.int64)
+
+
+def _costs(problem: Problem, solver: str) -> tuple[np.ndarray, int, Fraction]:
+    """int64[objects, classes] costs, that of a leaf, and what 1 is worth: all as the decimals
+    that were written down.
+    """
+    objects, objective, classes = (
+        problem.objects,
+        problem.parts.objective,
+        problem.objects.n_classes,
+    )
+    found, lam = whole_numbers(objects.weight), decimal(objective.lam)
+    if found:
+        (mass, each), errors = found, objective.errors(classes)
+        total = [each * int(one) for one in np.bincount(objects.label, mass, classes)]
+        loss = [
+            [each * factor * one for one in row]
+            for factor, row in zip(objective.factors(total), errors, strict=True)
+        ]
+        unit = common_unit({one for row in loss for one in row} | {lam})
+        whole = [[int(one / unit) for one in row] for row in loss]
+        if max(map(max, whole)) * int(mass.sum()) + lam / unit < MOST:
+            return np.array(whole)[objects.label] * mass[:, None], int(lam / unit), unit
+    raise CapabilityError(
+        f"weights, costs and objective.lam do not fit into 60 bits for solver {solver}; "
+        "give them fewer digits"
+    )

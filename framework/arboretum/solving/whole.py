@@ -1,0 +1,47 @@
+"""Decimals as whole numbers, whose sums are exact in any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from fractions import Fraction
+
+import numpy as np
+
+LONG, WHOLE = 1e15, 1 << 52
+"""Numbers whose decimals, as whole numbers, are below the one, and sum up to less than the other,
+are exact.
+"""
+
+
+def decimal(number: float) -> Fraction:
+    """The number as it is written, not as it is stored: 0.1 is 1/10."""
+    return Fraction(repr(float(number)))
+
+
+def common_unit(numbers: Collection[Fraction]) -> Fraction:
+    """The greatest number that they all are whole multiples of; 1 where all are 0."""
+    below = math.lcm(*(one.denominator for one in numbers))
+    return Fraction(
+        math.gcd(*(one.numerator * (below // one.denominator) for one in numbers)) or 1, below
+    )
+
+
+def whole_numbers(numbers: np.ndarray, most: float = WHOLE) -> tuple[np.ndarray, Fraction] | None:
+    """(int64[n] without a common divisor, unit) whose products are the decimals that were written;
+    None where these have too many digits.
+
+    most : what the whole numbers together stay below.
+    """
+    for places in range(23):  # the powers of ten that are exact
+        whole = np.rint(numbers * 10.0**places)
+        if np.abs(whole).max(initial=0.0) >= LONG:
+            break
+        # of 15 digits at most, so that no other decimal of as few is the same number
+        if (whole / 10.0**places == numbers).all():
+            exact = whole.astype(np.int64)
+            shared = int(np.gcd.reduce(exact)) or 1
+            if np.abs(exact // shared).sum(dtype=np.float64) >= most:
+                break
+            return exact // shared, Fraction(shared, 10**places)
+    return None

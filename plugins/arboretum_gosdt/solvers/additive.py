@@ -1,0 +1,78 @@
+"""Sums of losses over objects, as an attempt goes on with them: a problem in integers, and the
+search that was chosen for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from arboretum.api import Context, Problem, Tree, TreeLimits
+from arboretum_gosdt.problem.prepared import Tests, Units, all_tests, units_of
+from arboretum_gosdt.problem.trees import tree_of
+from arboretum_gosdt.solvers.choice import Chosen, Which, choose
+
+
+@attrs.define(eq=False)
+class AdditiveSearch:
+    """A problem, and what was chosen to search it, as :class:`arboretum.api.Attempt` asks."""
+
+    problem: Problem
+    limits: TreeLimits
+    tests: Tests
+    units: Units
+    chosen: Chosen | None = None
+
+    @classmethod
+    def read(
+        cls, problem: Problem, obeyed: tuple[str, ...], context: Context, solver: str = "gosdt"
+    ) -> AdditiveSearch:
+        """Raises CapabilityError or DataError where it is none for these searches, OutOfTime."""
+        limits = TreeLimits.of(solver, problem, obeyed)
+        return cls(problem, limits, all_tests(problem, context=context), units_of(problem))
+
+    def choose(self, which: Which, context: Context, *options: Any) -> AdditiveSearch:
+        """Itself, with a search.   options : as of :func:`.choice.choose`."""
+        given = self.problem, self.limits, self.tests, self.units
+        self.chosen = choose(*given, which, context, *options)
+        return self
+
+    def run(self, context: Context, tell: Callable[..., None]) -> str:
+        """Go on until it is finished, "", or "seconds" or "bytes" run out."""
+        return self.chosen.search.run(context.deadline, context.memory_bytes, tell)
+
+    def tree(self) -> Tree:
+        """The best tree known."""
+        nodes = self.chosen.tests(self.chosen.search.tree())
+        return tree_of(self.problem, self.tests, self.units, nodes)
+
+    def value(self, integer: int) -> float:
+        """Of a cost in 1/q losses, without constants."""
+        return self.units.value(integer + self.units.q * self.chosen.base)
+
+    @property
+    def subproblems(self) -> int:
+        """Sets of objects that were looked into."""
+        return self.chosen.search.subproblems
+
+    @property
+    def upper(self) -> float:
+        """Of the best tree known."""
+        return self.value(self.chosen.search.upper)
+
+    @property
+    def lower(self) -> float:
+        """What is proven of every tree, less what rounding may have changed."""
+        units, limits, most = self.units, self.limits, self.chosen.objects
+        deepest = most if limits.depth is None else limits.depth
+        leaves = min(most, 2 ** min(62, deepest), limits.leaves or most)
+        slack = float(units.slack + units.slack_per_leaf * leaves)
+        return self.value(max(self.chosen.search.lower, units.p)) - slack
+
+    @property
+    def rounded(self) -> str:
+        """Why a bound is below the truth."""
+        digits = "weights, costs or objective.lam have more digits than 62 bits hold"
+        return digits if self.units.slack or self.units.slack_per_leaf else ""

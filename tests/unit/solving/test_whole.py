@@ -1,0 +1,36 @@
+"""Decimals as they were written become whole numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from arboretum.api import common_unit, decimal, whole_numbers
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(0, 6))
+def test_decimals_of_few_digits_are_whole_multiples_of_one_unit(numbers, places):
+    values = np.array([one / 10**places for one in numbers])
+    whole, unit = whole_numbers(values)
+    assert [Fraction(one, 10**places) for one in numbers] == [int(one) * unit for one in whole]
+    assert math.gcd(*whole.tolist()) in (0, 1)
+
+
+@pytest.mark.parametrize("values", [[0.1, math.pi], [1e15, 1.0], [2.0**51, 2.0**51, 1.0]])
+def test_more_digits_than_add_up_exactly_are_none(values):
+    assert whole_numbers(np.array(values)) is None
+
+
+def test_what_they_may_add_up_to_can_be_said():
+    assert whole_numbers(np.array([3.0, 2.0]), 5) is None
+    whole, unit = whole_numbers(np.array([-0.5, 2.5]), math.inf)
+    assert whole.tolist() == [-1, 5] and unit == Fraction(1, 2)
+
+
+def test_the_common_unit_is_the_greatest():
+    assert common_unit([Fraction(1, 6), decimal(0.1)]) == Fraction(1, 30)
+    assert common_unit([Fraction(0)]) == 1
