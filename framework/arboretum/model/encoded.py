@@ -66,12 +66,13 @@ class Feature:
 
     def outcome(self, index: int, code: np.ndarray) -> np.ndarray:
         """The outcome of its test for each of these codes; none is a missing value's."""
-        ways = {
+        ways: dict[Family, np.ndarray] = {
             Family.multiway: code,
             Family.thresholds: code > index,
             Family.equals: code != index,
         }
-        return ways[self.family].astype(np.int64)
+        outcome: np.ndarray = ways[self.family].astype(np.int64)
+        return outcome
 
     def rule(self, index: int) -> TestRule:
         """The raw-column test with that index (0 ≤ index < n_tests)."""
