@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -364,6 +365,29 @@ def test_a_budget_that_proves_nothing_is_said_and_the_tree_stays():
     assert "nothing is proven within the budget: told to fail by budget" in note_of(
         request(BruteForce(fails="budget"))
     )
+
+
+@pytest.mark.parametrize("ended", [15, True])
+def test_whoever_sends_a_signal_does_not_wait_for_the_certificate(ended):
+    """Ctrl-C (True) ends the certifier's search alone, whose bound counts."""
+
+    class Sent:
+        kind, name, paper, capabilities = "solver", "sent", "", BruteForce.capabilities
+        limits = ()
+
+        def least(self, problem, context):
+            tree = BruteForce().solve(problem, context).tree
+            told = {"details": {"interrupted": ended}, "finished": False}
+            nothing = SimpleNamespace(name="error", value=lambda tree, problem: 0.0)
+            return nothing, Solution(tree, 0.0, 0.0, Status.feasible, **told)
+
+    asked = attrs.evolve(request(), certifier=attrs.frozen(Sent)())
+    if ended == 15:
+        with pytest.raises(KeyboardInterrupt) as raised:
+            run(asked)
+        assert raised.value.args == (15,)
+    else:
+        assert run(asked).tree is not None
 
 
 def test_a_solver_that_does_not_know_missing_values_is_not_asked():
