@@ -51,14 +51,8 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
         block.file: block.text for page in pages for block in reading.blocks_of(page) if block.file
     }
     # pages that show more than the command writes
-    more = (
-        "my_tests.py",
-        "my_tuner.py",
-        "my_tracker.py",
-        "test_my_tracker.py",
-        "test_my_solver.py",
-    )
-    for each in more:
+    trackers = ("my_tracker.py", "test_my_tracker.py")
+    for each in ("my_tests.py", "my_tuner.py", "my_solver.py", "test_my_solver.py", *trackers):
         del shown[each]
     kinds = [name.removeprefix("my_").removesuffix(".py") for name in shown]
     assert sorted(kinds) == sorted(
@@ -68,7 +62,6 @@ def test_the_pages_on_writing_a_component_show_what_the_command_writes(reading):
             "cost",
             "complexity",
             "coverage",
-            "solver",
             "encoder",
             "pruner",
             "export",

@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import attrs
@@ -416,8 +417,8 @@ class FrontSolver:
             ends = min(ends, now) if search.interrupt else ends
             if cut := done > 0 and now > ends + MOMENT:
                 break
-            told = Ended.of(lambda: context.progress(done, len(wanted), "trees of the front"))  # noqa: B023
-            search.interrupt = told.details or search.interrupt
+            telling = partial(context.progress, done, len(wanted), "trees of the front")
+            search.interrupt = Ended.of(telling).details or search.interrupt
             # of a round cut short, it may be better than what was known of it
             own, tree = trees.tree(known, points[kept[number]])
             found[own[:axes]] = found.get(own[:axes]) or tree
