@@ -28,7 +28,7 @@ from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import Capability, Component
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
-from arboretum.kernels.plain import OnlyCompiled, active_interpreter
+from arboretum.kernels.plain import OnlyCompiled
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts, Plain
@@ -533,9 +533,9 @@ def fit(
     problem = posed.problem
     timings["compile"] = 0.0
     with light(problem, budget):
-        if warm and not active_interpreter():
+        if warm:
             with clock(timings, "compile"):
-                warm_up(parts.method, problem, budget.context(seed, progress))
+                or_compiled(lambda: warm_up(parts.method, problem, budget.context(seed, progress)))
         progress(0, None, f"growing with {parts.method.name}")
         with clock(timings, "fit", progress):
             context = listen(budget.context(seed, progress))

@@ -235,7 +235,7 @@ def test_a_class_that_is_no_component_is_refused_by_rule(cls, rule):
         ),
         (
             criterion(price_list, kernel=lambda self: 0),
-            r"Made.kernel takes \(self\); a criterion needs kernel\(self, impurity: Any, cov",
+            r"Made.kernel takes \(self\); a criterion needs kernel\(self, impurity: Impurity \| N",
         ),
         (
             class_of(kind="coverage", covered=price_list, prepare=lambda self: 0),

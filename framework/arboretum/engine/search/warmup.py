@@ -13,6 +13,7 @@ from arboretum.engine.search.shares import without_gaps
 from arboretum.interfaces.method import Context, Problem
 from arboretum.interfaces.stopping import Limits, Within
 from arboretum.kernels.jit import compile_clock
+from arboretum.kernels.plain import active_interpreter
 from arboretum.model.encoded import Encoded
 
 SAMPLE = 64  # objects that the rehearsal grows a tree on
@@ -24,9 +25,9 @@ def warm_up(problem: Problem, announce: Callable[[str], None] | None = None) -> 
 
     That compiles every kernel the growth will call, or loads it from the cache.  ``announce`` is
     called once, before the first compilation, and not at all if everything is in the cache.
-    Without a criterion there is nothing to do.
+    Without a criterion there is nothing to do, nor where kernels are interpreted.
     """
-    if problem.parts.criterion is None:
+    if problem.parts.criterion is None or active_interpreter():
         return 0.0
     start, problem = time.perf_counter(), without_gaps(problem)
     small = attrs.evolve(problem.parts, stopping=(SHALLOW,), pruner=None, tuner=None)
