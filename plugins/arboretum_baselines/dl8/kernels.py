@@ -292,7 +292,7 @@ def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
     return PAUSED
 
 
-@jit(borrow=True)
+@jit(borrow=True, wraps=True)
 def join(words, cache, state, order, work):
     """DL8, second half: the best tree of every itemset from those of one outcome more.
 

@@ -188,7 +188,7 @@ def spread_bounds(shared, total, low1, low0, f, weight, features):
         low0[h] = max(low0[h], max(b - (t - w), a - w))
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def look_up(task, v, depth):
     """What the memory knows of the literals of an opened set."""
     levels, memory, setting = task.levels, task.memory, task.setting
@@ -328,7 +328,7 @@ def enter_child(task, v, node, budget, words):
     task.state[0].level = v + 1
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def search_children(task, v):
     """Search one side of the current feature, the heavier one first, or be done with the
     feature.

@@ -100,7 +100,7 @@ STATE = np.dtype(
 """Where a search is."""
 
 
-@jit(inline=True, borrow=True)
+@jit(inline=True, borrow=True, wraps=True)
 def keyed(one, depth, leaves):
     """The first word of a set whose trees have limits."""
     return (
@@ -116,7 +116,7 @@ def below(depth):
     return depth if depth >= UNLIMITED else depth - 1
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def expand(table, levels, scratch, memo, d):
     """What the pairs of its tests say of a set, and what is known of the sides."""
     node, p, absolute = levels.node[d], table.p, table.absolute

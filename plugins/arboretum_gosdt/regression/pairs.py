@@ -160,7 +160,7 @@ def leaf_cost(table, objects):
     return np.int64(raw * table.scale)
 
 
-@jit(inner=True, borrow=True)
+@jit(inner=True, borrow=True, wraps=True)
 def count_tests(table, levels, scratch, d):
     """Sums over each test's objects with outcome 1, and the tests that divide the set; returns
     how many.
