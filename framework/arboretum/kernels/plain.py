@@ -28,6 +28,9 @@ from typing import Any
 
 import numpy as np
 
+SLOWER = 200
+"""Times that Python takes longer for what a search does."""
+
 
 class OnlyCompiled(Exception):
     """Interpreted kernels cannot go on: the work is to begin anew with compiled ones."""
@@ -107,6 +110,13 @@ def active_interpreter() -> Interpreter | None:
     """Who interprets kernels that are compiled nowhere now."""
     found = _INTERPRETER.get()
     return found if found is not None and found.active else None
+
+
+def fewer(steps: int) -> int:
+    """Steps that a kernel works before it looks at the clock again: fewer where it is interpreted,
+    so that patience is looked at.
+    """
+    return steps // SLOWER if active_interpreter() else steps
 
 
 def kernel_at(address: Any) -> Callable:

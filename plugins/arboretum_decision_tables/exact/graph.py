@@ -10,12 +10,11 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Level
+from arboretum.kernels.plain import fewer
 from arboretum_decision_tables.exact.space import Space
 
 SLICE = 4_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
-SLOWER = 200
-"""Times that Python takes longer for them, where kernels are interpreted."""
 FIRST_NODES, FIRST_STREAM = 1 << 12, 1 << 16
 BUILD_SHARE = 0.8
 """Of the seconds that are left: building Δ(T); the rest is for values and the tree."""
@@ -161,12 +160,10 @@ class Builder:
         return self.graph(spent if self.state["frames"][0] else "")
 
     def _slice(self) -> int:
-        from arboretum.kernels.plain import active_interpreter
         from arboretum_decision_tables.exact.row_kernels import build_rows
 
         graph = self.kernels.Graph(self.state, *self.arrays.values())
-        limit = SLICE // (SLOWER if active_interpreter() else 1)
-        end = int(build_rows(self.table, self.track, graph, limit, *self.scratch))
+        end = int(build_rows(self.table, self.track, graph, fewer(SLICE), *self.scratch))
         self.space.raise_from_impurity()
         return end
 

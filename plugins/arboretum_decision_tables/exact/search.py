@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Context, Family, Form, Level, OutOfTime, Tree, laid_out
+from arboretum.kernels.plain import fewer
 from arboretum_decision_tables.exact.space import FAMILIES, Space
 from arboretum_decision_tables.exact.trees import greedy_test, nothing
 
@@ -314,7 +315,11 @@ class Search:
         )
         end = int(
             kernels.search_tests(
-                self.task._replace(memory=memory, heuristic=heuristic), width, unwind, SLICE, stacks
+                self.task._replace(memory=memory, heuristic=heuristic),
+                width,
+                unwind,
+                fewer(SLICE),
+                stacks,
             )
         )
         self.space.raise_from_impurity()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arboretum.api import DEFAULT_BYTES, BudgetError, OutOfTime
+from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import run_slices
@@ -196,7 +197,14 @@ class Within:
         def work(most: int) -> int:
             memo = self._kernels.Memo(*self._memo.values())
             return self._kernels.search(
-                self._table, self._levels, self._scratch, memo, self.graph, self._state, SLICE, most
+                self._table,
+                self._levels,
+                self._scratch,
+                memo,
+                self.graph,
+                self._state,
+                fewer(SLICE),
+                most,
             )
 
         self._clock = until, tell
@@ -444,7 +452,7 @@ class Fronts:
                 self._state,
                 self._curves,
                 self._same,
-                SLICE,
+                fewer(SLICE),
             )
 
         def make_room() -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.kernels.plain import fewer
+
 FIRST_SETS = 1 << 10
 FIRST_CELLS = 1 << 14
 SLICE = 12_000_000
@@ -146,7 +148,7 @@ class LimitedSearch:
         from arboretum_gosdt.depth import arrays, loop as kernels
 
         task = self._task
-        found = int(kernels.search_limited(task, SLICE))
+        found = int(kernels.search_limited(task, fewer(SLICE)))
         frame, low = task.levels.frame[0], task.levels.low[0]
         self.upper = min(self.upper, int(frame["ub"]), int(task.memory.upper[0]))
         if found == FINISHED and task.state["mode"][0] == arrays.FULL:

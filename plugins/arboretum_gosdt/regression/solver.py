@@ -31,6 +31,7 @@ from arboretum.api import (
     whole_numbers,
     within_bytes,
 )
+from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import alike, all_tests, pack, run_steps
@@ -297,7 +298,7 @@ class Search:
                 self._scratch,
                 memo,
                 self._state,
-                SLICE,
+                fewer(SLICE),
                 most,
             )
 

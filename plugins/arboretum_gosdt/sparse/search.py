@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from arboretum.api import BudgetError, OutOfTime
+from arboretum.kernels.plain import fewer
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
@@ -417,7 +418,8 @@ class SparseSearch:
 
     def _work(self) -> int:
         self._slices, self._laid, start = self._slices + 1, None, time.perf_counter()
-        work = SLICE if self._greedy or not self._timed else int(self._pace * SLICE_SECONDS)
+        timed = self._timed and not self._greedy
+        work = int(self._pace * SLICE_SECONDS) if timed else fewer(SLICE)
         levels, memo, state = self.arrays()
         found = search(self._data, levels, self._scratch, memo, state, work)
         if found == PAUSED:

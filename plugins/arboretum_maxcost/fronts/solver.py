@@ -32,6 +32,7 @@ from arboretum.api import (
     param,
     pareto_front,
 )
+from arboretum.kernels.plain import fewer
 from arboretum_maxcost.fronts.curves import greedy_curves
 from arboretum_maxcost.fronts.trees import Trees
 from arboretum_maxcost.optimal.space import Space, space_of, whole
@@ -48,8 +49,6 @@ AXES = {
 UNLIMITED = -(1 << 40)
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
-SLOWER = 200
-"""Times that Python takes longer for them, where kernels are interpreted."""
 SEARCH_SHARE = 0.8
 """Of the seconds that are left; the rest is for points and trees."""
 MOMENT = 0.1
@@ -217,10 +216,7 @@ class Search:
         return stacks(self.state, *(arrays[name] for name in stacks._fields[1:-1]), self.counts)
 
     def _slice(self, form: Any) -> int:
-        from arboretum.kernels.plain import active_interpreter
-
-        limit = SLICE // (SLOWER if active_interpreter() else 1)
-        stacks = self._stacks()
+        limit, stacks = fewer(SLICE), self._stacks()
         return int(self.kernels.search_fronts(self.table, form, limit, stacks, self._buffers()))
 
     def _buffers(self) -> Any:

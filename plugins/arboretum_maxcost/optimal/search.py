@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from arboretum.api import Capability, Context, Ended, Level, OutOfTime, Tree, laid_out
+from arboretum.kernels.plain import fewer
 from arboretum_maxcost.optimal.space import Space, compiled
 
 SLICE = 2_000_000
 """Row visits between two looks at the clock: some tens of milliseconds."""
-SLOWER = 200
-"""Times that Python takes longer for them, where kernels are interpreted."""
 FIRST_NODES = 1 << 12
 LIMITS = (8, 3, 1)
 """Shares of what is open that a limit rises by."""
@@ -348,10 +347,7 @@ class Search:
         )
 
     def _slice(self) -> int:
-        from arboretum.kernels.plain import active_interpreter
-
-        limit = SLICE // (SLOWER if active_interpreter() else 1)
-        end = int(self.kernels.search_budgets(self._task_now(), limit, self._stacks()))
+        end = int(self.kernels.search_budgets(self._task_now(), fewer(SLICE), self._stacks()))
         if self.from_python is not None:
             from arboretum.kernels.function_pointers import raise_from_python
 
