@@ -576,8 +576,11 @@ class TreeClassifier(ClassifierMixin, _BaseTree):
         with suppress(ArboretumError):  # a wrong parameter is reported by fit
             parts = self._parts()
             judges = (parts.method, parts.criterion, parts.impurity, parts.solver, parts.objective)
-            two_only = any(check.lacks(part, Capability.multiclass) for part in judges)
-            tags.classifier_tags.multi_class = not two_only
+            tags.classifier_tags.multi_class = not any(
+                check.lacks(part, Capability.multiclass)
+                for part in judges
+                if not check.lacks(part, Capability.classification)  # which fit reports
+            )
         return tags
 
 

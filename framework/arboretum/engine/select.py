@@ -73,7 +73,9 @@ def grow_or_tune(problem: Problem, context: Context) -> Grown:
         finished.append(solution.finished)
         return solution
 
-    kept, solution = returned(tuner.tune(attempt, sure(problem.valid)), tuple, tuner, "tune")
+    # whether there are rows to choose by was asked with the other capabilities
+    tuned = tuner.tune(attempt, problem.valid)  # type: ignore[arg-type]
+    kept, solution = returned(tuned, tuple, tuner, "tune")
     chosen = Selection.of(kept)
     notes = (*solution.notes, *chosen.notes, chosen.sentence(f"tuner {tuner.name}"))
     solution = attrs.evolve(solution, notes=notes, finished=all(finished))

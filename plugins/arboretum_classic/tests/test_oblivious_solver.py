@@ -218,7 +218,10 @@ def test_greedy_is_never_better_and_monk1_needs_three_tests():
     [
         (["stopping=[pure]"], "needs a number of levels"),
         (["stopping.standard.max_depth=2", "stopping.standard.min_leaf=3"], "min_leaf"),
-        (["stopping.standard.max_depth=2", "stopping.standard.min_split=5"], "divides all nodes"),
+        (
+            ["stopping.standard.max_depth=2", "stopping.standard.min_split=5"],
+            "leave other leaf rules",
+        ),
     ],
 )
 def test_what_the_solver_cannot_hold_is_refused(more, why):
