@@ -350,9 +350,9 @@ class Search:
             self._phase = self._look
             return True
         self._tighten()
-        self._phase = self._branch
         data, leaves, sets, _, room, *rest = self._arrays()
         self.kernels.begin(data, leaves, sets, room, *rest)
+        self._phase = self._branch  # last: what interrupts before that finds no queue to bound by
         return True
 
     def _plant(self) -> None:

@@ -106,6 +106,9 @@ class Rashomon:
             return attrs.evolve(
                 solution, notes=(*solution.notes, "the set is not known, as the optimum is not")
             )
+        if solution.interrupted:  # who sends a signal does not wait for the set
+            note = "the set is not known: it was interrupted"
+            return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
         trees, details = [], {}
 
         def widen() -> str:
