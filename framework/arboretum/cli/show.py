@@ -387,7 +387,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
         however many are better.
     """
     from arboretum.engine import run as engine
-    from arboretum.engine.interpreting import light
+    from arboretum.engine.interpreting import interpret_small
     from arboretum.engine.scale import Scale
     from arboretum.engine.why import reasons
 
@@ -397,7 +397,7 @@ def explain(record: Record, node: int, top: int, registry: Registry) -> str:
     problem = engine.fit(
         resolved.parts, scale.table(prepared.table), record.seed, scale=scale
     ).problem
-    with light(problem):
+    with interpret_small(problem):
         found = reasons(problem, tree, node, record.seed)
     asked = ((tree.rule(above), outcome) for above, outcome in tree.path(node))
     steps = " and ".join(

@@ -22,9 +22,9 @@ compiling the kernels that a tree needs takes 20 to 40 s.
 """
 
 
-def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager[None]:
-    """Where kernels are interpreted that are compiled nowhere, if the problem is small and its
-    seconds are not counted.
+def interpret_small(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager[None]:
+    """Interpret kernels that are compiled nowhere, where the problem is small and no budget counts
+    its seconds.
 
     The variable ARBORETUM_KERNELS says otherwise: ``python`` interprets all of them, so that a
     debugger can step through; ``compiled`` none.
@@ -41,8 +41,8 @@ def light(problem: Problem, budget: Budget = Budget()) -> AbstractContextManager
 
 
 def or_compiled(work: Callable[[], T]) -> T:
-    """What work finds; begun anew with compiled kernels, where interpreted ones fail: they meet a
-    number that Python has no room for, say, or take too long.
+    """Return what work finds.  Where interpreted kernels fail (a number leaves its type, or the
+    patience ends) it begins anew with compiled ones.
     """
     if active_interpreter():
         try:

@@ -18,7 +18,7 @@ import numpy as np
 
 from arboretum.engine import check, select
 from arboretum.engine.class_weights import weighted, weights_of_classes
-from arboretum.engine.interpreting import light, or_compiled
+from arboretum.engine.interpreting import interpret_small, or_compiled
 from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
@@ -340,7 +340,7 @@ def _verified(
         )
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
-    with light(fitted.problem, request.budget):
+    with interpret_small(fitted.problem, request.budget):
         metrics = or_compiled(lambda: measure(tree, fitted, table))
         with clock(timings, "verify"):
             asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
@@ -422,7 +422,7 @@ def _certified(
             else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         )
         # what it refuses it refuses again, where that is noted
-        with light(fitted.problem, budget), suppress(ArboretumError, OnlyCompiled):
+        with interpret_small(fitted.problem, budget), suppress(ArboretumError, OnlyCompiled):
             warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
         asked = (
@@ -433,7 +433,7 @@ def _certified(
             fitted.solution,
             metrics,
         )
-        with light(fitted.problem, request.budget):
+        with interpret_small(fitted.problem, request.budget):
             certificate, remarks = or_compiled(lambda: certify(*asked, context))
         fitted.seal.check("the certifier")
     return attrs.evolve(
@@ -532,7 +532,7 @@ def fit(
     posed = pose(parts, table, seed, progress=progress, timings=timings, sealed=sealed, scale=scale)
     problem = posed.problem
     timings["compile"] = 0.0
-    with light(problem, budget):
+    with interpret_small(problem, budget):
         if warm:
             with clock(timings, "compile"):
                 or_compiled(lambda: warm_up(parts.method, problem, budget.context(seed, progress)))

@@ -47,11 +47,11 @@ class Interpreter:
     def __init__(self, patience: float) -> None:
         self.left, self.active = patience, False
         self.at: dict[int, Callable] = {}
-        self._kept: dict[tuple[int, tuple[Any, ...]], bool] = {}
+        self._kept: dict[tuple[Any, tuple[Any, ...]], bool] = {}
 
     def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
         """Whether a kernel that this process has not compiled for these numba types is run here."""
-        key = (id(kernel), kinds)
+        key = (kernel, kinds)
         if key not in self._kept:
             from arboretum.kernels.disk_cache import is_kept  # with numba, which not all need
 

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core.caching import NullCache
 
 import arboretum
 from arboretum.engine import interpreting as policy
-from arboretum.engine.interpreting import light, or_compiled
+from arboretum.engine.interpreting import interpret_small, or_compiled
 from arboretum.errors import ConfigError
 from arboretum.interfaces.budget import Budget
 from arboretum.kernels import disk_cache, plain as way
@@ -76,6 +77,13 @@ def test_what_is_compiled_is_not_interpreted():
     kernel.plain = None  # nobody calls it
     with way.interpreted(1.0):
         assert kernel(3.0) == 1.5
+
+
+def test_what_this_process_has_compiled_is_kept_for_these_types_alone():
+    kernel = kernel_of(half)
+    kernel(3.0)
+    assert disk_cache.is_kept(kernel, (types.float64,))
+    assert not disk_cache.is_kept(kernel, (types.int64,))
 
 
 def test_what_the_disk_cache_has_is_loaded(tmp_path, monkeypatch):
@@ -235,7 +243,7 @@ def test_small_problems_are_interpreted_unless_seconds_are_counted(monkeypatch):
     monkeypatch.setenv("ARBORETUM_KERNELS", "auto")
 
     def ways(problem, **budget):
-        with light(problem, Budget(**budget)):
+        with interpret_small(problem, Budget(**budget)):
             return way.active_interpreter() is not None
 
     assert ways(Cells(1, policy.MOST_CELLS)) and not ways(Cells(2, policy.MOST_CELLS))
