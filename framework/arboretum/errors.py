@@ -48,6 +48,12 @@ class ContractError(ArboretumError):
     """
 
 
+class OnlyCompiled(BaseException):
+    """No error, but a word to the laboratory: interpreted kernels cannot go on, and the work begins
+    anew with compiled ones.
+    """
+
+
 class VerificationError(ArboretumError):
     """The slow reference disagrees with what the run reported."""
 
@@ -136,14 +142,13 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
     (or function).
 
     Also for SystemExit: a component that leaves has not done its work.  Passed on: the laboratory's
-    own errors, Ctrl-C, want of memory, and what is raised where no component is at work.
+    own errors and words, Ctrl-C, want of memory, and what is raised where no component is at work.
     what : the component where a traceback cannot show it.
     but : what the caller has words for itself.
     """
-    passed: tuple[type[BaseException], ...] = (ArboretumError, KeyboardInterrupt, MemoryError, *but)
     try:
         yield
-    except passed:
+    except (ArboretumError, OnlyCompiled, KeyboardInterrupt, MemoryError, *but):
         raise
     except BaseException as error:
         blamed = account(error, what)

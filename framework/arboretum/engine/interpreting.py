@@ -8,10 +8,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, OnlyCompiled
 from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.method import Problem
-from arboretum.kernels.plain import OnlyCompiled, active_interpreter, compiled, interpreted
+from arboretum.kernels.plain import active_interpreter, compiled, interpreted
 
 T = TypeVar("T")
 

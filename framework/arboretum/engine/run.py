@@ -23,12 +23,18 @@ from arboretum.engine.interruptions import held
 from arboretum.engine.mismatch import Seal
 from arboretum.engine.progress import Progress, about
 from arboretum.engine.scale import Scale, check_range
-from arboretum.errors import ArboretumError, BudgetError, DataError, VerificationError, blaming
+from arboretum.errors import (
+    ArboretumError,
+    BudgetError,
+    DataError,
+    OnlyCompiled,
+    VerificationError,
+    blaming,
+)
 from arboretum.interfaces.budget import Budget
 from arboretum.interfaces.component import Capability, Component
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.split import Division
-from arboretum.kernels.plain import OnlyCompiled
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
 from arboretum.model.plain import Facts, Plain

@@ -16,8 +16,9 @@ from numba import types
 from numba.core import event
 from numba.core.compiler import Compiler
 
+from arboretum.errors import OnlyCompiled
 from arboretum.kernels.disk_cache import cache_trouble, keep
-from arboretum.kernels.plain import OnlyCompiled, active_interpreter
+from arboretum.kernels.plain import active_interpreter
 
 LOADING = "arboretum:loading"
 """Event of numba's: a kernel is compiled, or read from the disk cache."""

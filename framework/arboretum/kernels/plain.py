@@ -8,10 +8,10 @@
 
 The source is the same, and so is what it computes: an integer that leaves the range of its type is
 an error, where machine code might go on with another type or a wrapped number.  After an error the
-caller begins anew with compiled kernels (:class:`OnlyCompiled`).  What has no source, an intrinsic,
-has a twin in Python (:func:`with_twin`), or is compiled alone.  In place of a kernel's address
-(:mod:`arboretum.kernels.function_pointers`) stands a Python function, which no compiled kernel
-takes for a number.
+caller begins anew with compiled kernels (:class:`~arboretum.errors.OnlyCompiled`).  What has no
+source, an intrinsic, has a twin in Python (:func:`with_twin`), or is compiled alone.  In place of a
+kernel's address (:mod:`arboretum.kernels.function_pointers`) stands a Python function, which no
+compiled kernel takes for a number.
 
 Invariants: what a kernel leaves in arrays and records is the same either way, so that one way may
 take up what the other has begun.  Kernels of other threads are compiled.
@@ -28,12 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from arboretum.errors import OnlyCompiled
+
 SLOWER = 200
 """Times that Python takes longer for what a search does."""
-
-
-class OnlyCompiled(Exception):
-    """Interpreted kernels cannot go on: the work is to begin anew with compiled ones."""
 
 
 class Interpreter:
@@ -119,8 +117,10 @@ def fewer(steps: int) -> int:
     return steps // SLOWER if active_interpreter() else steps
 
 
-def kernel_at(address: Any) -> Callable:
-    """In Python what lies at an address, or stands in its place."""
+def kernel_at(address: Any) -> Callable | None:
+    """In Python what lies at an address, or stands in its place; None at 0, where no kernel is."""
+    if address == 0:
+        return None
     found = address if callable(address) else _INTERPRETER.get().at.get(address)
     if found is None:
         raise OnlyCompiled("Python does not know what lies at this address")

@@ -14,7 +14,7 @@ from numba.core.caching import NullCache
 import arboretum
 from arboretum.engine import interpreting as policy
 from arboretum.engine.interpreting import interpret_small, or_compiled
-from arboretum.errors import ConfigError
+from arboretum.errors import ConfigError, OnlyCompiled, blaming
 from arboretum.interfaces.budget import Budget
 from arboretum.kernels import disk_cache, plain as way
 from arboretum.kernels.bits import lowest, popcount
@@ -143,6 +143,15 @@ def test_numbers_that_python_has_no_room_for_are_left_to_machine_code():
     with way.interpreted(1.0):
         assert or_compiled(work) == 300  # in machine code the sum of two bytes is a word
     assert ways == [True, False]
+
+
+def test_no_plugin_is_blamed_where_python_cannot_go_on():
+    with pytest.raises(OnlyCompiled), blaming("criterion 'mine'"):
+        raise OnlyCompiled("patience is at an end")
+
+
+def test_at_address_0_is_no_kernel():
+    assert kernel_at(0) is None
 
 
 def test_fingerprints_wrap_around():
