@@ -146,9 +146,11 @@ def blaming(what: str = "", but: tuple[type[Exception], ...] = ()) -> Iterator[N
     what : the component where a traceback cannot show it.
     but : what the caller has words for itself.
     """
+    passed: tuple[type[BaseException], ...] = (ArboretumError, OnlyCompiled, KeyboardInterrupt)
+    passed += (MemoryError, *but)
     try:
         yield
-    except (ArboretumError, OnlyCompiled, KeyboardInterrupt, MemoryError, *but):
+    except passed:
         raise
     except BaseException as error:
         blamed = account(error, what)

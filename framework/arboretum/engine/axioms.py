@@ -25,6 +25,9 @@ from arboretum.interfaces.component import Capability
 from arboretum.interfaces.impurity import Impurity
 from arboretum.model.table import Task, frozen_array
 
+Function = Callable[[np.ndarray], np.ndarray]
+"""float64[sets, classes] → float64[sets]."""
+
 EXHAUSTIVE = {2: 40, 3: 16, 4: 10}
 """Classes → all cases of at most so many objects are tried."""
 RANDOM, RANDOM_CLASSES, LARGEST = 4000, (2, 3, 4, 6), 4
@@ -287,7 +290,7 @@ def uniform(v: np.ndarray) -> np.ndarray:
     return np.broadcast_to(v.mean(axis=-1, keepdims=True), v.shape)
 
 
-def function_of(impurity: Impurity, task: Task) -> Callable[[np.ndarray], np.ndarray]:
+def function_of(impurity: Impurity, task: Task) -> Function:
     """F: float64[cases, classes], how many objects there are of each → float64[cases]."""
     if task is Task.classification:
         return lambda counts: np.asarray(impurity.value(np.array(counts, np.float64)))
@@ -318,7 +321,7 @@ def examine(
     # it stands for another per kind of target
     if len(tasks_of(impurity)) > 1 and hasattr(impurity, "for_objects"):
         impurity = impurity.for_objects(SimpleNamespace(task=task))
-    f, found = function_of(impurity, task), {}
+    f, found = function_of(impurity, task), dict[str, Finding]()
     many = not lacks(impurity, Capability.multiclass) or task is Task.regression
     with np.errstate(all="ignore"):
         for axiom in [axiom for axiom in AXIOMS if not names or axiom.name in names]:
@@ -376,7 +379,7 @@ def refuted(
     return ""
 
 
-def tried(f: Callable, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
+def tried(f: Function, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
     """All small cases, then random ones."""
     sizes = [k for k in EXHAUSTIVE if (many or k == 2) and len(axiom.chosen(k))]
     if not sizes:
@@ -414,7 +417,7 @@ def tried(f: Callable, axiom: Axiom, impurity: Impurity, many: bool) -> Finding:
     )
 
 
-def broken(f: Callable, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarray:
+def broken(f: Function, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarray:
     """bool[cases]: where the sum is too large by more than rounding; also where F is NaN, but
     not where it overflows.
     """
@@ -427,7 +430,7 @@ def broken(f: Callable, axiom: Axiom, scale: str, cases: np.ndarray) -> np.ndarr
     return ~(total <= TOLERANCE * size) & ~np.isinf(size)
 
 
-def reach(f: Callable, k: int) -> int:
+def reach(f: Function, k: int) -> int:
     """The largest power of ten up to LARGEST of whose multitudes F is a finite number; 0 where
     there is none.
     """
@@ -441,7 +444,7 @@ def reach(f: Callable, k: int) -> int:
     )
 
 
-def finite(f: Callable, vector: np.ndarray) -> bool:
+def finite(f: Function, vector: np.ndarray) -> bool:
     """Whether F is a number there.   vector : float64[1, classes]."""
     try:
         return bool(np.isfinite(f(vector)).all())
@@ -449,7 +452,7 @@ def finite(f: Callable, vector: np.ndarray) -> bool:
         return False
 
 
-def shrunk(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarray:
+def shrunk(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarray:
     """A counterexample of which no set can lose one object, or half of its objects of a class,
     and stay one.
     """
@@ -465,7 +468,7 @@ def shrunk(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> np.ndarra
         case = smaller[int(still.argmax())]
 
 
-def counterexample(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> str:
+def counterexample(f: Function, axiom: Axiom, scale: str, case: np.ndarray) -> str:
     """ "F(1, 0) + F(0, 1) > F(0, 0) + F(1, 1): 0 + 0 > 0 + −1"."""
     sides: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
     for factor, v in axiom.terms(scale, *case[:, None]):
@@ -482,7 +485,7 @@ def counterexample(f: Callable, axiom: Axiom, scale: str, case: np.ndarray) -> s
     return f"{left[0]} {sign} {right[0]}: {left[1]} {sign} {right[1]}"
 
 
-def degree(f: Callable, k: int) -> float | None:
+def degree(f: Function, k: int) -> float | None:
     """d where F(2w) = 2^d F(w) for all small w; None where there is no such d."""
     v = vectors(k, EXHAUSTIVE[k])
     once, twice = f(v), f(2 * v)
@@ -490,7 +493,7 @@ def degree(f: Callable, k: int) -> float | None:
     return round(float(powers[0]), 6) if len(powers) and np.ptp(powers) <= 1e-9 else None
 
 
-def growth(f: Callable, axiom: Axiom) -> Finding:
+def growth(f: Function, axiom: Axiom) -> Finding:
     """log F(S) = O(log n), by the exponents log2 F(2n)/F(n): bounded where F is at most a power of
     n, without bound where it outgrows them all.
 

@@ -68,7 +68,7 @@ def examine_coverage(coverage: Coverage) -> dict[str, Finding]:
 
 def broken_by(
     f: np.ndarray, moved: np.ndarray, s: np.ndarray, a: np.ndarray, b: np.ndarray
-) -> dict[str, tuple[np.ndarray, tuple]]:
+) -> dict[str, tuple[np.ndarray, tuple[np.ndarray, ...]]]:
     """Name → (by how much it is broken, float64[cases, objects], NaN of objects that do not matter;
     the sets that say so).
 
@@ -134,12 +134,12 @@ def tables(coverage: Coverage) -> Iterator[tuple[Encoded, np.ndarray]]:
                 for weight in (np.ones(n), *(generator.integers(1, 6, (2, n)) if weigh else ())):
                     yield objects_of(np.array(label), weight, task), all_sets(n)
     for _ in range(RANDOM):
-        label = np.concatenate([[0, 1], generator.integers(0, min(classes, 4), LARGE - 2)])
+        drawn = np.concatenate([[0, 1], generator.integers(0, min(classes, 4), LARGE - 2)])
         s = generator.integers(1, 1 << LARGE, 60)
         a, b = s & generator.integers(0, 1 << LARGE, (2, 60))
         weight = generator.gamma(1.0, 1.0, LARGE) + 0.01 if weigh else np.ones(LARGE)
         yield (
-            objects_of(np.unique(label, return_inverse=True)[1], weight, task),
+            objects_of(np.unique(drawn, return_inverse=True)[1], weight, task),
             np.array([s, a, b])[:, (a & b) > 0],
         )
 

@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import cast
 
 import attrs
 import numpy as np
@@ -30,7 +30,7 @@ from arboretum.interfaces.complexity import Complexity, form_of, value_of
 from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony
 from arboretum.interfaces.objective import certified_by_value
-from arboretum.interfaces.solver import Solver
+from arboretum.interfaces.solver import Solver, SolverOptional
 from arboretum.interfaces.stopping import LeafRule, Limits, Within
 from arboretum.model.encoded import Encoded, Family
 from arboretum.model.plain import Facts
@@ -48,7 +48,7 @@ OPEN = (
 
 
 def certify(
-    certifier: Solver,
+    certifier: Solver | None,
     complexities: Sequence[Complexity],
     tree: Tree,
     problem: Problem,
@@ -147,7 +147,7 @@ def _of_value(
         objective, answer = parts.objective, solution
     else:
         plain = Parts(
-            method=certifier,
+            method=certifier,  # type: ignore[arg-type]  # capabilities alone are asked of it
             encoder=parts.encoder,
             cost=parts.cost,
             objective=parts.objective,
@@ -155,7 +155,9 @@ def _of_value(
             stopping=(Within(held),),
         )
         check.check_table(plain, problem.objects.table)
-        objective, answer = certifier.least(attrs.evolve(problem, parts=plain), context)
+        objective, answer = cast(SolverOptional, certifier).least(
+            attrs.evolve(problem, parts=plain), context
+        )
         answer.unless_signalled()
     name, bound = "train_error" if parts.objective is None else "objective", answer.lower_bound
     value, slack = (
@@ -252,7 +254,10 @@ def _applicable(certifier: Solver, tree: Tree, problem: Problem, solution: Solut
             "bin)"
         )
         raise CapabilityError(f"{raw}; choose fixed tests: {ways}")
-    stand_in = Parts(method=certifier, encoder=parts.encoder)
+    stand_in = Parts(
+        method=certifier,  # type: ignore[arg-type]  # capabilities alone are asked of it
+        encoder=parts.encoder,
+    )
     check.check_table(stand_in, objects.table)
     check.check_objects(stand_in, objects)
     if complaint := breaks_rule(tree, problem, rule):
@@ -265,7 +270,7 @@ def _applicable(certifier: Solver, tree: Tree, problem: Problem, solution: Solut
 
 def _defined(
     complexities: Sequence[Complexity], tree: Tree, problem: Problem
-) -> tuple[list[Any], tuple[str, ...]]:
+) -> tuple[list[Complexity], tuple[str, ...]]:
     """The complexities that dynamic programming may minimise and that say one thing of a tree; a
     sentence about each other one.
     """
@@ -287,7 +292,8 @@ def _defined(
                     node=form.node,
                     per_object=getattr(each, "per_object", False),
                 )
-                if not abs((closed := value_of(of_form, tree)) - value) <= slack * max(1.0, value):
+                closed = value_of(cast(Complexity, of_form), tree)
+                if not abs(closed - value) <= slack * max(1.0, value):
                     but = f"{value:g}, but {closed:g} by its form(); let both say the same"
                     raise CapabilityError(f"complexity {each.name} of the tree is {but}")
         except (CapabilityError, ContractError) as error:
@@ -311,13 +317,14 @@ def _minima(
     solution: Solution,
     tree: Tree,
     context: Context,
-) -> tuple[list[Any], list[Solution], tuple[str, ...]]:
+) -> tuple[list[Complexity], list[Solution], tuple[str, ...]]:
     """(complexities with a solution, their solutions, a sentence about each other one).
 
     The run's own solver has answered for the run's own complexity.  One without a closed form that
     the solver refuses (it found a NaN, or a counterexample to monotony) leaves the others what they
     are: each of that sort is then asked for by itself.
     """
+    minima = cast(SolverOptional, certifier).minima
     own = _own(complexities, problem, solution, tree)
     found, notes = {} if own is None else {own.name: solution}, []
     waiting = [[complexity for complexity in complexities if complexity is not own]]
@@ -325,7 +332,7 @@ def _minima(
         context.progress(0, None, f"the minimum of {len(waiting[0])} complexities")
     for group in waiting:
         try:
-            answers = list(certifier.minima(problem, group, context)) if group else []
+            answers = list(minima(problem, group, context)) if group else []
         except CapabilityError as error:
             closed = [each for each in group if form_of(each) is not None]
             if group == closed:
@@ -349,7 +356,7 @@ def _minima(
 
 def _own(
     complexities: Sequence[Complexity], problem: Problem, solution: Solution, tree: Tree
-) -> Any:
+) -> Complexity | None:
     """The complexity that the run's solver has minimised, if it is among these."""
     parts = problem.parts
     if parts.solver is None or parts.complexity is None or not math.isfinite(solution.value):
@@ -506,10 +513,11 @@ def _divides(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> 
 def _promised(problem: Problem) -> Mapping[str, float]:
     """What the run's criterion promises of its trees."""
     criterion = problem.parts.criterion
-    if problem.parts.solver is not None or not hasattr(criterion, "promises"):
+    promises = getattr(criterion, "promises", None)
+    if problem.parts.solver is not None or promises is None:
         return {}
     with blaming(f"criterion {component_name(criterion)!r}: promises"):
-        return {name: float(factor) for name, factor in criterion.promises(problem).items()}
+        return {name: float(factor) for name, factor in promises(problem).items()}
 
 
 def _remarks(bounds: Mapping[str, Certified], answers: Sequence[Solution]) -> tuple[str, ...]:

@@ -3,15 +3,16 @@ class without the methods its kind asks for, in the form the framework calls the
 """
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from types import FunctionType
+from typing import TypeVar
 
 import attrs
 import numpy as np
 
 from arboretum.engine.class_weights import weights_of_classes
-from arboretum.errors import CapabilityError, ConfigError, ContractError, closest
+from arboretum.errors import CapabilityError, ConfigError, ContractError, closest, sure
 from arboretum.interfaces.component import Capability, Component, as_capabilities
 from arboretum.interfaces.contracts import INSTEAD, KERNELS, OPTIONAL, REQUIRED
 from arboretum.interfaces.cost import Cost
@@ -19,9 +20,10 @@ from arboretum.interfaces.encoder import Encoder
 from arboretum.interfaces.method import Parts
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.kernels.kernel_decorators import MARK, mark_of
-from arboretum.model.encoded import Encoded, Prices
-from arboretum.model.plain import Facts
+from arboretum.model.encoded import Encoded, Feature, Prices, RawFeature
 from arboretum.model.table import Table, Task
+
+T = TypeVar("T")
 
 
 def capabilities_of(component: object) -> frozenset[Capability]:
@@ -43,7 +45,7 @@ def label(component: Component) -> str:
     return f"{component.kind} {component.name}"
 
 
-def returned(value: object, wanted: type, component: Component, method: str) -> Any:
+def returned(value: object, wanted: type[T], component: Component, method: str) -> T:
     """What a method of a component returned; raises ContractError, naming both, when it is of
     another type.
     """
@@ -56,7 +58,7 @@ def returned(value: object, wanted: type, component: Component, method: str) -> 
     )
 
 
-def check_prices(cost: Cost, prices: Any, objects: Encoded) -> Prices:
+def check_prices(cost: Cost, prices: Prices, objects: Encoded) -> Prices:
     """The price list of a run; raises ContractError for none, another number of prices than
     tests, or one that is no price.
     """
@@ -105,10 +107,9 @@ def _lists_below(prices: Prices, objects: Encoded) -> Iterator[tuple[frozenset[s
     """Where prices depend on the path: the lists below some columns alone, and below all of
     them.
     """
+    features: tuple[Feature | RawFeature, ...] = (*objects.features, *objects.raw_features)
     columns = (
-        [*dict.fromkeys(feature.column for feature in (*objects.features, *objects.raw_features))]
-        if prices.after is not None
-        else []
+        [*dict.fromkeys(feature.column for feature in features)] if prices.after is not None else []
     )
     for asked in (
         *map(frozenset, zip(columns[:: max(1, len(columns) // 4)])),
@@ -117,7 +118,7 @@ def _lists_below(prices: Prices, objects: Encoded) -> Iterator[tuple[frozenset[s
         yield asked, prices.at(asked)
 
 
-def check_weights(part: Any, objects: Encoded) -> Encoded:
+def check_weights(part: Component, objects: Encoded) -> Encoded:
     """The objects of an encoder, or as an objective weighs them; raises ContractError for
     weights that are none, or not those of the rows.
     """
@@ -160,13 +161,13 @@ def check_goal(goal: str) -> None:
 
 def check_parts(parts: Parts) -> None:
     """Refuse a run, or a part of it, without the parts it needs."""
-    for part in (parts.method, parts.criterion, parts.solver):
+    for part in filter(None, (parts.method, parts.criterion, parts.solver)):
         for group in getattr(part, "needs", ()):
             _demand(parts, group, label(part))
     for group in ("encoder", "cost"):
         _demand(parts, group, "a run")
-    for part in (parts.criterion, parts.impurity, parts.complexity):
-        check_kernels(part)
+    for one in (parts.criterion, parts.impurity, parts.complexity):
+        check_kernels(one)
     check_missing(parts)
     if parts.predicate and "criterion" not in getattr(parts.method, "needs", ()):
         way = f"leave {label(parts.predicate[0])} out, or use method=greedy"
@@ -178,35 +179,36 @@ def check_parts(parts: Parts) -> None:
             f"{label(parts.method)} asks no solver; leave {label(parts.solver)} out, or use "
             "method=exact"
         )
-    if parts.objective is not None and hasattr(parts.solver, "minimises"):
-        known, shape = [Shape(shape) for shape in parts.solver.minimises], shape_of(parts.objective)
+    solver = parts.solver
+    if parts.objective is not None and solver is not None and hasattr(solver, "minimises"):
+        known, shape = [Shape(shape) for shape in solver.minimises], shape_of(parts.objective)
         if not known:
             raise CapabilityError(
-                f"{label(parts.solver)} minimises no objective but what it is made for; "
+                f"{label(solver)} minimises no objective but what it is made for; "
                 f"leave {label(parts.objective)} out"
             )
         if shape not in known:
             does = (
-                f"{label(parts.solver)} minimises objectives of the shape "
+                f"{label(solver)} minimises objectives of the shape "
                 f"{' or '.join(each.value for each in known)}"
             )
             raise CapabilityError(
                 f"{does}, and {label(parts.objective)} is "
                 f"{shape.value if shape else 'of none'}; choose another of the two"
             )
-    if getattr(parts.pruner, "reads_impurity", False):
-        _demand(parts, "impurity", label(parts.pruner))
-        if getattr(parts.impurity, "scale", "mean") == "total":
+    if (pruner := parts.pruner) is not None and getattr(pruner, "reads_impurity", False):
+        _demand(parts, "impurity", label(pruner))
+        if parts.impurity is not None and getattr(parts.impurity, "scale", "mean") == "total":
             why = (
                 f"weighs impurities by mass, but {label(parts.impurity)} grows with the mass "
                 "already"
             )
             raise CapabilityError(
-                f"{label(parts.pruner)} {why}; choose an impurity per object (gini, entropy)"
+                f"{label(pruner)} {why}; choose an impurity per object (gini, entropy)"
             )
 
 
-def check_kernels(component: Component) -> None:
+def check_kernels(component: Component | None) -> None:
     """Refuse a kernel that a component makes from its fields and that carries no mark; those of
     its class are looked at when it is registered.
     """
@@ -216,15 +218,19 @@ def check_kernels(component: Component) -> None:
             if callable(made) and mark_of(made) != mark:
                 called = getattr(made, "__name__", repr(made))
                 raise ContractError(
-                    f"{label(component)}: its {name}, {called!r}, carries no mark of a "
+                    f"{label(sure(component))}: its {name}, {called!r}, carries no mark of a "
                     f"kernel; write @{mark}_kernel above it"
                 )
 
 
-def coded_missing(encoder: Encoder | None) -> Any:
+def coded_missing(encoder: Encoder | None) -> object:
     """What an encoder makes of a missing value, where that is not left to the method; else None."""
+    if encoder is None or not hasattr(encoder, "missing"):
+        return None
     field = attrs.fields_dict(type(encoder)).get("missing")
-    return None if field is None or encoder.missing == field.default else encoder.missing
+    if field is None:
+        return None
+    return None if encoder.missing == field.default else encoder.missing
 
 
 def check_missing(parts: Parts) -> None:
@@ -233,7 +239,7 @@ def check_missing(parts: Parts) -> None:
     """
     if not parts.by_shares:
         return
-    asked = f"missing={parts.missing.name}"
+    asked = f"missing={sure(parts.missing).name}"
     if (value := coded_missing(parts.encoder)) is not None:
         also = f"encoder.missing={getattr(value, 'name', value)}"
         raise ConfigError(
@@ -313,7 +319,7 @@ def check_objects(parts: Parts, objects: Encoded) -> None:
     method = parts.method
     raw_too = Capability.thresholds in capabilities_of(parts.solver)
     if objects.raw_features and lacks(method, Capability.thresholds) and not raw_too:
-        leaves = f"encoder {parts.encoder.name} leaves columns raw"
+        leaves = f"encoder {sure(parts.encoder).name} leaves columns raw"
         raise CapabilityError(f"{label(method)} needs fixed tests, but {leaves}; use encoder=auto")
     if objects.gap and parts.solver is not None:
         raise CapabilityError(
@@ -391,7 +397,7 @@ def guess_kind(cls: type) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def _methods(contract: type) -> Facts:
+def _methods(contract: type) -> dict[str, FunctionType]:
     return {
         n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")
     }
@@ -405,7 +411,7 @@ def _has(cls: type, name: str) -> bool:
     )
 
 
-def _missing(kind: str, cls: type, name: str, wanted: Any) -> str:
+def _missing(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> str:
     near = closest(
         name, [n for n in vars(cls) if inspect.isfunction(vars(cls)[n]) and not n.startswith("__")]
     )
@@ -413,7 +419,7 @@ def _missing(kind: str, cls: type, name: str, wanted: Any) -> str:
     return f" has no method {name!r}{hint}; {_wants(kind, name, wanted)}"
 
 
-def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
+def _method_fault(kind: str, cls: type, name: str, wanted: Callable[..., object]) -> str | None:
     stated = inspect.getattr_static(cls, name)
     if isinstance(stated, property) or not callable(getattr(cls, name)):
         return f".{name} is no method; {_wants(kind, name, wanted)}"
@@ -435,7 +441,9 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Any) -> str | None:
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
 
 
-def _takes(signature: inspect.Signature, positional: tuple[Any, ...], keywords: Facts) -> bool:
+def _takes(
+    signature: inspect.Signature, positional: Sequence[None], keywords: Mapping[str, None]
+) -> bool:
     try:
         signature.bind(*positional, **keywords)
     except TypeError:
@@ -472,7 +480,7 @@ def _kernel_fault(cls: type, name: str, mark: str, signature: str) -> str | None
     )
 
 
-def _wants(kind: str, name: str, wanted: Any) -> str:
+def _wants(kind: str, name: str, wanted: Callable[..., object]) -> str:
     """What a contract states of a method."""
     article = "an" if kind[0] in "aeiou" else "a"
     return f"{article} {kind} needs {name}{inspect.signature(wanted)}".replace("'", "")

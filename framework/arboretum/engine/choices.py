@@ -1,12 +1,15 @@
 """How the choices of a search become a tree."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import numpy as np
 
+from arboretum.errors import sure
 from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Shape, shape_of
@@ -15,6 +18,11 @@ from arboretum.model.record import Solution, Status
 from arboretum.model.rules import TestRule
 from arboretum.model.table import Task
 from arboretum.model.tree import MISSING_STOPS, Tree
+
+if TYPE_CHECKING:
+    from arboretum.engine.search.assemble import Grown
+
+Place = TypeVar("Place")
 
 
 def best_leaf(problem: Problem, why: BaseException) -> Solution:
@@ -25,9 +33,10 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
     """
     from arboretum.engine.search.statistics import Statistics
 
-    objects, objective = problem.objects, problem.parts.objective
-    if shape_of(objective) in (None, Shape.complexity):
+    objects = problem.objects
+    if shape_of(problem.parts.objective) in (None, Shape.complexity):
         raise why
+    objective = sure(problem.parts.objective)
     sums, counts = Statistics.of(objects).totals(np.arange(objects.n_objects))
     tree = assemble(
         objects, problem.parts.impurity, None, lambda _: Choice(sums, float(counts.sum()))
@@ -36,9 +45,8 @@ def best_leaf(problem: Problem, why: BaseException) -> Solution:
         # the heaviest class, where all are as good
         trees = [tree, *(attrs.evolve(tree, label=np.array([k])) for k in range(objects.n_classes))]
     else:
-        trees = [
-            attrs.evolve(tree, value=np.array([objective.leaf_value(objects.y, objects.weight)]))
-        ]
+        leaf_value = sure(getattr(objective, "leaf_value", None))
+        trees = [attrs.evolve(tree, value=np.array([leaf_value(objects.y, objects.weight)]))]
     value, tree = min(
         ((float(objective.value(one, problem)), one) for one in trees), key=lambda found: found[0]
     )
@@ -74,7 +82,7 @@ class Choice:
 
 
 def assemble(
-    objects: Encoded, impurity: Impurity, root: Any, choose: Callable[[Any], Choice]
+    objects: Encoded, impurity: Impurity | None, root: Place, choose: Callable[[Place], Choice]
 ) -> Tree:
     """Ask for the choice at every place, from the root down, and freeze the tree (preorder,
     children by outcome).
@@ -82,11 +90,12 @@ def assemble(
     from arboretum.engine.search.assemble import Grown, to_tree
     from arboretum.engine.search.statistics import Statistics
 
-    stack, top = [(root, None, 0)], None
+    stack: list[tuple[Place, Grown | None, int]] = [(root, None, 0)]
+    top: Grown | None = None
     while stack:
         place, above, outcome = stack.pop()
         choice = choose(place)
-        children = [None] * (0 if choice.rule is None else choice.rule.arity)
+        children: list[Grown | None] = [None] * (0 if choice.rule is None else choice.rule.arity)
         node = Grown(
             choice.weights,
             choice.count,
@@ -102,5 +111,5 @@ def assemble(
             top = node
         else:
             above.children[outcome] = node
-    tree = to_tree(top, objects, Statistics.of(objects))
+    tree = to_tree(sure(top), objects, Statistics.of(objects))
     return tree if impurity is None else attrs.evolve(tree, impurity=impurity.value(tree.weights))

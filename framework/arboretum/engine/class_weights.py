@@ -30,7 +30,7 @@ def check_class_weight(given: ClassWeight) -> None:
             raise ConfigError(f"class_weight must be finite numbers ≥ 0; class {name} has {weight}")
 
 
-def weights_of_classes(given: ClassWeight, target: Target) -> np.ndarray:
+def weights_of_classes(given: str | Mapping[str, float], target: Target) -> np.ndarray:
     """float64[classes]: what a row of each class counts; 1 where nothing is said of the class.
 
     given : ``balanced``, n / (k · n_c) for each of the k classes that the n rows show, or class →
@@ -43,7 +43,7 @@ def weights_of_classes(given: ClassWeight, target: Target) -> np.ndarray:
             f"class_weight weighs classes, but the target {target.name!r} is a number; leave it out"
         )
     found = np.ones(len(target.classes))
-    if given == BALANCED:
+    if not isinstance(given, Mapping):
         rows = np.bincount(target.codes, minlength=len(found))
         shown = rows > 0
         found[shown] = len(target.codes) / (shown.sum() * rows[shown])

@@ -1,11 +1,16 @@
 """Which code made a result: versions for the reader, one content hash for "already finished"."""
 
+from __future__ import annotations
+
 import hashlib
 import subprocess
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arboretum.plugin.registry import Owner
 
 _SUFFIXES = {".py", ".yaml"}
 FRAMEWORK = "arboretum"  # under which name the framework's code is listed
@@ -38,7 +43,7 @@ def framework_folder() -> Path:
     return Path(__file__).resolve().parents[1]
 
 
-def versions(owners: Iterable = ()) -> dict[str, str]:
+def versions(owners: Iterable[Owner] = ()) -> dict[str, str]:
     """Package → version; "plugin NAME" → distribution and version; "git" → commit of a source
     checkout, if it is one.
     """
@@ -55,7 +60,7 @@ def versions(owners: Iterable = ()) -> dict[str, str]:
     return {**found, "git": commit} if commit else found
 
 
-def version_of(owner: Any) -> str:
+def version_of(owner: Owner) -> str:
     """Distribution and version of a plugin; of a one-file plugin the checksum of its source."""
     return f"{owner.distribution} {owner.version}".strip()
 

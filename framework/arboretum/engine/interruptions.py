@@ -5,14 +5,15 @@ no half-made tree, and no finished one is lost.
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 import attrs
 
+from arboretum.errors import sure
 from arboretum.interfaces.method import Context
+from arboretum.model.record import Solution
 
 PATIENCE_SECONDS, FOUND_SECONDS = 1.0, 2.0
 """Until a signal interrupts wherever the work stands (a second one does so at once): a search,
@@ -32,7 +33,7 @@ class Held:
     kept : whether what it found is being written down, which no first signal breaks off.
     """
 
-    before: dict[int, Any] = attrs.field(factory=dict)
+    before: dict[int, Callable[[int, FrameType | None], object]] = attrs.field(factory=dict)
     waiting: list[tuple[int, FrameType | None]] = attrs.field(factory=list)
     timer: threading.Timer = attrs.field(factory=lambda: threading.Timer(0.0, lambda: None))
     ended: KeyboardInterrupt | None = None
@@ -78,7 +79,7 @@ class Held:
             if time.process_time() - since < patience and turns > 1:
                 self._wait(number, patience, since, turns - 1)
             elif self.waiting:
-                signal.pthread_kill(threading.main_thread().ident, number)
+                signal.pthread_kill(sure(threading.main_thread().ident), number)
 
         self.timer = threading.Timer(patience, act)
         self.timer.daemon = True
@@ -93,14 +94,18 @@ class Held:
             self.timer.cancel()
             self.before[number](number, frame)
 
-    def heard_by(self, context: Context, **more: Any) -> Context:
-        """The context of a solver: its progress is when it looks up.   more : of its fields."""
+    def heard_by(
+        self, context: Context, after: Callable[[Solution, Callable[[], Solution]], Solution]
+    ) -> Context:
+        """The context of a solver: its progress is when it looks up.   after : takes the place of
+        its own.
+        """
 
-        def progress(*what: Any) -> None:
-            context.progress(*what)
+        def progress(done: float, total: float | None, message: str) -> None:
+            context.progress(done, total, message)
             self.look()
 
-        return attrs.evolve(context, progress=progress, **more)
+        return attrs.evolve(context, progress=progress, after=after)
 
 
 @contextmanager

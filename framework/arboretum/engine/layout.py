@@ -7,13 +7,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 import attrs
 import numpy as np
 
+from arboretum.interfaces.impurity import Impurity
 from arboretum.model.encoded import Encoded
 from arboretum.model.tree import Tree
+
+Token = TypeVar("Token")
 
 
 class Coded(Protocol):
@@ -35,7 +38,7 @@ class Coded(Protocol):
     label: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    impurity: Any
+    impurity: Impurity | None
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -77,7 +80,10 @@ class Level:
     def one_class(self) -> np.ndarray:
         """bool[sets]."""
         label = self.table.label[self.rows]
-        return np.minimum.reduceat(label, self.start) == np.maximum.reduceat(label, self.start)
+        same: np.ndarray = np.minimum.reduceat(label, self.start) == np.maximum.reduceat(
+            label, self.start
+        )
+        return same
 
     def by_class(self, values: np.ndarray) -> np.ndarray:
         """float64[sets, classes]: sums of float64 or int64[n]; whole numbers stay whole below
@@ -118,13 +124,13 @@ class Level:
         return Level(table, rows[order], start, above[first], outcome[first])
 
 
-Choose = Callable[[Level, Any], tuple[np.ndarray, Callable[[Level], Any]]]
+Choose = Callable[[Level, Token], tuple[np.ndarray, Callable[[Level], Token]]]
 """(sets, what is handed down to them) → (int64[sets], the test of each, −1 for a leaf; what to
 hand down to the sets below).
 """
 
 
-def laid_out(table: Coded, price: np.ndarray, token: Any, choose: Choose) -> Tree:
+def laid_out(table: Coded, price: np.ndarray, token: Token, choose: Choose[Token]) -> Tree:
     """Ask for the tests of every level, from the root down, and freeze the tree.
 
     price : float64[tests].

@@ -1,7 +1,7 @@
 """What a component's axioms say of what it declares, and which theorems hold in consequence."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 import attrs
 
@@ -28,6 +28,8 @@ from arboretum.engine.axioms_of_coverages import (
 )
 from arboretum.engine.check import capabilities_of, tasks_of
 from arboretum.interfaces.component import Capability, Component
+from arboretum.interfaces.coverage import Coverage
+from arboretum.interfaces.impurity import Impurity
 from arboretum.model.table import Task
 
 KINDS = ("impurity", "coverage")
@@ -125,7 +127,7 @@ THEOREMS = {
 class Lint:
     """All that is found of a component, for one kind of target."""
 
-    component: Any
+    component: Component
     task: Task
     found: Mapping[str, Finding]
 
@@ -134,7 +136,8 @@ class Lint:
         """What is declared and what could be."""
         if self.component.kind == "coverage":
             return [self.claim(CONTRACT, tuple(SAYS))]
-        declared, total = capabilities_of(self.component), self.component.scale == "total"
+        declared = capabilities_of(self.component)
+        total = cast(Impurity, self.component).scale == "total"
         known = [
             ("concave", (CONCAVE,), Capability.concave in declared),
             ("admissible", ADMISSIBLE, Capability.admissible in declared),
@@ -197,7 +200,7 @@ def lint(component: Component, task: Task | None = None) -> Lint:
     return Lint(
         component,
         task,
-        examine(component, task=task)
+        examine(cast(Impurity, component), task=task)
         if component.kind == "impurity"
-        else examine_coverage(component),
+        else examine_coverage(cast(Coverage, component)),
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import attrs
 import numpy as np
@@ -16,7 +16,7 @@ from arboretum.model.encoded import Encoded, Prices
 from arboretum.model.table import Table
 
 
-def fail(rule: str, recomputed: Any = None) -> NoReturn:
+def fail(rule: str, recomputed: object = None) -> NoReturn:
     """Raise VerificationError.   rule : what must hold, and what is reported instead."""
     found = "" if recomputed is None else f", recomputed {recomputed}"
     raise VerificationError(f"verification failed: {rule}{found}; please report this run's record")
@@ -60,7 +60,7 @@ class Seal:
     an array → number.
     """
 
-    values: tuple[Any, ...] = ()
+    values: tuple[Table | Encoded | Prices, ...] = ()
     sums: tuple[dict[str, int], ...] = ()
 
     def over(self, *values: Table | Encoded | Prices) -> Seal:
@@ -86,6 +86,7 @@ class Seal:
 
 
 def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
+    arrays: dict[str, np.ndarray | None]
     if isinstance(value, Table):
         arrays = {f"column {column.name!r}": column.values for column in value.columns}
         arrays |= {"target codes": value.target.codes, "target values": value.target.values}
@@ -99,5 +100,6 @@ def _sums(value: Table | Encoded | Prices) -> dict[str, int]:
     # in the order of memory, so that nothing is copied
     kept = {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
     return {
-        name: zlib.crc32(np.ravel(array, order="K").view(np.uint8)) for name, array in kept.items()
+        name: zlib.crc32(np.ravel(array, order="K").view(np.uint8).data)
+        for name, array in kept.items()
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from arboretum.engine.ground import Ground
 from arboretum.engine.search.assemble import Grown, to_tree
 from arboretum.engine.search.statistics import Statistics
-from arboretum.errors import ArboretumError, blaming
+from arboretum.errors import ArboretumError, blaming, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.objective import Objective, Shape, shape_of
 from arboretum.model.rules import TestRule
@@ -26,6 +26,8 @@ from arboretum.model.tree import Tree
 OBJECTS, TESTS = 12, 24
 """Of a run that are looked at: more cost time, and a shape shows on few."""
 CLOSE = 1e-9  # relative: a value is a sum of a few dozen products
+Asked = tuple[TestRule, np.ndarray]
+"""A test, and the outcome of each object."""
 
 
 @attrs.frozen
@@ -34,7 +36,7 @@ class Few:
     say the same.
     """
 
-    objective: Any
+    objective: Objective
     ground: Ground
     problem: Problem = attrs.field(eq=False)
 
@@ -44,7 +46,7 @@ class Few:
         n = problem.objects.n_objects
         rows = np.unique(np.linspace(0, n - 1, min(n, OBJECTS)).astype(np.int64))
         return Few(
-            problem.parts.objective,
+            sure(problem.parts.objective),
             Ground.of(problem),
             attrs.evolve(problem, objects=problem.objects.take(rows), valid=None),
         )
@@ -54,8 +56,8 @@ def broken_objective(few: Few) -> str:
     """How an objective breaks what it states, and the way out, as the end of a sentence that
     names it; "" where these trees do not show it.
     """
-    objective, small = few.objective, few.problem
-    if shape_of(objective) not in (Shape.additive, Shape.deviation):
+    objective, small, shape = few.objective, few.problem, shape_of(few.objective)
+    if shape not in (Shape.additive, Shape.deviation):
         return ""
     trees = four_trees(small)
     if trees is None:
@@ -76,7 +78,7 @@ def broken_objective(few: Few) -> str:
         )
         way = "let it be a sum over the leaves and nodes, or state another shape"
         return (
-            f"states the shape {shape_of(objective).value}, but of {small.objects.n_objects} of "
+            f"states the shape {shape.value}, but of {small.objects.n_objects} of "
             f"the run's objects {said}, and both by {both - none:.9g}; {way}"
         )
     return relabelled
@@ -134,8 +136,10 @@ def four_trees(problem: Problem) -> list[Tree] | None:
             for side in sides
         ]
         if None not in below:
-            ways = [(below[0], below[1]), (below[0], None), (None, below[1]), (None, None)]
-            return [_planted((rule, goes), way, problem) for way in ways]
+            return [
+                _planted((rule, goes), way, problem)
+                for way in itertools.product(*((one, None) for one in below))
+            ]
     return None
 
 
@@ -153,13 +157,15 @@ def _tests(problem: Problem) -> list[TestRule]:
     return found
 
 
-def _planted(top: tuple[TestRule, np.ndarray], below: tuple[Any, Any], problem: Problem) -> Tree:
+def _planted(top: Asked, below: Sequence[Asked | None], problem: Problem) -> Tree:
     """The tree that asks ``top`` and then, on either side, a test or none; free of charge, as
     the dearest path is no sum.
     """
     objects, statistics = problem.objects, Statistics.of(problem.objects)
 
-    def node(rows: np.ndarray, asked: Any, deeper: tuple[Any, ...] = (None, None)) -> Grown:
+    def node(
+        rows: np.ndarray, asked: Asked | None, deeper: Sequence[Asked | None] = (None, None)
+    ) -> Grown:
         weights, counts = statistics.totals(rows.astype(np.int32))
         mean = float(weights[1] / weights[0] + statistics.shift) if statistics.moments else math.nan
         grown = Grown(weights, int(counts.sum()), mean, math.nan)
@@ -171,9 +177,7 @@ def _planted(top: tuple[TestRule, np.ndarray], below: tuple[Any, Any], problem: 
         return grown
 
     tree = to_tree(node(np.arange(objects.n_objects), top, below), objects, statistics)
-    objective = problem.parts.objective
-    if statistics.moments or not hasattr(objective, "label_costs"):
+    costs = getattr(problem.parts.objective, "label_costs", None)
+    if statistics.moments or costs is None:
         return tree
-    return attrs.evolve(
-        tree, label=np.asarray(objective.label_costs(tree.weights, problem)).argmin(axis=1)
-    )
+    return attrs.evolve(tree, label=np.asarray(costs(tree.weights, problem)).argmin(axis=1))

@@ -15,9 +15,10 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from arboretum.engine.axioms import (
     ADMISSIBLE,
@@ -41,11 +42,12 @@ from arboretum.engine.ground import Ground
 from arboretum.engine.objective_check import Few, broken_objective
 from arboretum.errors import ContractError, blaming
 from arboretum.interfaces.complexity import Complexity, form_of
-from arboretum.interfaces.component import Capability
+from arboretum.interfaces.component import Capability, Component
 from arboretum.interfaces.coverage import Coverage
 from arboretum.interfaces.impurity import Impurity
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.missing import BETTER_SIDE, SHARED, Missing
+from arboretum.interfaces.stopping import LeafRule, Stopping
 from arboretum.model.encoded import Encoded, Node, Tables
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS
 
@@ -74,20 +76,21 @@ def check_promises(problem: Problem) -> None:
         _raise(
             part,
             _cached(
-                _broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None
+                broken_promise, part, ground, parts.impurity if part.kind == "stopping" else None
             ),
         )
     if parts.solver is not None and hasattr(parts.objective, "shape"):
-        _raise(parts.objective, _cached(_broken_objective, Few.of(problem)))
+        few = Few.of(problem)
+        _raise(few.objective, _cached(broken_objective, few))
 
 
 def check_complexity(complexity: Complexity, problem: Problem) -> None:
     """The same of one that a certificate is about, and which is left out otherwise."""
     if _promises(complexity):
-        _raise(complexity, _cached(_broken_promise, complexity, Ground.of(problem), None))
+        _raise(complexity, _cached(broken_promise, complexity, Ground.of(problem), None))
 
 
-def broken_promise(part: Any, ground: Ground, impurity: Impurity | None = None) -> str:
+def broken_promise(part: Component, ground: Ground, impurity: Impurity | None = None) -> str:
     """How a component breaks a promise, and the way out, as the end of a sentence that names it; ""
     where no small table shows it.
 
@@ -97,25 +100,24 @@ def broken_promise(part: Any, ground: Ground, impurity: Impurity | None = None) 
         return next(TRIALS[part.kind](part, ground, impurity), "")
 
 
-_broken_promise = lru_cache(maxsize=1024)(broken_promise)
-_broken_objective = lru_cache(maxsize=64)(broken_objective)
+_kept: Callable[..., str] = lru_cache(maxsize=1024)(lambda trial, *given: trial(*given))
 
 
-def _promises(part: Any) -> bool:
+def _promises(part: object) -> TypeGuard[Component]:
     """Whether something is tried of such a component."""
     return getattr(part, "kind", "") in TRIALS
 
 
-def _cached(trial: Any, *given: Any) -> str:
+def _cached(trial: Callable[..., str], *given: object) -> str:
     """What a trial found, which is kept, unless there is a list among the fields of a component."""
     try:
         list(map(hash, given))
     except TypeError:
-        return str(trial.__wrapped__(*given))
-    return str(trial(*given))
+        return trial(*given)
+    return _kept(trial, *given)
 
 
-def _raise(part: Any, broken: str) -> None:
+def _raise(part: Component, broken: str) -> None:
     if broken:
         raise ContractError(f"{label(part)} {broken}")
 
@@ -123,7 +125,7 @@ def _raise(part: Any, broken: str) -> None:
 # -- impurities and coverages ----------------------------------------------------------------------
 
 
-def _impurity(impurity: Impurity, ground: Ground, _: Any) -> Iterator[str]:
+def _impurity(impurity: Impurity, ground: Ground, _: object) -> Iterator[str]:
     """Its contract, its scale, and the axioms that it declares, on sets of the run's classes and
     weights.
     """
@@ -153,7 +155,7 @@ def _impurity(impurity: Impurity, ground: Ground, _: Any) -> Iterator[str]:
             yield f"states whole = True, but F{_tuple(sets[i])} = {value[i]:.6g}; leave whole out"
 
 
-def _coverage(coverage: Coverage, ground: Ground, _: Any) -> Iterator[str]:
+def _coverage(coverage: Coverage, ground: Ground, _: object) -> Iterator[str]:
     """Its axioms, and each of its forms, on tables of two to four objects."""
     classes = 2 if lacks(coverage, Capability.multiclass) else min(ground.n_classes, 3)
     for n, heavy in itertools.product((2, 3, 4), dict.fromkeys((1.0, *ground.weights[-1:]))):
@@ -207,18 +209,19 @@ def _forms_of_coverage(coverage: Coverage, objects: Encoded) -> Iterator[str]:
 # -- leaf rules ------------------------------------------------------------------------------------
 
 
-def _stopping(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
+def _stopping(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
     if hasattr(rule, "leaf_rule"):
-        yield from _leaf_rule(rule, ground, impurity)
-    if hasattr(rule, "worth") and not ground.numbers:
+        yield from _leaf_rule(rule, rule.leaf_rule(), ground, impurity)
+    if not ground.numbers:
         yield from _worth(rule, ground, impurity)
 
 
-def _leaf_rule(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
+def _leaf_rule(
+    rule: Stopping, promised: LeafRule, ground: Ground, impurity: Impurity | None
+) -> Iterator[str]:
     """``leaf_rule()`` answers what ``is_leaf`` answers, of nodes around its levels, whatever
     their depth, path or classes.
     """
-    promised = rule.leaf_rule()
     for node in nodes_around(promised, ground, impurity):
         wanted = bool(
             promised.holds(node.mass, node.total_mass, node.count, node.impurity, node.n_objects)
@@ -239,7 +242,7 @@ def _leaf_rule(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
             )
 
 
-def nodes_around(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[Node]:
+def nodes_around(rule: LeafRule, ground: Ground, impurity: Impurity | None) -> Iterator[Node]:
     """Nodes of several classes, small ones first: in number, share and impurity below, at and
     above a rule's levels, at several depths.
     """
@@ -298,7 +301,7 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
     return counts
 
 
-def _worth(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
+def _worth(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
     """The kernel of ``worth`` decides what ``is_leaf_among`` decides, of nodes with one, two and
     three tests.
     """
@@ -306,6 +309,8 @@ def _worth(rule: Any, ground: Ground, impurity: Impurity) -> Iterator[str]:
     from arboretum.engine.search.kernel_check import as_plain_python
     from arboretum.kernels.kernel_decorators import KernelNode
 
+    if not (hasattr(rule, "worth") and hasattr(rule, "is_leaf_among")):
+        return
     kernel, each = rule.worth()
     score, params, value = (
         as_plain_python(kernel),
@@ -375,7 +380,7 @@ def tables_of(n_classes: int) -> list[np.ndarray]:
 # -- rows without a value --------------------------------------------------------------------------
 
 
-def _missing(missing: Missing, _: Ground, __: Any) -> Iterator[str]:
+def _missing(missing: Missing, _: Ground, __: object) -> Iterator[str]:
     """Its placements, and how it counts, are those of the kernel that it says it is."""
     kernel = missing.kernel
     if not kernel or hasattr(missing, "surrogates"):  # no kernel grows by it
@@ -407,21 +412,23 @@ def _missing(missing: Missing, _: Ground, __: Any) -> Iterator[str]:
         np.array([0.0, 2.0, 1.0, 5.0, 5.0]),
     ):
         heaviest, n = (int(known.argmax()),), len(known)
-        wanted = {"splits": (MISSING_SPLITS,), "own_outcome": (n,), "stops": (MISSING_STOPS,)}.get(
-            kernel, heaviest
-        )
-        wanted = (0, 1) if kernel == BETTER_SIDE and n == 2 else wanted
-        if (found := tuple(missing.placements(known.copy()))) != wanted:
+        places: tuple[int, ...] = {
+            "splits": (MISSING_SPLITS,),
+            "own_outcome": (n,),
+            "stops": (MISSING_STOPS,),
+        }.get(kernel, heaviest)
+        places = (0, 1) if kernel == BETTER_SIDE and n == 2 else places
+        if (found := tuple(missing.placements(known.copy()))) != places:
             yield (
                 f"places rows without a value into {found} of a test with the known weights "
-                f"{_tuple(known)}, and kernel = {kernel!r} into {wanted}; {way}"
+                f"{_tuple(known)}, and kernel = {kernel!r} into {places}; {way}"
             )
 
 
 # -- complexities ----------------------------------------------------------------------------------
 
 
-def _complexity(complexity: Complexity, ground: Ground, _: Any) -> Iterator[str]:
+def _complexity(complexity: Complexity, ground: Ground, _: object) -> Iterator[str]:
     """Its closed form says what ``leaf`` and ``node`` say, at the run's weights and prices."""
     form = form_of(complexity)
     if form is None:
@@ -445,7 +452,7 @@ def _complexity(complexity: Complexity, ground: Ground, _: Any) -> Iterator[str]
             )
 
 
-TRIALS: dict[str, Callable[[Any, Ground, Any], Iterator[str]]] = {
+TRIALS: dict[str, Callable[..., Iterator[str]]] = {
     "impurity": _impurity,
     "coverage": _coverage,
     "stopping": _stopping,
@@ -455,5 +462,5 @@ TRIALS: dict[str, Callable[[Any, Ground, Any], Iterator[str]]] = {
 """Kind → what is tried of its components alone."""
 
 
-def _tuple(numbers: Any) -> str:
+def _tuple(numbers: ArrayLike) -> str:
     return f"({', '.join(f'{n:.6g}' for n in np.asarray(numbers).ravel().tolist())})"

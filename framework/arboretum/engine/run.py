@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import attrs
 import numpy as np
@@ -30,10 +29,13 @@ from arboretum.errors import (
     OnlyCompiled,
     VerificationError,
     blaming,
+    sure,
 )
 from arboretum.interfaces.budget import Budget
+from arboretum.interfaces.complexity import Complexity
 from arboretum.interfaces.component import Capability, Component
 from arboretum.interfaces.method import Context, Parts, Problem
+from arboretum.interfaces.solver import Solver
 from arboretum.interfaces.split import Division
 from arboretum.model.digits import legible_tree
 from arboretum.model.encoded import Encoded
@@ -74,8 +76,8 @@ class Request:
     seed: int = 0
     budget: Budget = Budget()
     certify: bool = False
-    certifier: Any = None
-    complexities: tuple[Any, ...] = ()
+    certifier: Solver | None = None
+    complexities: tuple[Complexity, ...] = ()
     config: Plain = attrs.field(factory=dict)
     versions: Mapping[str, str] = attrs.field(factory=dict)
     code: Mapping[str, str] = attrs.field(factory=dict)
@@ -234,7 +236,7 @@ def run(
                 raise
             fitted = attrs.evolve(fitted, solution=_alone(_ended(fitted.solution, error)))
             record, metrics = _verified(request, prepared, table, fitted, progress)
-        left = later.of(fitted.solution.tree)
+        left = later.of(sure(fitted.solution.tree))
         what = " and ".join(["certificate"] * request.certify + ["proof"] * bool(left))
         cut = attrs.evolve(
             record,
@@ -246,7 +248,7 @@ def run(
             keep(cut if what else record)
     if (ended := signals.ended) is not None:
         record, cut = (
-            attrs.evolve(one, solution=_ended(one.solution, ended)) for one in (record, cut)
+            attrs.evolve(one, solution=_ended(sure(one.solution), ended)) for one in (record, cut)
         )
     stopped = record.solution and record.solution.interrupted
     # whoever sends a signal does not wait for a certificate
@@ -316,7 +318,8 @@ def _worked(
         )
         error.add_note("the tree is kept, without a proof")
         raise
-    solution = attrs.evolve(record.solution, details={**record.solution.details, **done.details})
+    solution = sure(record.solution)
+    solution = attrs.evolve(solution, details={**solution.details, **done.details})
     fingerprint = record.fingerprint if done.finished else _unfinished(prepared)
     return attrs.evolve(
         record,
@@ -347,7 +350,7 @@ def _verified(
         raise BudgetError(next(iter(fitted.solution.notes), why))
     progress(0, None, "verifying")
     with interpret_small(fitted.problem, request.budget):
-        metrics = or_compiled(lambda: measure(tree, fitted, table))
+        metrics = or_compiled(functools.partial(measure, tree, fitted, table))
         with clock(timings, "verify"):
             asked = (tree, fitted.problem, fitted.train, metrics, fitted.solution, fitted.seal)
             checked = or_compiled(lambda: verify(*asked))
@@ -428,13 +431,14 @@ def _certified(
             else attrs.evolve(request.budget, memory_mb=CERTIFICATE_MB)
         )
         # what it refuses it refuses again, where that is noted
+        certifier = request.certifier
         with interpret_small(fitted.problem, budget), suppress(ArboretumError, OnlyCompiled):
-            warm_up(request.certifier, fitted.problem, budget.context(request.seed, listener))
+            warm_up(certifier, fitted.problem, budget.context(request.seed, listener))
         context = budget.context(request.seed, listener)
         asked = (
-            request.certifier,
+            certifier,
             request.complexities,
-            fitted.solution.tree,
+            sure(fitted.solution.tree),
             fitted.problem,
             fitted.solution,
             metrics,
@@ -489,15 +493,14 @@ def pose(
     with clock({} if timings is None else timings, "encode"):
         (progress or _silent)(0, None, "encoding")
         raw = Capability.thresholds in check.capabilities_of(parts.method)
-        objects = parts.encoder.encode(train, table, raw_thresholds=raw, seed=seed)
-        check.check_weights(
-            parts.encoder, check.returned(objects, Encoded, parts.encoder, "encode")
-        )
-        if (weigh := getattr(parts.objective, "weigh", None)) is not None:
+        encoder, cost = sure(parts.encoder), sure(parts.cost)
+        objects = encoder.encode(train, table, raw_thresholds=raw, seed=seed)
+        check.check_weights(encoder, check.returned(objects, Encoded, encoder, "encode"))
+        if (objective := parts.objective) is not None and hasattr(objective, "weigh"):
             objects = check.check_weights(
-                parts.objective, attrs.evolve(objects, weight=weigh(objects))
+                objective, attrs.evolve(objects, weight=objective.weigh(objects))
             )
-        prices = check.check_prices(parts.cost, parts.cost.price_list(objects, seed), objects)
+        prices = check.check_prices(cost, cost.price_list(objects, seed), objects)
         scale = scale.of_prices(prices, parts)
         prices = scale.prices(prices)
     check.check_objects(parts, objects)
@@ -562,7 +565,7 @@ def fit(
 def _legible(solution: Solution, table: Table) -> Solution:
     """The same trees, whose tests are written so that they part the training rows."""
 
-    def written(tree: Tree) -> Any:
+    def written(tree: Tree | None) -> Tree | None:
         return tree and legible_tree(tree, table)
 
     front = solution.front
@@ -573,14 +576,14 @@ def _legible(solution: Solution, table: Table) -> Solution:
     return attrs.evolve(
         solution,
         tree=written(solution.tree),
-        others=tuple(map(written, solution.others)),
+        others=tuple(legible_tree(tree, table) for tree in solution.others),
         front=front,
     )
 
 
-def warm_up(component: Component, problem: Problem, context: Context) -> None:
+def warm_up(component: Component | None, problem: Problem, context: Context) -> None:
     """Let a method or a solver load or compile its kernels (optional ``warm_up``)."""
-    if hasattr(component, "warm_up"):
+    if component is not None and hasattr(component, "warm_up"):
         component.warm_up(problem, context)
 
 

@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
 
 import attrs
 import numpy as np
@@ -25,7 +24,7 @@ import numpy as np
 from arboretum.engine import verify_nodes
 from arboretum.engine.mismatch import Seal, at_every_node, at_most, equal, fail
 from arboretum.engine.search.coverage_state import COVERED
-from arboretum.errors import ContractError
+from arboretum.errors import ContractError, sure
 from arboretum.interfaces.method import Problem
 from arboretum.interfaces.missing import Missing
 from arboretum.model import walk
@@ -65,12 +64,11 @@ def verify(
     """
     objects, parts = problem.objects, problem.parts
     seal.check(f"method {getattr(parts.method, 'name', None) or 'the fit'}")
-    labelled = hasattr(parts.objective, "label_costs") and (
-        parts.solver is not None or hasattr(parts.objective, "weigh")
-    )
+    by_label = getattr(parts.objective, "label_costs", None)
+    labelled = parts.solver is not None or hasattr(parts.objective, "weigh")
     # else a leaf may have to say what is not best for itself
     best = not getattr(parts.solver, "constrains_labels", False)
-    costs = (lambda w: best * parts.objective.label_costs(w, problem)) if labelled else None
+    costs = (lambda w: best * by_label(w, problem)) if by_label and labelled else None
     tree, arrived, sampled = check_tree(tree, objects, train, costs, missing=parts.missing)
     check_prices(tree, objects, problem.prices)
     check_limits(tree, problem)
@@ -147,7 +145,7 @@ def check_front(front: Front, problem: Problem, train: Table) -> str:
     trees = [(number, point) for number, point in enumerate(front.points) if point.tree is not None]
     for number, point in trees:
         tree, arrived, _ = check_tree(
-            point.tree,
+            sure(point.tree),
             problem.objects,
             train,
             rows=max(20, ROWS_IN_PYTHON // len(trees)),
@@ -223,7 +221,7 @@ def check_tree(
     return tree, arrived, sampled
 
 
-def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing) -> None:
+def check_rests(tree: Tree, table: Table, places: walk.Places, missing: Missing | None) -> None:
     """A row rests at an inner node only without an outcome there, where the run's rule lets it
     stop; else its branch, a leaf, is left out.
     """
@@ -282,7 +280,7 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
     for row in np.random.default_rng(0).permutation(even).tolist():
         before = walker.steps
         found, mine = walker.places(_Row(columns, row)), by_row[first[row] : first[row + 1]]
-        told: dict[int, Any] = dict(
+        told: dict[int, float] = dict(
             zip(places.node[mine].tolist(), places.share[mine].tolist(), strict=True)
         )
         told, slack = told or {int(places.whole[row]): 1}, 4 * (walker.steps - before) * EPS
@@ -299,7 +297,7 @@ def check_sample(tree: Tree, table: Table, places: walk.Places, rows: int) -> in
     return done
 
 
-class _Row(dict[str, Any]):
+class _Row(dict[str, object]):
     """One row as rules read it: a number, a category, or None for none; cells are looked up when
     asked for.
     """
@@ -307,7 +305,7 @@ class _Row(dict[str, Any]):
     def __init__(self, columns: Mapping[str, Column], row: int) -> None:
         self.columns, self.row = columns, row
 
-    def __missing__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> object:
         column = self.columns[name]
         value = column.values[self.row].item()
         if column.kind is not ColumnKind.continuous:
@@ -444,8 +442,8 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
         asked[node] = above if above.issuperset(names) else above.union(names)
         if prices.after is not None:
             allowed = _prices_by_column(objects, prices.at(above, paid[node]))
-        each = [
-            {(0.0,)} if prices.once_per_column and name in above else allowed.get(name)
+        each: list[set[tuple[float, ...]]] = [
+            {(0.0,)} if prices.once_per_column and name in above else allowed.get(name, set())
             for name in names
         ]
         known = (
@@ -593,12 +591,12 @@ def check_solution(tree: Tree, problem: Problem, solution: Solution) -> str:
     at_most("the lower bound is at most the value", solution.lower_bound, value, slack)
     if optimal and not abs(solution.gap) <= slack * max(1.0, abs(value)):
         fail(f"an optimal solution has no gap: reported {solution.gap}", 0)
-    if not hasattr(parts.objective, "value"):
+    if (value_of := getattr(parts.objective, "value", None)) is None:
         return "not: the run has no objective that says a tree's value"
     equal(
         "the solution's value is the objective's value of its tree",
         value,
-        parts.objective.value(tree, problem),
+        value_of(tree, problem),
         slack,
     )
     return RECOMPUTED

@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.mismatch import at_every_node, fail
+from arboretum.errors import sure
 from arboretum.interfaces.method import Problem
 from arboretum.model.encoded import Node
 from arboretum.model.table import Table, Task
@@ -71,15 +72,12 @@ def check_values(tree: Tree, problem: Problem, arrived: Arrivals) -> str:
     makes of them.  Returns how much was checked.
     """
     objects, parts, shift = problem.objects, problem.parts, _mean(problem)
-    impurity = (
-        parts.objective
-        if parts.solver is not None and hasattr(parts.objective, "leaf_value")
-        else parts.impurity
-    )
-    if hasattr(impurity, "leaf_value"):
+    by_impurity = getattr(parts.impurity, "leaf_value", None)
+    of_leaf = (parts.solver and getattr(parts.objective, "leaf_value", None)) or by_impurity
+    if of_leaf is not None:
 
         def leaf_value(y: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
-            return float(impurity.leaf_value(y, weight)) + shift, 8 * EPS * (
+            return float(of_leaf(y, weight)) + shift, 8 * EPS * (
                 float(np.abs(y).max()) + abs(shift)
             )
 
@@ -139,7 +137,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         if tree.rule(v).fuzzy or (not parts.by_shares and (share != 1.0).any()):
             continue
         outcome, known = tree.rule(v).outcomes(train, row[who]), 1.0
-        lost, apart = outcome < 0, parts.by_shares and not parts.missing.counted
+        lost, apart = outcome < 0, parts.by_shares and not sure(parts.missing).counted
         # which table competed, only ``missing`` knows
         if lost.any() and tree.missing_child[v] < 0 and not apart:
             continue
@@ -151,7 +149,7 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         node, own = _asked_again(
             tree, v, problem, (who, share, known), outcome, statistics, scorer, coverage_state
         )
-        own *= known if parts.by_shares and parts.missing.discounted else 1.0
+        own *= known if parts.by_shares and sure(parts.missing).discounted else 1.0
         level = abs(node.impurity) if np.isfinite(node.impurity) else 0.0
         _close(tree, v, "score", own, SCORES * max(abs(own), level) + floor)
         asked += 1
@@ -190,7 +188,7 @@ def _asked_again(
             np.rint(np.bincount(cell, count, arity * width)).reshape(arity, width).astype(np.int64)
         )
     whole = weights.sum(axis=0)
-    left = None if coverage_state is None else coverage_state.left(who)
+    left = np.zeros(0) if coverage_state is None else coverage_state.left(who)
     node = Node(
         whole,
         counts.sum(axis=0),
@@ -198,7 +196,7 @@ def _asked_again(
         float(statistics.weight.sum()) * known,
         scorer.node_impurity(whole, statistics, who),
         int(tree.depth_of[v]),
-        0.0 if left is None else coverage_state.mean(who, left),
+        0.0 if coverage_state is None else coverage_state.mean(who, left),
         round(float((objects.count[who] * share).sum())),
         len(who),
     )
@@ -225,7 +223,7 @@ def _asked_again(
             tables,
             outcome_price=tree.edge_price[None, tree.child_offset[v] : tree.child_offset[v + 1]],
         )
-    if left is not None:
+    if coverage_state is not None:
         tables = attrs.evolve(
             tables, gain=coverage_state.gains(who, left, [outcome.astype(np.int32)], 1, arity)
         )

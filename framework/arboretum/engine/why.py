@@ -10,7 +10,7 @@ import numpy as np
 from arboretum.engine.search.choose import every_score, prepare_columns
 from arboretum.engine.search.growth import Growth, Open
 from arboretum.engine.search.shares import without_gaps
-from arboretum.errors import CapabilityError, ContractError, DataError, blaming
+from arboretum.errors import CapabilityError, ContractError, DataError, blaming, sure
 from arboretum.interfaces.method import Context, Problem
 from arboretum.model.digits import legible
 from arboretum.model.encoded import Node
@@ -71,7 +71,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     problem = without_gaps(problem)
     if problem.parts.by_shares:
         raise CapabilityError(
-            f"the tree was grown by shares (missing={problem.parts.missing.name}); why "
+            f"the tree was grown by shares (missing={sure(problem.parts.missing).name}); why "
             "explains missing=better_side only"
         )
     if not getattr(problem.parts.method, "by_node", True):
@@ -138,10 +138,8 @@ def _candidates(growth: Growth, item: Open, chosen: TestRule | None) -> tuple[Ju
     prepare_columns(cell, node, scorer, growth.space)
     if scorer.wants_gain:
         rows = growth.space.rows[cell.low : cell.high].astype(np.int64)
-        node = attrs.evolve(
-            node,
-            coverage=growth.space.coverage_state.mean(rows, growth.space.coverage_state.left(rows)),
-        )
+        state = sure(growth.space.coverage_state)
+        node = attrs.evolve(node, coverage=state.mean(rows, state.left(rows)))
     found = []
     for block, scores in every_score(growth.engines, cell, node, scorer, growth.space):
         tables, terms = block.tables, scorer.terms(block.tables, node)

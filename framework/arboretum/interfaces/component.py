@@ -66,7 +66,7 @@ def summary_of(docstring: str | None) -> str:
     return " ".join(inspect.cleandoc(docstring or "").partition("\n\n")[0].split())
 
 
-class Component(Protocol):
+class Component(attrs.AttrsInstance, Protocol):
     """What every component class states.
 
     kind : one of :data:`KINDS` or of :data:`STUDIES`.

@@ -172,7 +172,7 @@ class LeafRule:
 class Within:
     """A stopping rule of nothing but limits."""
 
-    name = "within"
+    kind, name = "stopping", "within"
     held: Limits
 
     def limits(self) -> Limits:
