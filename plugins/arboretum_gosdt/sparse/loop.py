@@ -39,7 +39,7 @@ Invariants:
 - ``keys[f]`` is valid where ``seen[f]`` has LOOKED; before, it is what another node left there.
 - ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
   the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
-  those of the levels do not (``lost``).
+  those of the levels do not (``equivalent_loss``).
 - numba checks no index.  So NEED_ROOM comes before a node is begun: the levels need a row for its
   child, the memo one number for every level, and at least half of ``slots`` stays free.  A log that
   could not take one entry for every level ends the slice (PAUSED).  The kernel returns only where
@@ -121,7 +121,7 @@ def keyed(one, depth):
 
 
 @jit(inner=True, borrow=True)
-def lost(data, levels, d, i, side):
+def equivalent_loss(data, levels, d, i, side):
     """What every tree for child (side, i) loses, whatever its labels: the memo's costs have it,
     those of the levels do not.
     """
@@ -178,7 +178,7 @@ def look_up(data, levels, scratch, memo, d, i):
         )
         number = find(memo.slots, keyed(a, depth), b)
         if number >= 0:
-            lower = memo.lower[number] - lost(data, levels, d, i, side)
+            lower = memo.lower[number] - equivalent_loss(data, levels, d, i, side)
             learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
             spread_bound(
                 data,
@@ -398,6 +398,6 @@ def search(data, levels, scratch, memo, state, work):
         i, side = node.child, node.side
         if use & SUPERSET != 0 and node.depth == UNLIMITED:
             hand_up(data, levels, d)
-        more = lost(data, levels, d, i, side)
+        more = equivalent_loss(data, levels, d, i, side)
         learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
         spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i])

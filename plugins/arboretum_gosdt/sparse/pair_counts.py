@@ -14,7 +14,7 @@ With n_k(x) the weight of class k in the rows x, for feature i and a vector of f
 
     n_k(i ∧ f) = Σ over groups g of k: factor[g] · Σ over words w of g: ones(w_i & w_f)
     n_k(i ∧ ¬f) = n_k(i) − n_k(i ∧ f),  n_k(¬i ∧ f) = n_k(f) − n_k(i ∧ f),  n_k(¬i ∧ ¬f) = the rest
-    saving(x) = greatest n_k(x);  loss(x) = Σ n_k(x) − lost(x) − saving(x)
+    saving(x) = greatest n_k(x);  loss(x) = Σ n_k(x) − equivalent_loss(x) − saving(x)
     leaf(x) = loss(x) if saving(x) is enough, else the largest number
     two[ℓ] = min of leaf(ℓ ∧ f) + leaf(ℓ ∧ ¬f), saturating, over all f
     three[ℓ] = min of leaf(x) over cells x of ℓ beside one whose loss is worth to be divided
@@ -39,8 +39,8 @@ from arboretum_gosdt.simd.lanes import INDEX, VECTOR_BYTES, Lanes, lanes_kernel
 class Words(NamedTuple):
     """A node's words and groups.
 
-    classes, summed, planes, stride : int64; the planes of classes, these and that of lost weight,
-        all.
+    classes, summed, planes, stride : int64; the planes of classes, these and that of equivalent
+        loss, all.
     """
 
     words: Any

@@ -94,11 +94,14 @@ def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray,
     are no mass; 1 where it covers some mass, else 0.
     """
     most = weights.max(axis=1)
-    lost, rest = weights.sum(axis=1) - most, np.zeros_like(most) if mass is None else mass - most
+    equivalent_loss, rest = (
+        weights.sum(axis=1) - most,
+        np.zeros_like(most) if mass is None else mass - most,
+    )
     own = int(mass is not None and (rest >= 0).all())
     rest = rest if own or mass is None else mass
-    more = [one for one in (lost, rest) if one.any()]
-    return np.column_stack([weights, *more]), weights.shape[1] + int(lost.any()), own
+    more = [one for one in (equivalent_loss, rest) if one.any()]
+    return np.column_stack([weights, *more]), weights.shape[1] + int(equivalent_loss.any()), own
 
 
 def room_of_levels(
@@ -302,10 +305,10 @@ class SparseSearch:
             NEVER,
             self.asked.depth,
         )
-        self._lost = q * (int(weights.sum()) - total)  # by every tree; bounds do without
+        self._equivalent_loss = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         self.lower, self.upper = (
-            self._lost,
-            self._lost + q * (total - int(weights.sum(axis=0).max())) + p,
+            self._equivalent_loss,
+            self._equivalent_loss + q * (total - int(weights.sum(axis=0).max())) + p,
         )
 
     def again(self, p: int, q: int) -> SparseSearch:
@@ -470,14 +473,16 @@ class SparseSearch:
             return
         node = self._levels["node"][0]
         best = int(node["best"])
-        self.upper = best + self._lost
+        self.upper = best + self._equivalent_loss
         if node["state"] != EXPANDED_NODE:
             return
         bound = self._levels["pair"][0, : node["n_features"]].min(initial=NEVER)
         self.lower = (
-            min(self.upper, int(node["budget"]) + 1 + self._lost)
+            min(self.upper, int(node["budget"]) + 1 + self._equivalent_loss)
             if finished
-            else max(self.lower, min(max(int(bound), int(node["least"])), best) + self._lost)
+            else max(
+                self.lower, min(max(int(bound), int(node["least"])), best) + self._equivalent_loss
+            )
         )
 
     def start_from(self, nodes: np.ndarray) -> int:
@@ -485,11 +490,14 @@ class SparseSearch:
         far; returns what it costs.
         """
         self._greedy = False
-        cost, node = self.asked.hang(nodes).settle() - self._lost, self._levels["node"][0]
+        cost, node = (
+            self.asked.hang(nodes).settle() - self._equivalent_loss,
+            self._levels["node"][0],
+        )
         if cost < node["best"]:
             node["best"], node["best_feature"], self._given = cost, GIVEN, nodes
             self._look()
-        return cost + self._lost
+        return cost + self._equivalent_loss
 
     def tree(self, hurry: bool = False) -> np.ndarray:
         """int64[nodes, 4]: feature (−1: a leaf), 0, node of outcome 1, node of outcome 0; its cost
@@ -509,7 +517,7 @@ class SparseSearch:
             self._virtual,
             self._random,
             self._memo,
-            (best + self._lost, feature),
+            (best + self._equivalent_loss, feature),
             partial(SparseSearch, word=self.word),
             hurry,
         )
@@ -567,7 +575,7 @@ class SparseSearch:
         """Seek only trees that cost less, before any work; where there are none, the bound is
         ``cost`` at the end, and no tree is known.
         """
-        self._levels["node"]["budget"][0] = cost - 1 - self._lost
+        self._levels["node"]["budget"][0] = cost - 1 - self._equivalent_loss
 
     def start_between(self, cheap: SparseSearch, dear: SparseSearch | None) -> None:
         """Take bounds from searches of the same table, with a lower and a higher price of a

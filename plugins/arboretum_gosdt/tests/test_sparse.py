@@ -309,7 +309,7 @@ def test_in_a_hurry_the_tree_costs_what_is_said(monkeypatch):
             )
             dearer += (
                 search.subproblems > 0
-                and search.upper > search._levels["node"]["best"][0] + search._lost
+                and search.upper > search._levels["node"]["best"][0] + search._equivalent_loss
             )
         assert search.lower == search.upper, seed
     assert dearer > 0, "every tree is laid out at once"

@@ -140,7 +140,7 @@ def add_row(table, r, to):
     """
     k, row = table.n_classes, table.rows[r]
     to[row.label] += row.mass
-    to[k] += row.sure
+    to[k] += row.equivalent_loss
     to[k + 1] += row.count
     to[k + 2] += 1
 

@@ -70,7 +70,7 @@ def staircase(
     budget = 0
     while budget <= top and search.ask(budget, EVER):
         _, reach, up, _ = search.bounds(budget)
-        if up == search.sure:
+        if up == search.equivalent_loss:
             break
         budget = reach + 1
     if search.stopped:
@@ -93,7 +93,7 @@ def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase
             low, reach = (low, reach) if low > guess else (guess, further)
         if not lower or low < lower[-1][1]:
             lower.append((budget, low))
-        if low <= search.sure:
+        if low <= search.equivalent_loss:
             break
         budget = reach + 1
     return Staircase(

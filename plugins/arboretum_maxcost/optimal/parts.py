@@ -17,8 +17,9 @@ Invariants:
   is outside w + 1, and the whole subtable w + 2.  A bin whose ``tally`` is 0 is empty, its other
   fields and its class masses are stale; ``fill_parts`` takes it that all bins are empty, and
   ``clear_parts`` empties them.  ``loss`` and ``error`` count only after ``settle``, which also sets
-  ``sure`` to 0 where trees must not err.
-- ``low`` of a chosen part is what exceeds ``sure``, and ``reach_of`` sets what it gives up to 0.
+  ``equivalent_loss`` to 0 where trees must not err.
+- ``low`` of a chosen part is what exceeds ``equivalent_loss``, and ``reach_of`` sets what it gives
+  up to 0.
 - ``head[node]`` is the first fact or −1, ``next`` the one after it or −1.  Facts are overwritten in
   place and never removed.
 - ``keep_fact`` writes one fact at most, and looks for no room: the caller has seen to it.
@@ -45,7 +46,7 @@ ROW = np.dtype(
         ("label", np.int64),  # class
         ("purity", np.int64),  # equal for objects that may share a leaf without error
         ("mass", np.int64),  # weight in units of the space
-        ("sure", np.int64),  # mass of it that errs in every tree
+        ("equivalent_loss", np.int64),  # mass of it that errs in every tree
         ("count", np.int64),  # rows of the data
         ("words", np.uint64, 2),  # its summand of a fingerprint
     ]
@@ -54,7 +55,7 @@ PART = np.dtype(
     [
         ("tally", np.int64),  # objects
         ("mass", np.int64),
-        ("sure", np.int64),  # mass that errs in every tree
+        ("equivalent_loss", np.int64),  # mass that errs in every tree
         ("one", np.uint64),  # fingerprint
         ("two", np.uint64),
         ("who", np.int64),  # purity class
@@ -196,7 +197,7 @@ def new_parts(n_bins: np.ndarray, classes: int) -> Parts:
 def empty_part(parts, slot, who):
     """A slot becomes a set of no rows, of that purity class."""
     part = parts.sets[slot]
-    part.tally = part.mass = part.sure = 0
+    part.tally = part.mass = part.equivalent_loss = 0
     part.one = part.two = np.uint64(0)
     part.who = who
     parts.heavy[slot] = 0
@@ -212,7 +213,7 @@ def add_row(table, r, slot, parts):
         part.who = MIXED
     part.tally += 1
     part.mass += row.mass
-    part.sure += row.sure
+    part.equivalent_loss += row.equivalent_loss
     part.one += row.words[0]
     part.two += row.words[1]
     parts.heavy[slot, row.label] += row.mass
@@ -254,7 +255,7 @@ def append_part(parts, to, other, fresh):
     part.who = union(part.who, more.who)
     part.tally += more.tally
     part.mass += more.mass
-    part.sure += more.sure
+    part.equivalent_loss += more.equivalent_loss
     part.one += more.one
     part.two += more.two
     for c in range(parts.heavy.shape[1]):
@@ -268,7 +269,7 @@ def without_part(parts, to, whole, other, who):
     part.who = who
     part.tally = every.tally - less.tally
     part.mass = every.mass - less.mass
-    part.sure = every.sure - less.sure
+    part.equivalent_loss = every.equivalent_loss - less.equivalent_loss
     part.one = every.one - less.one
     part.two = every.two - less.two
     for c in range(parts.heavy.shape[1]):
@@ -297,7 +298,7 @@ def settle(task, slot):
         heaviest = max(heaviest, task.parts.heavy[slot, c])
     part.error = part.loss = part.mass - heaviest
     if setting.without_error:
-        part.sure = 0
+        part.equivalent_loss = 0
         lawful = part.who != MIXED
         if not lawful and not np.isnan(setting.delta):
             lawful = impurity_at_slot(task, setting.rule, slot) <= setting.delta
@@ -328,13 +329,13 @@ def unevenness(parts, slot):
 
 
 @jit(borrow=True)
-def known_of(memory, node, budget, sure, loss):
+def known_of(memory, node, budget, equivalent_loss, loss):
     """(least, up to which budget; most, from which budget, by which test or −1): what a subtable
     loses at a budget.
 
     loss : of a leaf.
     """
-    low, reach, up, spent, test = sure, EVER, loss, np.int64(0), np.int64(-1)
+    low, reach, up, spent, test = equivalent_loss, EVER, loss, np.int64(0), np.int64(-1)
     at = memory.head[node] if node >= 0 else np.int64(-1)
     while at >= 0:
         fact = memory.facts[at]
@@ -391,7 +392,7 @@ def weigh_parts(task, m, left, needed):
     for k in range(m):
         chosen = parts.chosen[k]
         part = parts.sets[chosen.slot]
-        low, reach, up, spent = part.sure, EVER, part.loss, np.int64(0)
+        low, reach, up, spent = part.equivalent_loss, EVER, part.loss, np.int64(0)
         if low < up:
             if left < least:
                 low, reach = up, least - 1
@@ -400,7 +401,7 @@ def weigh_parts(task, m, left, needed):
                 low, reach, up, spent, _ = known_of(task.memory, node, left, low, up)
                 if low >= up:
                     low = up
-        chosen.low, chosen.reach = low - part.sure, reach
+        chosen.low, chosen.reach = low - part.equivalent_loss, reach
         lower, upper, cost = lower + low, upper + up, max(cost, spent)
         if low < up and part.error > hardest:
             hardest, unsolved, unsolved_low = part.error, chosen.slot, low

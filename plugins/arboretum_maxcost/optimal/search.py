@@ -62,9 +62,9 @@ class Search:
         )
         enter(self.arrays["slots"], *self.task.table.rows["words"].sum(axis=0, dtype=np.uint64), 0)
         self.arrays["head"][0], self.state["nodes"] = -1, 1
-        self.sure = 0 if space.without_error else int(space.sure.sum())
+        self.equivalent_loss = 0 if space.without_error else int(space.equivalent_loss.sum())
         self.leaf = int(self._losses(Level.root(space))[0])
-        """Loss of the tree that asks nothing; and of every tree, at least ``sure``."""
+        """Loss of the tree that asks nothing; and of every tree, at least ``equivalent_loss``."""
 
     @property
     def stopped(self) -> str:
@@ -82,7 +82,9 @@ class Search:
         """
         from arboretum_maxcost.optimal.parts import known_of
 
-        return tuple(map(int, known_of(self._memory(), 0, budget, self.sure, self.leaf)[:4]))
+        return tuple(
+            map(int, known_of(self._memory(), 0, budget, self.equivalent_loss, self.leaf)[:4])
+        )
 
     @property
     def over(self) -> bool:
@@ -198,11 +200,11 @@ class Search:
         search.
         """
         if not self.task.setting.stars:
-            return self.sure, EVER
+            return self.equivalent_loss, EVER
         n = self.space.n_objects
         self.arrays["rows"][:n] = np.arange(n)
         low, reach = self.kernels.bound_loss(self._task_now(), budget, self.leaf, self._stacks())
-        return max(int(low), self.sure), int(reach)
+        return max(int(low), self.equivalent_loss), int(reach)
 
     def _task(self, without: tuple[str, ...]) -> Any:
         from arboretum.kernels.function_pointers import address_in_python, address_of
@@ -252,7 +254,10 @@ class Search:
     def _cells(self, impurity: Any) -> float:
         """The largest value of the bound's impurity among objects that no test divides."""
         space = self.space
-        cells, mass = space.cell[space.sure > 0], space.mass if impurity is None else space.weight
+        cells, mass = (
+            space.cell[space.equivalent_loss > 0],
+            space.mass if impurity is None else space.weight,
+        )
         most = 0.0
         for cell in np.unique(cells):
             rows = np.flatnonzero(space.cell == cell)
@@ -392,7 +397,7 @@ def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.nda
     apart = (
         np.zeros(n, np.bool_)
         if space.without_error
-        else np.isin(space.cell, space.cell[space.sure > 0])
+        else np.isin(space.cell, space.cell[space.equivalent_loss > 0])
     )
     tests = len(space.price)
     room, used, begin = (

@@ -291,7 +291,7 @@ def count_stars(task, frame, needed, stacks):
     lost, reach = np.int64(0), EVER
     for k in range(frame.low, frame.high):
         mark[rows[k]] = stamp
-        lost += table.rows[rows[k]].sure if counting else 0
+        lost += table.rows[rows[k]].equivalent_loss if counting else 0
     longest = np.int64(0)
     for k in range(frame.low, frame.high):
         x = rows[k]

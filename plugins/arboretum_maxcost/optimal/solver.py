@@ -194,11 +194,12 @@ class MaxCostSolver:
         top = self._budget(problem, space, EVER)
         search = Search(space, context, self.without)
         most = limit(space)
-        if most < search.sure:
-            sure = f"{float(search.sure * space.unit):g} of {float(space.total * space.unit):g}"
+        if most < search.equivalent_loss:
+            loss = float(search.equivalent_loss * space.unit)
+            wrong = f"{loss:g} of {float(space.total * space.unit):g}"
             return self._none(
                 search,
-                f"every tree misclassifies {sure}, of objects with the same values as others "
+                f"every tree misclassifies {wrong}, of objects with the same values as others "
                 "of another class",
             )
         search.tell = lambda low, up: context.proven(
@@ -271,9 +272,10 @@ class MaxCostSolver:
         self, search: Search, tree: Tree, value: float, low: float, proven: bool
     ) -> Solution:
         notes, space = [], search.space
-        if space.sure.any() and space.without_error:
+        if space.equivalent_loss.any() and space.without_error:
+            mixed = np.isin(space.cell, space.cell[space.equivalent_loss > 0])
             notes.append(
-                f"{int(np.isin(space.cell, space.cell[space.sure > 0]).sum())} objects have "
+                f"{int(mixed.sum())} objects have "
                 "the same values as objects of another class: "
                 "leaves that hold them answer with the heaviest class"
             )

@@ -44,8 +44,8 @@ class Space:
     price : int64[tests], the price asked = price · coin.
     exact : no number was rounded.
     cell : int64[n], equal for objects with equal codes.
-    sure : int64[n], mass that errs in every tree: of the objects with these codes all but the
-        heaviest class.
+    equivalent_loss : int64[n], mass that errs in every tree (the equivalent-points bound): of the
+        objects with these codes all but the majority class.
     without_error : a leaf has one class, or an impurity of at most ``delta`` (NaN: never for that
         reason), or holds objects that no test divides; otherwise every node may be a leaf, and
         errors are counted.
@@ -67,7 +67,7 @@ class Space:
     coin: Fraction
     exact: bool
     cell: np.ndarray
-    sure: np.ndarray
+    equivalent_loss: np.ndarray
     without_error: bool
     delta: float
     impurity: Any
@@ -81,7 +81,7 @@ class Space:
         rows = np.zeros(n, ROW)
         for name in FEATURE.names:
             features[name] = getattr(self, name)
-        for name in ("label", "purity", "mass", "sure", "count"):
+        for name in ("label", "purity", "mass", "equivalent_loss", "count"):
             rows[name] = getattr(self, name)
         rows["words"] = random_words(n)
         return Table(
@@ -110,7 +110,7 @@ class Space:
         """int64[n]: objects of equal purity may share a leaf without error; contradicting ones
         have a class of their own.
         """
-        mixed = np.isin(self.cell, self.cell[self.sure > 0])
+        mixed = np.isin(self.cell, self.cell[self.equivalent_loss > 0])
         return np.where(mixed, self.objects.n_classes + self.cell, self.label).astype(np.int64)
 
     def paid(self, budget: float) -> int:
@@ -174,7 +174,7 @@ def space_of(
         coin=coin,
         exact=exact and exact_prices,
         cell=cell.astype(np.int64),
-        sure=_sure(cell, mass),
+        equivalent_loss=_equivalent_loss(cell, mass),
         without_error=without_error,
         delta=_delta(problem, without_error) if solver == "max_cost" else math.nan,
         impurity=problem.parts.impurity,
@@ -218,7 +218,7 @@ def _delta(problem: Problem, without_error: bool) -> float:
     return rule.levels(1.0)[1]
 
 
-def _sure(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
+def _equivalent_loss(cell: np.ndarray, mass: np.ndarray) -> np.ndarray:
     """int64[n]: mass of an object where a heavier one (ties: a later one) has the same codes,
     else 0.
     """

@@ -111,7 +111,7 @@ class TestConformance(SolverSuite):
         """Those that have a tree of so few errors."""
         for problem in super().problems(parts):
             space = space_of(problem, without_error=False)
-            if space.sure.sum() <= getattr(parts.objective, "error", 1.0) * space.total:
+            if space.equivalent_loss.sum() <= getattr(parts.objective, "error", 1.0) * space.total:
                 yield problem
 
 
