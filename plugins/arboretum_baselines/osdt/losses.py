@@ -181,7 +181,7 @@ def loss_of(found: TwoWay, solver: str) -> Loss:
         objective.classes_of(problem)
     none = np.empty((0, 0))
     if shape is Shape.ranking:
-        return Loss(none, *objective.until(), p, n, objective.lam)
+        return Loss(none, *objective.false_positive_limit(), p, n, objective.lam)
     positives, negatives, unit = int(p.sum()), int(n.sum()), float(found.unit)
     if (positives + 1) * (negatives + 1) > ENTRIES:
         kept, other = (

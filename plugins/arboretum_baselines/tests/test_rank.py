@@ -74,8 +74,8 @@ def area_to(leaves, theta):
 
 def worth(objective, leaves, unit):
     """The loss of a tree, by its definition: the best of all labels, or the area."""
-    if hasattr(objective, "until"):
-        theta, divided = (Fraction(repr(one)) for one in objective.until())
+    if hasattr(objective, "false_positive_limit"):
+        theta, divided = (Fraction(repr(one)) for one in objective.false_positive_limit())
         return float(1 - area_to(leaves, theta) / divided)
     positives, negatives = (sum(leaf[k] for leaf in leaves) for k in range(2))
     found = np.inf
@@ -290,7 +290,7 @@ def test_what_is_no_problem_of_sets_of_leaves_is_refused_with_the_way_out():
 def test_a_loss_is_the_objective_s_and_its_best_labels_are_those_of_all():
     for seed, kind in itertools.product(range(30), range(len(OBJECTIVES))):
         problem = tiny(seed, kind)
-        if problem is not None and not hasattr(problem.parts.objective, "until"):
+        if problem is not None and not hasattr(problem.parts.objective, "false_positive_limit"):
             found = two_way_problem(problem, "it", (), class_weights)
             loss = loss_of(found, "it")
             for tree in itertools.islice(leaf_sets(found), 5):

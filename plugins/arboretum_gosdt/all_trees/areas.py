@@ -46,7 +46,9 @@ class RankedLoss:
         self.negatives, self.positives = of_class.sum(axis=0).tolist()
         self._least: dict[Tangents, int] = {}
         self._trees: list[np.ndarray] = []
-        self._slopes = self._asked = 0.5 * (self._pieces()[0] / objective.until()[0]) ** -0.5
+        self._slopes = self._asked = (
+            0.5 * (self._pieces()[0] / objective.false_positive_limit()[0]) ** -0.5
+        )
         self._again, self._bound = 0, -math.inf
 
     @property
@@ -109,7 +111,7 @@ class RankedLoss:
         Below 0: there are no such trees.
         """
         cost = max(self._least, key=lambda one: one.value(self._least[one]))
-        theta, unit = self.objective.until()
+        theta, unit = self.objective.false_positive_limit()
         # no two leaves are better, and one is not
         if value <= 1 - theta / unit + 2 * self.objective.lam:
             return cost, -1, -1.0
@@ -122,7 +124,7 @@ class RankedLoss:
         The bound that slopes give for one tree is a concave function of them, and so is the least
         of all trees'.
         """
-        theta, unit = self.objective.until()
+        theta, unit = self.objective.false_positive_limit()
         lam, (middle, length) = self.objective.lam, self._pieces()
         held = min(lam, 1.0)  # to the best slopes
         rise, run = (
@@ -155,7 +157,7 @@ class RankedLoss:
 
     def _pieces(self) -> tuple[np.ndarray, np.ndarray]:
         """Middles and lengths of the finest pieces, shorter where curves bend most."""
-        ends = self.objective.until()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
+        ends = self.objective.false_positive_limit()[0] * np.linspace(0, 1, FINEST + 1) ** 1.5
         return (ends[1:] + ends[:-1]) / 2, np.diff(ends)
 
     def _rounded(self, slopes: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -163,7 +165,7 @@ class RankedLoss:
         like slopes made one; the steepest first.
         """
         theta, pieces = (
-            self.objective.until()[0],
+            self.objective.false_positive_limit()[0],
             list(zip(self._pieces()[1].tolist(), slopes.tolist(), strict=True)),
         )
         while len(pieces) > PIECES:
@@ -205,7 +207,7 @@ class Tangents:
 
     @property
     def _theta(self) -> tuple[Fraction, Fraction]:
-        theta, divided = self.of.objective.until()
+        theta, divided = self.of.objective.false_positive_limit()
         return decimal(theta), decimal(divided)
 
     @property

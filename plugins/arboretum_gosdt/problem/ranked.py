@@ -119,7 +119,7 @@ class Ranking(OfTwoClasses):
             tree.is_end.sum()
         )
 
-    def until(self) -> tuple[float, float]:
+    def false_positive_limit(self) -> tuple[float, float]:
         """(the false-positive rate up to which area counts, what the area is divided by)."""
         return 1.0, 1.0
 
@@ -135,7 +135,7 @@ class Ranking(OfTwoClasses):
         rise, run : float64[…, segments], positives and negatives, the steepest first; segments of
             nothing may follow.
         """
-        theta, unit = self.until()
+        theta, unit = self.false_positive_limit()
         x, y = np.cumsum(run, axis=-1), np.cumsum(rise, axis=-1)
         width, height = run / x[..., -1:], rise / y[..., -1:]
         before, below = x / x[..., -1:] - width, y / y[..., -1:] - height
@@ -166,6 +166,6 @@ class PartialAuc(Ranking):
         False, "whether the area is divided by θ, so that a perfect ranking loses nothing"
     )
 
-    def until(self) -> tuple[float, float]:
+    def false_positive_limit(self) -> tuple[float, float]:
         """(θ, θ if ``normalised`` else 1)."""
         return self.theta, self.theta if self.normalised else 1.0

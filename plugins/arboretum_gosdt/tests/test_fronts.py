@@ -95,7 +95,7 @@ def best(problem, objective, depth=9, leaves=99, least=1):
             )
             loss = min(float(objective.loss(fp, fn, p, n)) for fp, fn in wrong)
         else:
-            theta, unit = objective.until()
+            theta, unit = objective.false_positive_limit()
             loss = 1 - area_to(tree, theta) / unit
         found = min(found, loss + objective.lam * len(tree))
     return found
