@@ -24,7 +24,8 @@ set, B(s) = ``graph.set[s].most`` its budget, lb and ub bounds of least costs::
                 pop                                                                 (keep_edges)
             else:
                 memo(t) = min(ub(t), least bound[i]) and ub(t); pop
-                tell the set below, and the sides of its other tests             (spread, B.10)
+                bounds of the set below follow, and of the sides of its other tests
+                                                                   (propagate_to_siblings, B.10)
 
 Bounds: one leaf, two leaves and at least three below every side of a test, from all pairs of tests
 (B.2, B.6); equal rows are one object (B.9); the bound of one side, solved, less what their
@@ -434,7 +435,7 @@ def expand(table, levels, scratch, memo, d):
     if table.numbers.similar:
         for i in range(m):
             for side in range(2):
-                spread(table, levels, d, i, side)
+                propagate_to_siblings(table, levels, d, i, side)
 
 
 @jit(inner=True, borrow=True)
@@ -475,7 +476,7 @@ def refresh(levels, d, i):
 
 
 @jit(inner=True, borrow=True)
-def spread(table, levels, d, i, side):
+def propagate_to_siblings(table, levels, d, i, side):
     """R(S) ≥ R(T) − q · w(T ∖ S): what is known of one side bounds those of all tests (B.10)."""
     m, q, low = levels.node[d].width, table.numbers.q, levels.low[d, side, i]
     if low <= 2 * table.numbers.p:
@@ -676,4 +677,4 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         levels.high[d - 1, side, i] = min(levels.high[d - 1, side, i], memo.upper[number])
         refresh(levels, d - 1, i)
         if table.numbers.similar:
-            spread(table, levels, d - 1, i, side)
+            propagate_to_siblings(table, levels, d - 1, i, side)

@@ -165,7 +165,7 @@ def finish_feature(task, v, f):
         row_of_pairs(
             levels.weight[v], np.int64(0), task.layout, f, task.scratch.shared, np.int64(0)
         )
-        spread_bounds(
+        propagate_to_siblings(
             task.scratch.shared,
             levels.total[v],
             levels.low[v, 0],
@@ -177,7 +177,7 @@ def finish_feature(task, v, f):
 
 
 @jit(inner=True, borrow=True)
-def spread_bounds(shared, total, low1, low0, f, weight, features):
+def propagate_to_siblings(shared, total, low1, low0, f, weight, features):
     """R(S ∧ h) ≥ R(S ∧ ℓ) − weight(S ∧ ℓ ∧ ¬h) for both literals ℓ of f and all h; the same for
     ¬h.
     """

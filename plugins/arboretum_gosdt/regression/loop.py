@@ -27,7 +27,7 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
             memo(s) = lb(s), ub(s), and the first test of ub(s) with its share a        (remember)
             if s was the set of all objects, return lb(s); else pop s
             low and high of that side, for more and for fewer leaves, follow               (learn)
-            so do low of the sides of all other tests: similar support (B.10)             (spread)
+            so do low of the sides of all other tests (B.10)               (propagate_to_siblings)
 
 Invariants:
 
@@ -35,7 +35,8 @@ Invariants:
   ``intervals`` needs.  What is behind the top is room: ``look`` and ``enter`` lay a side there.
 - low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
   Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
-- ``spread`` and ``look`` take ``slack`` off their bounds: what rounding may have added.
+- ``propagate_to_siblings`` and ``look`` take ``slack`` off their bounds: what rounding may have
+  added.
 - ``memo``: numbers 0 … ``state.known`` − 1; a fingerprint stands for the objects with what depth
   and leaves are left (``keyed``); lower rises, upper falls, and ``test`` and ``share`` are those of
   ``upper`` (test −1: a leaf).
@@ -183,7 +184,7 @@ def expand(table, levels, scratch, memo, d):
     if table.similar:
         for i in range(m):
             for side in range(2):
-                spread(table, levels, d, i, side)
+                propagate_to_siblings(table, levels, d, i, side)
 
 
 @jit(inner=True, borrow=True)
@@ -198,7 +199,7 @@ def refresh(levels, d, i):
 
 
 @jit(inner=True, borrow=True)
-def spread(table, levels, d, i, side):
+def propagate_to_siblings(table, levels, d, i, side):
     """R(S) ≥ R(S ∩ T) ≥ R(T) − worst(T ∖ S): what is known of one side bounds those of all
     tests.
     """
@@ -387,4 +388,4 @@ def search(table, levels, scratch, memo, state, work, most):
         i, side, k = node.child, node.side, node.share
         learn(table, levels, d, i, side, k, memo.lower[number], memo.upper[number])
         if table.similar:
-            spread(table, levels, d, i, side)
+            propagate_to_siblings(table, levels, d, i, side)

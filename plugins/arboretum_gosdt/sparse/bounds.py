@@ -1,26 +1,28 @@
-"""What the nodes of a sparse search say of one another, and trees of few leaves below a child
-(numba kernels).
+"""Bounds that the nodes of a sparse search propagate to one another, and trees of few leaves below
+a child (numba kernels).
 
 With S, T sets of rows, R(S) the least cost q · loss + p · leaves, w(x) the weight of x, bounds are
-handed on by::
+propagated by::
 
     R(S) ≥ R(T) − q · w(T ∖ S)             similar support (B.10): a tree for S serves T
     R(S) ≥ R(T) − (p + q · loss(T ∖ S))    divided: T is divided by a test first, one side is T ∖ S
     R(S) ≥ R(T) for T ⊂ S                  subset (G.1)
 
-    inherit:       from T, a child of the parent, to S, the child of the same literal here
-    spread_bound:  from T = child (side, i) that is known, to S, the children of all features f
-    hand_up:       from the children of the node that was solved, to those of its parent
-    three_leaves:  for every cell with or without f that can be a leaf beside a divided one:
-                       the least loss of that leaf + of the best two leaves for the rest
+    inherit:                from T, a child of the parent, to S, the child of the same literal here
+    propagate_to_siblings:  from T = child (side, i) that is known, to S, the children of all
+                                features f
+    propagate_to_parent:    from the children of the node that was solved, to those of its parent
+    three_leaves:           for every cell with or without f that can be a leaf beside a divided
+                                one: the least loss of that leaf + of the best two leaves for the
+                                rest
 
 What B.10 takes off has a path's price for the mass of T ∖ S added where tests have prices; the
 second bound then pays for the test that divides T.  It asks one level more than the tree for S, so
 it holds only without a limit of depth.
 
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
-trees of three leaves and more.  All but ``hand_up`` write ``scratch.cells``.  ``three_leaves``
-gives up after ``numbers.three_work`` steps, and then tells nothing.
+trees of three leaves and more.  All but ``propagate_to_parent`` write ``scratch.cells``.
+``three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def inherit(data, levels, scratch, d):
 
     Child T of the parent has the rows of child S of the same literal here, and those that the other
     side of the parent's test took away: a tree for S serves T at their cost, or with a leaf for
-    them, one level deeper (as in ``spread_bound``).
+    them, one level deeper (as in ``propagate_to_siblings``).
     """
     q, p, support, above = (
         data.numbers.q,
@@ -93,7 +95,7 @@ def inherit(data, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def spread_bound(data, levels, scratch, d, i, side, value):
+def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     """A bound of child (side, i) bounds the children of other features, which have most of its
     rows.
 
@@ -156,7 +158,7 @@ def spread_bound(data, levels, scratch, d, i, side, value):
 
 
 @jit(inner=True, borrow=True)
-def hand_up(data, levels, d):
+def propagate_to_parent(data, levels, d):
     """Bounds of the children of the node of level d from those of the child that was solved:
     more rows cost no less.
     """

@@ -25,13 +25,13 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
             if s was the set of all rows, return
             lb and ub of s become those of a child of the set that is now on top          (learn)
-            bounds of that set's other children follow           (hand_up: G.1, spread_bound: B.10)
+            bounds of that set's other children follow  (propagate_to_parent: G.1, _siblings: B.10)
 
 Invariants:
 
 - Rows 0 … ``state.level`` of ``Levels`` are the stack.  ``node.child`` and ``node.side`` of a
-  row say which child the next row is.  Rows behind the top are stale; only ``hand_up`` reads one,
-  that of the node which was just closed.
+  row say which child the next row is.  Rows behind the top are stale; only ``propagate_to_parent``
+  reads one, that of the node which was just closed.
 - Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
   Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
 - ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
@@ -55,7 +55,12 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.sparse.bounds import hand_up, spread_bound, three_leaves, two_leaves
+from arboretum_gosdt.sparse.bounds import (
+    propagate_to_parent,
+    propagate_to_siblings,
+    three_leaves,
+    two_leaves,
+)
 from arboretum_gosdt.sparse.expand import begin_node, count_pairs, end_node
 from arboretum_gosdt.sparse.node import (
     COUNTING,
@@ -180,7 +185,7 @@ def look_up(data, levels, scratch, memo, d, i):
         if number >= 0:
             lower = memo.lower[number] - equivalent_loss(data, levels, d, i, side)
             learn(data, levels, d, i, side, lower, memo.upper[number] - memo.lower[number] + lower)
-            spread_bound(
+            propagate_to_siblings(
                 data,
                 levels,
                 scratch,
@@ -335,7 +340,7 @@ def choose(data, levels, scratch, memo, d, limit, i):
             if min(limit - low[(1 - one) * stride + i], upper[place] - 1) >= 3 * data.numbers.p:
                 took = few_leaves(data, levels, scratch, d, i, one)
                 if took > 0:
-                    spread_bound(data, levels, scratch, d, i, one, low[place])
+                    propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
                     return np.int64(-1), took
     if seen[i] & LOOKED == 0:  # who enters a child needs its fingerprint
         seen[i] |= NEWLY
@@ -397,7 +402,9 @@ def search(data, levels, scratch, memo, state, work):
         node = levels.node[d]
         i, side = node.child, node.side
         if use & SUPERSET != 0 and node.depth == UNLIMITED:
-            hand_up(data, levels, d)
+            propagate_to_parent(data, levels, d)
         more = equivalent_loss(data, levels, d, i, side)
         learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
-        spread_bound(data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i])
+        propagate_to_siblings(
+            data, levels, scratch, d, i, side, levels.low[d, side * node.stride + i]
+        )
