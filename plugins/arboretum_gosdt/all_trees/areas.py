@@ -60,7 +60,7 @@ class RankedLoss:
         """R of trees."""
         return (
             self.objective.curve_loss(
-                trees.mark[:, :, 0].astype(float), trees.mark[:, :, 1].astype(float)
+                trees.value[:, :, 0].astype(float), trees.value[:, :, 1].astype(float)
             )
             + self.objective.lam * trees.leaves
         )

@@ -395,7 +395,7 @@ def load() -> None:
 
 
 class Fronts:
-    """Marks (:mod:`arboretum_gosdt.all_trees.non_dominated`) of the sets of a graph."""
+    """Partial solutions (:mod:`arboretum_gosdt.all_trees.non_dominated`) of the sets of a graph."""
 
     def __init__(
         self,
@@ -425,7 +425,7 @@ class Fronts:
             whole = {name: np.empty(n, np.int64) for name in ("size", "leaves", "cost")}
             return Arrays(
                 {
-                    "mark": np.empty((n, width, 2), np.int64),
+                    "value": np.empty((n, width, 2), np.int64),
                     **whole,
                     "origin": np.empty((n, 3), np.int64),
                 },
@@ -435,13 +435,16 @@ class Fronts:
         self._kept, self._own = room(1 << 12), room(1 << 10)
 
     def run(self, until: float | None = None, tell: Callable[[], None] = lambda: None) -> str:
-        """Find the marks of all sets but that of all objects; "" when they are found, else
-        "seconds" or "bytes".
+        """Find the partial solutions of all sets but that of all objects; "" when they are found,
+        else "seconds" or "bytes".
         """
-        names = self._kernels.Marks._fields
+        names = self._kernels.PartialSolutions._fields
 
         def work() -> int:
-            own, kept = self._kernels.Marks(*self._own.values()), self._marks()
+            own, kept = (
+                self._kernels.PartialSolutions(*self._own.values()),
+                self._partial_solutions(),
+            )
             return self._kernels.fronts(
                 self._graph,
                 self._first,
@@ -465,12 +468,12 @@ class Fronts:
         with self._own.moved_by(until), self._kept.moved_by(until):
             return run_slices(work, make_room, until, tell)
 
-    def _marks(self) -> Any:
-        return self._kernels.Marks(*self._kept.values())
+    def _partial_solutions(self) -> Any:
+        return self._kernels.PartialSolutions(*self._kept.values())
 
     def trees(self) -> Iterator[Any]:
-        """The trees of all objects, many at a time, as marks; among them are all that no other
-        beats.  Valid until the next are asked for.
+        """Trees of all objects, many at a time, as partial solutions; all that no other beats are
+        among them.  Valid until the next are taken.
         """
         state, (begin, end) = (
             np.array([-1, -1]),
@@ -480,15 +483,15 @@ class Fronts:
         # as many come at a time
         widest = int((self._last[sides] - self._first[sides]).max(initial=0))
         self._own.make_room(
-            dict.fromkeys(self._kernels.Marks._fields, max(widest + 4, 1 << 14)), None
+            dict.fromkeys(self._kernels.PartialSolutions._fields, max(widest + 4, 1 << 14)), None
         )
         while True:
-            own = self._kernels.Marks(*self._own.values())
+            own = self._kernels.PartialSolutions(*self._own.values())
             n = self._kernels.whole_trees(
                 self._graph,
                 self._first,
                 self._last,
-                self._marks(),
+                self._partial_solutions(),
                 own,
                 *self._numbers,
                 state,
@@ -496,7 +499,7 @@ class Fronts:
             )
             if n == 0:
                 return
-            yield self._kernels.Marks(*(one[:n] for one in own))
+            yield self._kernels.PartialSolutions(*(one[:n] for one in own))
 
     def nodes(self, origin: np.ndarray) -> list[tuple[int, int]]:
         """(test, −1) of every inner node and (−1, answer) of every leaf of a tree, in preorder,

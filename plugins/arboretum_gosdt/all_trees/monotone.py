@@ -139,7 +139,8 @@ class MonotoneLoss:
     def values(self, trees: Any) -> np.ndarray:
         """R of trees."""
         return (
-            self.loss(trees.mark[:, 0, 0], trees.mark[:, 1, 0]) + self.objective.lam * trees.leaves
+            self.loss(trees.value[:, 0, 0], trees.value[:, 1, 0])
+            + self.objective.lam * trees.leaves
         )
 
     def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:

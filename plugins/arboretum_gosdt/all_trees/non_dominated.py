@@ -1,25 +1,27 @@
 """Of the trees of a graph of :mod:`.graph`, those that no other beats in every respect
 (numba kernels).
 
-What a tree is judged by is a *mark*: numbers that add up over leaves (false positives, false
-negatives, rows of a group that are told yes, leaves), or a ROC curve, which is the leaves'
-(positives, negatives) sorted by their share of positives.  Below a node only marks are kept that no
-other mark there beats: with any other tree beside it, the better one is better for the whole.  For
-curves: the curve of two sets of leaves is the Minkowski sum of their curves, so that a curve above
-another stays above it::
+A tree for a set of rows is a *partial solution*.  Its value is a vector of numbers that add up over
+leaves (false positives, false negatives, rows of a group that are predicted positive, leaves), or a
+ROC curve, which is the leaves' (positives, negatives) sorted by their fraction of positives.  Of a
+set only partial solutions are kept that no other one dominates: with any other tree beside it, the
+better one is better for the whole.  For curves: the curve of two sets of leaves is the Minkowski
+sum of their curves, so that a curve above another stays above it::
 
     for the sets s of the graph but the first, from the smallest up:                     (fronts)
-        own = marks of s as a leaf, one for each answer (a curve: one), of cost ≤ MOST of s
-        for every edge of s, mark a of its side 1, mark b of its side 0:
+        own = partial solutions of s as a leaf, one for each answer (a curve: one), of cost ≤
+              MOST of s
+        for every edge of s, partial solution a of its side 1, b of its side 0:
             cost = cost(a) + cost(b) + paid ≤ MOST of s: keep a + b in own, unless one there
             beats it; drop those that it beats                                             (keep)
-        marks of s = own
+        partial solutions of s = own
     of the first set the leaves and all such a + b are handed out, none dropped     (whole_trees)
 
-Invariants: marks of s are first[s] … last[s] − 1, and sides are done before their set.  A mark
-beats another only if it has no more leaves and costs no more.  Segments of a curve are the steepest
-first, those of one slope joined.  ``origin`` leads from a mark to its sides' marks, so that a tree
-can be laid.  NEED_ROOM comes before a mark is written, and the set is begun anew.
+Invariants: partial solutions of s are first[s] … last[s] − 1, and sides are done before their set.
+One beats another only if it has no more leaves and costs no more.  Segments of a curve are the
+steepest first, those of one slope joined.  ``origin`` leads from a partial solution to those of its
+sides, so that a tree can be laid.  NEED_ROOM comes before one is written, and the set is begun
+anew.
 """
 
 from __future__ import annotations
@@ -32,17 +34,17 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
 
-class Marks(NamedTuple):
-    """Marks, those of a set together.
+class PartialSolutions(NamedTuple):
+    """Partial solutions, those of a set together.
 
-    mark : int64[marks, width, 2]; of numbers the first ``size`` rows are (number, 0), of curves
-        segments (positives, negatives), steepest first.
-    size : int64[marks], rows of it.
-    leaves, cost : int64[marks].
-    origin : int64[marks, 3], edge and marks of both sides, or (−1, answer, set).
+    value : int64[solutions, width, 2]; of numbers the first ``size`` rows are (number, 0), of
+        curves segments (positives, negatives), steepest first.
+    size : int64[solutions], rows of it.
+    leaves, cost : int64[solutions].
+    origin : int64[solutions, 3], edge and solutions of both sides, or (−1, answer, set).
     """
 
-    mark: np.ndarray
+    value: np.ndarray
     size: np.ndarray
     leaves: np.ndarray
     cost: np.ndarray
@@ -50,11 +52,11 @@ class Marks(NamedTuple):
 
 
 @jit(inner=True, borrow=True)
-def reaches(marks, a, x, y):
+def reaches(partial, a, x, y):
     """Whether curve a lies at y or above, at x."""
     right, up = np.int64(0), np.int64(0)
-    for i in range(marks.size[a]):
-        rise, run = marks.mark[a, i, 0], marks.mark[a, i, 1]
+    for i in range(partial.size[a]):
+        rise, run = partial.value[a, i, 0], partial.value[a, i, 1]
         if right + run >= x and run > 0:
             return (y - up) * run <= rise * (x - right)
         right, up = right + run, up + rise
@@ -62,68 +64,68 @@ def reaches(marks, a, x, y):
 
 
 @jit(inner=True, borrow=True)
-def beats(marks, a, b, curves, equal):
-    """Whether mark a is at least as good as mark b, and costs no more.
+def beats(partial, a, b, curves, equal):
+    """Whether solution a is at least as good as solution b, and costs no more.
 
     equal : bool, numbers that must be the same.
     """
-    if marks.leaves[a] > marks.leaves[b] or marks.cost[a] > marks.cost[b]:
+    if partial.leaves[a] > partial.leaves[b] or partial.cost[a] > partial.cost[b]:
         return False
     x, y = np.int64(0), np.int64(0)
-    for i in range(marks.size[b]):
+    for i in range(partial.size[b]):
         if curves:
-            y, x = y + marks.mark[b, i, 0], x + marks.mark[b, i, 1]
-            if not reaches(marks, a, x, y):
+            y, x = y + partial.value[b, i, 0], x + partial.value[b, i, 1]
+            if not reaches(partial, a, x, y):
                 return False
-        elif marks.mark[a, i, 0] > marks.mark[b, i, 0] or (
-            equal[i] and marks.mark[a, i, 0] != marks.mark[b, i, 0]
+        elif partial.value[a, i, 0] > partial.value[b, i, 0] or (
+            equal[i] and partial.value[a, i, 0] != partial.value[b, i, 0]
         ):
             return False
     return True
 
 
 @jit(inner=True, borrow=True)
-def join(marks, a, b, own, n, curves):
-    """Lay the mark of two sides together as number n of ``own``."""
-    mark, size = own.mark[n], np.int64(0)
+def join(partial, a, b, own, n, curves):
+    """Write the sum of two sides' values as number n of ``own``."""
+    value, size = own.value[n], np.int64(0)
     if not curves:
-        own.size[n] = marks.size[a]
-        for i in range(marks.size[a]):
-            mark[i, 0] = marks.mark[a, i, 0] + marks.mark[b, i, 0]
+        own.size[n] = partial.size[a]
+        for i in range(partial.size[a]):
+            value[i, 0] = partial.value[a, i, 0] + partial.value[b, i, 0]
         return
     i, j = np.int64(0), np.int64(0)
-    while i < marks.size[a] or j < marks.size[b]:
-        first = j == marks.size[b]
-        if i < marks.size[a] and j < marks.size[b]:
+    while i < partial.size[a] or j < partial.size[b]:
+        first = j == partial.size[b]
+        if i < partial.size[a] and j < partial.size[b]:
             first = (
-                marks.mark[a, i, 0] * marks.mark[b, j, 1]
-                >= marks.mark[b, j, 0] * marks.mark[a, i, 1]
+                partial.value[a, i, 0] * partial.value[b, j, 1]
+                >= partial.value[b, j, 0] * partial.value[a, i, 1]
             )
         c, k = (a, i) if first else (b, j)
         i, j = i + first, j + (not first)
-        rise, run = marks.mark[c, k, 0], marks.mark[c, k, 1]
-        if size > 0 and mark[size - 1, 0] * run == rise * mark[size - 1, 1]:
-            mark[size - 1, 0] += rise
-            mark[size - 1, 1] += run
+        rise, run = partial.value[c, k, 0], partial.value[c, k, 1]
+        if size > 0 and value[size - 1, 0] * run == rise * value[size - 1, 1]:
+            value[size - 1, 0] += rise
+            value[size - 1, 1] += run
         else:
-            mark[size, 0], mark[size, 1] = rise, run
+            value[size, 0], value[size, 1] = rise, run
             size += 1
     own.size[n] = size
 
 
 @jit(inner=True, borrow=True)
-def move(marks, a, own, n):
-    """Copy mark a as number n of ``own``."""
-    own.size[n], own.leaves[n], own.cost[n] = marks.size[a], marks.leaves[a], marks.cost[a]
+def move(partial, a, own, n):
+    """Copy solution a as number n of ``own``."""
+    own.size[n], own.leaves[n], own.cost[n] = partial.size[a], partial.leaves[a], partial.cost[a]
     for i in range(3):
-        own.origin[n, i] = marks.origin[a, i]
-    for i in range(marks.size[a]):
-        own.mark[n, i, 0], own.mark[n, i, 1] = marks.mark[a, i, 0], marks.mark[a, i, 1]
+        own.origin[n, i] = partial.origin[a, i]
+    for i in range(partial.size[a]):
+        own.value[n, i, 0], own.value[n, i, 1] = partial.value[a, i, 0], partial.value[a, i, 1]
 
 
 @jit(inner=True, borrow=True)
 def keep(own, n, curves, equal):
-    """Keep the mark that was laid as number n, unless one before beats it, and drop those that
+    """Keep the solution that was laid as number n, unless one before beats it, and drop those that
     it beats; returns how many there are.
     """
     for k in range(n):
@@ -143,7 +145,7 @@ def keep(own, n, curves, equal):
 @jit(inner=True, borrow=True)
 def lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
     """Lay set s as a leaf with that answer as number n of ``own``."""
-    own.mark[n] = 0
+    own.value[n] = 0
     own.size[n], own.leaves[n], own.cost[n] = 1 if curves else columns.shape[2], 1, price_of_leaf
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = -1, answer, s
     for w in range(graph.bits.shape[1]):
@@ -153,32 +155,32 @@ def lay_leaf(graph, s, own, n, columns, excess, answer, price_of_leaf, curves):
                 r = w * 64 + bit
                 own.cost[n] += excess[r, answer]
                 for i in range(columns.shape[2]):
-                    own.mark[n, 0 if curves else i, i if curves else 0] += columns[r, answer, i]
+                    own.value[n, 0 if curves else i, i if curves else 0] += columns[r, answer, i]
     if curves:
         own.cost[n] = graph.set[s].alone
 
 
 @jit(inner=True, borrow=True)
-def lay_tree(marks, a, b, e, cost, own, n, curves):
-    """Lay the tree of two marks below edge e as number n of ``own``."""
-    join(marks, a, b, own, n, curves)
-    own.leaves[n], own.cost[n] = marks.leaves[a] + marks.leaves[b], cost
+def lay_tree(partial, a, b, e, cost, own, n, curves):
+    """Lay the tree of two solutions below edge e as number n of ``own``."""
+    join(partial, a, b, own, n, curves)
+    own.leaves[n], own.cost[n] = partial.leaves[a] + partial.leaves[b], cost
     own.origin[n, 0], own.origin[n, 1], own.origin[n, 2] = e, a, b
 
 
 @jit(borrow=True)
 def fronts(
-    graph, first, last, marks, own, columns, excess, price_of_leaf, state, curves, equal, work
+    graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves, equal, work
 ):
-    """Marks of all sets but the first, from the smallest up; returns FINISHED, NEED_ROOM (longer
-    ``marks`` or ``own``) or PAUSED.
+    """Find the partial solutions of all sets but the first, from the smallest up; returns FINISHED,
+    NEED_ROOM (longer ``partial`` or ``own``) or PAUSED.
 
     first, last : int64[sets], out.
-    own : room for the marks of a set.
+    own : room for the partial solutions of a set.
     columns : int64[objects, answers, width], what an object adds to the numbers by the answer of
         its leaf; of curves, [:, 0] is (positives, negatives).
     excess : int64[objects, answers], q times what an answer costs more than the best.
-    state : int64[2], sets left, marks kept.
+    state : int64[2], sets left, solutions kept.
     """
     while state[0] > 1:
         if work < 0:
@@ -194,26 +196,26 @@ def fronts(
             work -= (last[one] - first[one]) * (last[rest] - first[rest]) * (2 + n)
             for a in range(first[one], last[one]):
                 for b in range(first[rest], last[rest]):
-                    cost = marks.cost[a] + marks.cost[b] + paid
+                    cost = partial.cost[a] + partial.cost[b] + paid
                     if cost <= most:
                         if n + 2 > own.size.shape[0]:
                             return NEED_ROOM
-                        lay_tree(marks, a, b, e, cost, own, n, curves)
+                        lay_tree(partial, a, b, e, cost, own, n, curves)
                         n = keep(own, n, curves, equal)
-        if state[1] + n > marks.size.shape[0]:
+        if state[1] + n > partial.size.shape[0]:
             return NEED_ROOM
         first[s], last[s] = state[1], state[1] + n
         for k in range(n):
-            move(own, k, marks, state[1] + k)
+            move(own, k, partial, state[1] + k)
         state[0], state[1] = state[0] - 1, state[1] + n
     return FINISHED
 
 
 @jit(borrow=True)
-def whole_trees(graph, first, last, marks, own, columns, excess, price_of_leaf, state, curves):
+def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves):
     """The next trees of all objects, as many as ``own`` holds; returns how many, 0 at the end.
 
-    state : int64[2], edge and mark of its side 1 that come next; edge −1: leaves come first.
+    state : int64[2], edge and solution of its side 1 that come next; edge −1: leaves come first.
     """
     root, n = graph.order[0], np.int64(0)
     most = graph.set[root].most
@@ -230,10 +232,10 @@ def whole_trees(graph, first, last, marks, own, columns, excess, price_of_leaf, 
                 state[1] = a
                 return n
             for b in range(first[rest], last[rest]):
-                cost = marks.cost[a] + marks.cost[b] + paid
+                cost = partial.cost[a] + partial.cost[b] + paid
                 if cost <= most:
-                    lay_tree(marks, a, b, e, cost, own, n, curves)
-                    own.mark[n, own.size[n] :] = 0
+                    lay_tree(partial, a, b, e, cost, own, n, curves)
+                    own.value[n, own.size[n] :] = 0
                     n += 1
         state[0], state[1] = e + 1, -1
     return n

@@ -256,7 +256,7 @@ class ConstrainedSearch:
             self.tilt = self._tilted()
         aim = self.least
         while aim < self.cost_of_best:
-            ended = self._listed(aim, before) if self.monotone else self._marked(aim)
+            ended = self._listed(aim, before) if self.monotone else self._by_partial_solutions(aim)
             if ended:
                 return ended
             before, self.least = aim, max(self.least, min(self.cost_of_best, aim + 1))
@@ -358,9 +358,9 @@ class ConstrainedSearch:
                 ]
         return [one.tolist() for one in sums]
 
-    def _marked(self, aim: int) -> str:
-        """The best tree of a cost up to ``aim`` that keeps the rates, from marks of cost and
-        differences.
+    def _by_partial_solutions(self, aim: int) -> str:
+        """Find the best tree of a cost up to ``aim`` that keeps the rates, from partial solutions
+        by cost and differences.
         """
         found, context, tilt = (
             self.found,
@@ -394,11 +394,11 @@ class ConstrainedSearch:
         for trees in fronts.trees():
             if context.late:
                 return "seconds"
-            sums = trees.mark[:, 1 : rates.shape[1] + 1, 0]
+            sums = trees.value[:, 1 : rates.shape[1] + 1, 0]
             cost = (
                 trees.cost
                 if tilt.scale == 1
-                else trees.mark[:, 0, 0] + found.units.p * trees.leaves
+                else trees.value[:, 0, 0] + found.units.p * trees.leaves
             )
             able = cost < self.cost_of_best
             if found.limits.leaves is not None:

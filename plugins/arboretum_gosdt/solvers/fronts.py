@@ -5,9 +5,9 @@ Any additive cost will do of which it is known how much trees can cost whose val
 leaves is below some R: lines of (FP, FN) (:mod:`arboretum_gosdt.all_trees.monotone`), or
 tangents of ROC curves (:mod:`arboretum_gosdt.all_trees.areas`).  The least of such a cost bounds
 R(d) from below, and often that is the end.  Else R rises in steps: all trees that may be better are
-in the graph of :mod:`arboretum_gosdt.all_trees.enumeration`, of their marks, (FP, FN) or curves,
-only those are kept that no other beats, and the best of whole trees is the
-optimum as soon as it is at most R.
+in the graph of :mod:`arboretum_gosdt.all_trees.enumeration`, of their partial solutions, with
+(FP, FN) or curves as values, only those are kept that no other beats, and the best of whole trees
+is the optimum as soon as it is at most R.
 """
 
 from __future__ import annotations

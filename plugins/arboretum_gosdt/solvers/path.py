@@ -335,7 +335,7 @@ class _Search:
             best: dict[int, tuple[int, np.ndarray]] = {}
             for trees in fronts.trees():
                 for loss, leaves, origin in zip(
-                    (trees.mark[:, 0, 0] + own).tolist(),
+                    (trees.value[:, 0, 0] + own).tolist(),
                     trees.leaves.tolist(),
                     trees.origin,
                     strict=True,

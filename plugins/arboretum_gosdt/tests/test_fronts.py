@@ -15,7 +15,7 @@ from tiny_tables import Held, limited, tiny_problem
 from arboretum.api import CapabilityError, Context, Limits, Status
 from arboretum.testing.effort import tries
 from arboretum_gosdt.all_trees.monotone import MonotoneLoss
-from arboretum_gosdt.all_trees.non_dominated import Marks, beats
+from arboretum_gosdt.all_trees.non_dominated import PartialSolutions, beats
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import all_tests
 from arboretum_gosdt.problem.ranked import Auc, Confusion, FScore, PartialAuc
@@ -256,16 +256,16 @@ def test_a_curve_beats_another_where_it_lies_nowhere_below():
             for one in curves
         ]
         size = max(map(len, curves))
-        mark = np.array([one + [[0, 0]] * (size - len(one)) for one in curves])
+        value = np.array([one + [[0, 0]] * (size - len(one)) for one in curves])
         zeros = np.zeros(2, np.int64)
-        marks = Marks(
-            mark, np.array([len(one) for one in curves]), zeros, zeros, np.zeros((2, 3), np.int64)
+        partial = PartialSolutions(
+            value, np.array([len(one) for one in curves]), zeros, zeros, np.zeros((2, 3), np.int64)
         )
         xs = [Fraction(k, 6) for k in range(6 * int(whole[1]) + 1)] + np.cumsum(
-            mark[:, :, 1], axis=1
+            value[:, :, 1], axis=1
         ).ravel().tolist()
         expected = all(height(curves[0], x) >= height(curves[1], x) for x in xs)
-        assert beats(marks, 0, 1, True, np.zeros(1, bool)) == expected
+        assert beats(partial, 0, 1, True, np.zeros(1, bool)) == expected
 
 
 def slope(segment):

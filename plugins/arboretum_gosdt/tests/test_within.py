@@ -178,7 +178,7 @@ def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
         found = {}
         for trees in fronts.trees():
             for (loss, yes), leaves in zip(
-                trees.mark[:, :, 0].tolist(), trees.leaves.tolist(), strict=True
+                trees.value[:, :, 0].tolist(), trees.leaves.tolist(), strict=True
             ):
                 found[yes, leaves] = min(loss, found.get((yes, leaves), loss))
         expected = {}
