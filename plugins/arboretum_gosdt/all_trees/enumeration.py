@@ -39,7 +39,7 @@ PRIMES = (
 
 @attrs.frozen(eq=False)
 class Rows:
-    """A table for :class:`Within`, its objects all different.
+    """A table for :class:`AllTrees`, its objects all different.
 
     outcome : uint8[objects, tests], 0 or 1, no test constant.
     cost : int64[objects, answers], what an answer costs, in whole losses.
@@ -78,7 +78,7 @@ def outcomes_of(merged: Any) -> np.ndarray:
     return np.ascontiguousarray(bits[:, : len(merged.tests)])
 
 
-class Within:
+class AllTrees:
     """The trees that cost at most ``budget``: q · losses + p · leaves + prices; it can be stopped,
     and goes on.
 
@@ -377,7 +377,7 @@ class Within:
 def load() -> None:
     """Compile, or load, all kernels: their types are the same for every table."""
     outcome, ones = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.uint8), np.ones(4, np.int64)
-    within = Within(
+    all_trees = AllTrees(
         Rows(
             outcome, np.array([[0, 1], [1, 0], [1, 0], [0, 1]]), ones, ones, np.zeros(2, np.int64)
         ),
@@ -385,11 +385,11 @@ def load() -> None:
         1,
         8,
     )
-    within.run()
-    counted = within.counted()
-    list(within.trees(counted))
-    within.asked(counted)
-    fronts = within.fronts(np.ones((4, 2, 2), np.int64))
+    all_trees.run()
+    counted = all_trees.counted()
+    list(all_trees.trees(counted))
+    all_trees.asked(counted)
+    fronts = all_trees.fronts(np.ones((4, 2, 2), np.int64))
     fronts.run()
     list(fronts.trees())
 

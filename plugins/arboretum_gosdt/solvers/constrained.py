@@ -25,7 +25,7 @@ from arboretum.api import (
     shape_of,
     unknown,
 )
-from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.problem.prepared import alike, pack
 from arboretum_gosdt.problem.trees import labelled
 from arboretum_gosdt.solvers.choice import WEIGHTS
@@ -368,7 +368,7 @@ class ConstrainedSearch:
             self.tilt or Tilt.of(self.found, np.zeros(len(self.cost), np.int64), 0, 0.0),
         )
         most = tilt.budget(aim)
-        within = Within(
+        all_trees = AllTrees(
             Rows.of(found.merged, tilt.cost),
             tilt.p,
             tilt.q,
@@ -380,7 +380,7 @@ class ConstrainedSearch:
         tell = lambda: context.progress(
             0, None, f"all trees that may have a value up to {found.value(aim + found.own):.4f}"
         )
-        if ended := within.run(context.deadline, tell):
+        if ended := all_trees.run(context.deadline, tell):
             return ended
         rates = np.concatenate(
             [one.per_object for one in self.rates] or [np.zeros((len(self.cost), 0), np.int64)],
@@ -388,7 +388,7 @@ class ConstrainedSearch:
         )
         columns = np.zeros((len(self.cost), self.cost.shape[1], rates.shape[1] + 1), np.int64)
         columns[:, -1, 1:], columns[:, :, 0] = rates, self.cost
-        fronts = within.fronts(columns, equal=(False,) + (True,) * rates.shape[1])
+        fronts = all_trees.fronts(columns, equal=(False,) + (True,) * rates.shape[1])
         if ended := fronts.run(context.deadline, tell):
             return ended
         for trees in fronts.trees():

@@ -32,7 +32,7 @@ from arboretum.api import (
     shape_of,
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
-from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge
@@ -277,12 +277,12 @@ class NonDominatedSearch:
                 math.ceil(room * cost.p) + 1, context.deadline, context.memory_bytes, tell
             )
         limits = self.limits.depth, self.limits.least, self._left()
-        within = Within(
+        all_trees = AllTrees(
             attrs.evolve(self.table, cost=cost.cost), cost.p, cost.q, budget, *limits, known=known
         )
-        ended = within.run(context.deadline, tell)
-        self.subproblems += within.taken
-        fronts = within.fronts(self.loss.columns, curves=self.loss.curves)
+        ended = all_trees.run(context.deadline, tell)
+        self.subproblems += all_trees.taken
+        fronts = all_trees.fronts(self.loss.columns, curves=self.loss.curves)
         ended = ended or fronts.run(context.deadline, tell)
         if ended:
             return ended

@@ -27,7 +27,7 @@ from arboretum.api import (
     param,
     shape_of,
 )
-from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.all_trees.few_leaves import best_of_few, most_leaves, nodes_of
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge, units_of
 from arboretum_gosdt.problem.trees import tree_of
@@ -315,7 +315,7 @@ class _Search:
                 continue
             turn = Fraction(b.loss - a.loss, a.leaves - b.leaves)
             p, q = turn.numerator, turn.denominator
-            within = Within(
+            all_trees = AllTrees(
                 table,
                 p,
                 q,
@@ -326,10 +326,10 @@ class _Search:
             )
             between = f"trees of {b.leaves + 1} to {a.leaves - 1} leaves"
             tell = lambda: self.context.progress(0, None, between)  # noqa: B023 - of this turn
-            ended = within.run(self.context.deadline, tell)
-            fronts = within.fronts(np.ascontiguousarray(table.cost[:, :, None]))
+            ended = all_trees.run(self.context.deadline, tell)
+            fronts = all_trees.fronts(np.ascontiguousarray(table.cost[:, :, None]))
             ended = ended or fronts.run(self.context.deadline, tell)
-            self.sets += within.taken
+            self.sets += all_trees.taken
             if ended:
                 return ended
             best: dict[int, tuple[int, np.ndarray]] = {}

@@ -33,7 +33,7 @@ from arboretum.api import (
     put_text,
     shape_of,
 )
-from arboretum_gosdt.all_trees.enumeration import Rows, Within, outcomes_of
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
 from arboretum_gosdt.problem.prepared import Merged, merge
 from arboretum_gosdt.problem.trees import laid, tree_of
 from arboretum_gosdt.solvers.additive import AdditiveSearch
@@ -133,7 +133,7 @@ class Rashomon:
             )
             note = (
                 f"the set is not known: {ended.why} after "
-                f"{found.within.taken:,} sets of objects; {ways}"
+                f"{found.all_trees.taken:,} sets of objects; {ways}"
             )
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
         if self.page:
@@ -153,7 +153,7 @@ class Rashomon:
         )
         told = {
             "details": details,
-            "subproblems": found.within.taken,
+            "subproblems": found.all_trees.taken,
             "notes": (*solution.notes, note),
         }
         # the search's may be another of the best
@@ -182,7 +182,7 @@ class TreeSet:
         weights = merged.weights
         # of all trees, in what searches tell
         self.own = of.units.q * int(weights.sum() - weights.max(axis=1).sum())
-        self.within: Within
+        self.all_trees: AllTrees
         self.counted: Any
         self.costs: np.ndarray
         self.counts: list[int]
@@ -263,7 +263,7 @@ class TreeSet:
         """
         least = self.chosen.search.upper
         most, limits = least - self.own + more, self.limits
-        self.within = Within(
+        self.all_trees = AllTrees(
             Rows.of(self.merged),
             self.units.p,
             self.units.q,
@@ -272,7 +272,7 @@ class TreeSet:
             limits.least,
             self.context.memory_bytes,
         )
-        return self.within.run(
+        return self.all_trees.run(
             self.context.deadline,
             lambda: self.context.progress(
                 0, None, f"all trees of a value up to {self.value(least + more):.4f}"
@@ -284,8 +284,8 @@ class TreeSet:
         if ended := self.search(more):
             return ended
         try:
-            self.counted = self.within.counted()
-            costs, self.counts = self.within.costs(self.counted)
+            self.counted = self.all_trees.counted()
+            costs, self.counts = self.all_trees.costs(self.counted)
         except OutOfTime:
             return "seconds"
         self.costs = costs + self.own
@@ -293,7 +293,7 @@ class TreeSet:
 
     def preorders(self) -> Iterator[np.ndarray]:
         """The trees, best first, by their tests in preorder."""
-        return self.within.trees(self.counted)
+        return self.all_trees.trees(self.counted)
 
     def first(self, most: int) -> Iterator[np.ndarray]:
         """So many of them, or fewer when the time is over: one at least."""
@@ -316,7 +316,7 @@ class TreeSet:
         columns = self._columns()
         usage = {}
         for name, mask in columns.items():
-            _, counts = self.within.costs(self.within.counted(mask))
+            _, counts = self.all_trees.costs(self.all_trees.counted(mask))
             usage[name] = {"asked": 1 - sum(counts) / total, "by_all": sum(counts) == 0}
         trees, reliance = self._reliance(columns, compared)
         for name, (low, high) in reliance.items():
@@ -344,7 +344,7 @@ class TreeSet:
     @cached_property
     def said(self) -> np.ndarray:
         """float64[objects, classes]: the share of trees that say each class."""
-        return self.within.asked(self.counted)
+        return self.all_trees.asked(self.counted)
 
     def _columns(self) -> dict[str, np.ndarray]:
         """bool[tests] of every column: which tests ask it."""

@@ -1,4 +1,4 @@
-"""All trees within a budget, against a list of every tree of tiny tables."""
+"""All trees within a cost bound, against a list of every tree of tiny tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from arboretum.api import OutOfTime
 from arboretum.kernels.solving.fingerprints import find
-from arboretum_gosdt.all_trees.enumeration import Rows, Within
+from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows
 from arboretum_gosdt.sparse.loop import DEPTH_KEY
 from arboretum_gosdt.sparse.node import UNLIMITED
 from arboretum_gosdt.sparse.search import SparseSearch
@@ -70,14 +70,14 @@ def test_counts_and_lists_are_those_of_all_trees(limits):
             rng.integers(0, 9)
         )
         expected = every_tree(table, p, q, most, limit, least)
-        within = Within(table, p, q, most, depth, least)
-        assert within.run() == ""
-        counted = within.counted()
-        costs, counts = within.costs(counted)
+        all_trees = AllTrees(table, p, q, most, depth, least)
+        assert all_trees.run() == ""
+        counted = all_trees.counted()
+        costs, counts = all_trees.costs(counted)
         assert dict(zip(costs.tolist(), counts, strict=True)) == Counter(
             cost for cost, _ in expected
         )
-        listed = [tuple(tree.tolist()) for tree in within.trees(counted)]
+        listed = [tuple(tree.tolist()) for tree in all_trees.trees(counted)]
         cost_of = {tree: cost for cost, tree in expected}
         assert len(listed) == len(expected) == len(set(listed))
         assert [cost_of[tree] for tree in listed] == sorted(cost for cost, _ in expected)
@@ -92,7 +92,7 @@ def test_costs_beyond_the_narrow_lanes_give_the_same_trees():
             rng.integers(0, 6)
         )
         wide = attrs.evolve(table, cost=table.cost * times)
-        plain, scaled = Within(table, 2, 1, most), Within(wide, 2 * times, 1, most * times)
+        plain, scaled = AllTrees(table, 2, 1, most), AllTrees(wide, 2 * times, 1, most * times)
         assert plain.run() == scaled.run() == ""
         (costs, counts), (large, again) = (one.costs(one.counted()) for one in (plain, scaled))
         assert (large == costs * times).all() and again == counts
@@ -101,45 +101,45 @@ def test_costs_beyond_the_narrow_lanes_give_the_same_trees():
 def test_a_budget_below_the_optimum_has_no_tree():
     table = random_table(np.random.default_rng(3), priced=False)
     least = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1))
-    within = Within(table, 2, 1, least - 1)
-    assert within.run() == ""
-    assert list(within.trees(within.counted())) == []
+    all_trees = AllTrees(table, 2, 1, least - 1)
+    assert all_trees.run() == ""
+    assert list(all_trees.trees(all_trees.counted())) == []
 
 
 def test_large_counts_are_exact_by_remainders(monkeypatch):
     rng = np.random.default_rng(5)
     outcome = np.unique(rng.integers(0, 2, (9, 5)), axis=0).astype(np.uint8)
     ones = np.ones(len(outcome), np.int64)
-    within = Within(
+    all_trees = AllTrees(
         Rows(outcome, rng.integers(0, 2, (len(outcome), 2)), ones, ones, np.zeros(5, np.int64)),
         1,
         1,
         40,
     )
-    assert within.run() == ""
-    counted = within.counted()
-    _, whole = within.costs(counted)
+    assert all_trees.run() == ""
+    counted = all_trees.counted()
+    _, whole = all_trees.costs(counted)
     assert max(whole) > 1000
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.EXACT", 1.0)
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PRIMES", (101, 103, 107, 109))
-    assert within.costs(counted)[1] == whole
+    assert all_trees.costs(counted)[1] == whole
 
 
 def test_counting_is_left_and_entered_again_and_ends_with_the_time(monkeypatch):
     rng, looks = np.random.default_rng(6), []
-    within = Within(random_table(rng, priced=False), 2, 1, 30)
-    assert within.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
-    whole, before = within.costs(within.counted()), len(looks)
+    all_trees = AllTrees(random_table(rng, priced=False), 2, 1, 30)
+    assert all_trees.run(time.monotonic() + 600, lambda: looks.append(1)) == ""
+    whole, before = all_trees.costs(all_trees.counted()), len(looks)
     monkeypatch.setattr("arboretum_gosdt.all_trees.enumeration.PAIRS", 1)
-    counted = within.counted()
+    counted = all_trees.counted()
     assert (
-        within.costs(counted)[1] == whole[1]
-        and (within.costs(counted)[0] == whole[0]).all()
+        all_trees.costs(counted)[1] == whole[1]
+        and (all_trees.costs(counted)[0] == whole[0]).all()
         and len(looks) >= before + 3
     )
     monkeypatch.setattr("arboretum.kernels.solving.slices.time.monotonic", lambda: float("inf"))
     with pytest.raises(OutOfTime, match="while trees were counted"):
-        within.counted()
+        all_trees.counted()
 
 
 def test_what_the_trees_have_in_common_is_counted_without_listing_them():
@@ -150,16 +150,16 @@ def test_what_the_trees_have_in_common_is_counted_without_listing_them():
             rng.integers(0, 6)
         )
         trees = every_tree(table, 2, 1, most, 9, 1)
-        within = Within(table, 2, 1, most)
-        assert within.run() == ""
+        all_trees = AllTrees(table, 2, 1, most)
+        assert all_trees.run() == ""
         for test in range(table.outcome.shape[1]):
             without = np.arange(table.outcome.shape[1]) == test
-            _, counts = within.costs(within.counted(without))
+            _, counts = all_trees.costs(all_trees.counted(without))
             assert sum(counts) == sum(test not in tree for _, tree in trees)
         said = np.zeros_like(table.cost, float)
         for _, tree in trees:
             answers(table, iter(tree), np.arange(len(table.cost)), said)
-        assert within.asked(within.counted()) == pytest.approx(said / len(trees))
+        assert all_trees.asked(all_trees.counted()) == pytest.approx(said / len(trees))
 
 
 def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
@@ -169,11 +169,11 @@ def test_marks_with_a_number_that_must_be_equal_keep_the_least_loss_for_each():
         most = min(cost for cost, _ in every_tree(table, 2, 1, 1 << 40, 9, 1)) + int(
             rng.integers(0, 8)
         )
-        within = Within(table, 2, 1, most)
-        assert within.run() == ""
+        all_trees = AllTrees(table, 2, 1, most)
+        assert all_trees.run() == ""
         # rows that are told class 1
         told = (np.arange(table.cost.shape[1]) == 1) * table.rows[:, None]
-        fronts = within.fronts(np.stack([table.cost, told], axis=2), equal=(False, True))
+        fronts = all_trees.fronts(np.stack([table.cost, told], axis=2), equal=(False, True))
         assert fronts.run() == ""
         found = {}
         for trees in fronts.trees():
