@@ -12,17 +12,19 @@ by columns: the tests that are not idle::
             low[side of a column] ← cost as a leaf, or of two leaves and the cheapest test if that
                 is less; at least what a record says of the side
         refuse the record if S costs less than the bound as a leaf
-        settle, while a column is open, low[side 0] + low[side 1] + paid < bound (rule 2):
+        while a column is open, low[side 0] + low[side 1] + paid < bound (rule 2): (count_columns)
             refuse the record if no column is left to be counted
             count the column of the highest rank against all: cells, and low of its sides (rule 3)
-            spread: low of other columns' sides, by what is shown of these (rules 4 and 5)
+            raise low of other columns' sides by what is shown of these (rules 4 and 5)
+                                                                              (propagate_to_sides)
         the record is known from now on, in place of those that say less of S; refuse it if
             MOST_KEPT others stay
 
 Invariants:
 
 - Costs and bounds are integers.  ``low`` and ``own`` never exceed what a side really costs, and
-  only rise once a set is entered.  What is spread to a side is in ``low`` alone, and not spread on.
+  only rise once a set is entered.  What is propagated to a side is in ``low`` alone, and goes no
+  further.
 - Sides lie at (2 · level + side) · columns + column; with a limit on leaves, level counts from one
   leaf on, and the two sides of a column share the leaves: levels that add up to the last one.
 - Plane k of ``ones`` has a number per column, that of objects with it; ``totals`` has all.
@@ -554,8 +556,10 @@ def count_cells(ground, node, scratch, c, s, t):
 
 
 @jit(borrow=True)
-def spread(ground, node, scratch, c):
-    """Similarity (rules 4 and 5) from both sides of the column that was counted last."""
+def propagate_to_sides(ground, node, scratch, c):
+    """Raise low of other columns' sides by similarity (rules 4 and 5) to both sides of the column
+    that was counted last.
+    """
     n, p = node.numbers.columns, ground.p
     if ground.least > 1:
         return
@@ -589,7 +593,7 @@ def joined_cost(node, c):
 
 
 @jit(inner=True, borrow=True)
-def settle(ground, node, scratch, goal, thorough):
+def count_columns(ground, node, scratch, goal, thorough):
     """Count columns until the bound follows; returns how many columns are open.
 
     thorough : where counting the open ones does not help, also the others.
@@ -618,7 +622,7 @@ def settle(ground, node, scratch, goal, thorough):
         if still == 0 or at < 0:
             return still
         count_column(ground, node, scratch, at)
-        spread(ground, node, scratch, at)
+        propagate_to_sides(ground, node, scratch, at)
 
 
 FINE, NO_PATH, NO_LIMITS, LEAF_COSTS, OPEN, MANY = range(6)
@@ -651,7 +655,7 @@ def check_records(ground, log, node, scratch, first, end):
             enter(ground, log, node, scratch, depth, leaves)
             if node.numbers.leaf < bound:
                 return number, LEAF_COSTS
-            if settle(ground, node, scratch, bound, True) > 0:
+            if count_columns(ground, node, scratch, bound, True) > 0:
                 return number, OPEN
             if take_place(ground, log, number, node.mask, scratch.path) >= MOST_KEPT:
                 return number, MANY

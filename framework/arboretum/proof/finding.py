@@ -9,7 +9,8 @@ of a column of frame d::
             NEED_ROOM or PAUSED, if there is no room or no work left
             if records say as much as the goal: close the frame with what they say
             else: count S (enter); goal ← min(goal, cost as a leaf)
-        count columns until the goal follows, or none that is open is left to count (settle)
+        count columns until the goal follows, or none that is open is left to count
+                                                                                   (count_columns)
         if columns are open, and S was not to be counted alone:
             choose a side of one, and a bound of it: what memory tells, or what is needed
             frame d + 1 ← that side; work at it; next
@@ -44,6 +45,7 @@ from arboretum.proof.counting import (
     NEVER,
     Node,
     count_column,
+    count_columns,
     enter,
     fewer,
     joined_cost,
@@ -52,8 +54,7 @@ from arboretum.proof.counting import (
     levels_of,
     mark_of,
     part,
-    settle,
-    spread,
+    propagate_to_sides,
 )
 
 TIER = np.int64(1) << 56
@@ -234,7 +235,7 @@ def take(ground, node, scratch, column, level, side, how, bound):
     if bound > node.own[place]:
         node.own[place], node.low[place] = bound, max(node.low[place], bound)
         count_column(ground, node, scratch, column)
-        spread(ground, node, scratch, column)
+        propagate_to_sides(ground, node, scratch, column)
 
 
 @jit(inner=True, borrow=True)
@@ -323,7 +324,7 @@ def walk(ground, log, nodes, frames, scratch, memory, spelled, state, work):
                 np.int64(0),
                 np.int64(0),
             )
-            still = settle(ground, node, scratch, frame.goal, False)
+            still = count_columns(ground, node, scratch, frame.goal, False)
             if still > 0:
                 if frame.how != ALONE:
                     if frame.step == ENTERED:

@@ -23,10 +23,10 @@ from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM
 from arboretum_baselines.osdt.curve_kernels import LEAF, LEVEL, value_of
 from arboretum_baselines.osdt.leaf_kernels import (
     NONE,
+    bound_leaf,
     divided,
     look_ahead,
     saving,
-    settle,
 )
 from arboretum_baselines.osdt.set_kernels import (
     NO_BETTER,
@@ -144,6 +144,6 @@ def prepare(data, leaves, sums, state, asked, levels):
                     word &= word - np.uint64(1)
             leaves.all[x] = g
             leaves.share[x] = leaves.p[x] / max(1.0, np.float64(leaves.p[x] + leaves.n[x]))
-            settle(data, leaves, asked, x)
+            bound_leaf(data, leaves, asked, x)
         return FINISHED
     return look_ahead(data, leaves, sums, state, asked, np.int64(0), levels)

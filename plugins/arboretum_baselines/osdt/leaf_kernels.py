@@ -111,9 +111,9 @@ def saving(data, p, n):
 
 
 @jit(inner=True, borrow=True)
-def settle(data, leaves, asked, leaf):
-    """What is known of a leaf by its own: a division pays two leaves and saves at most what its
-    groups do.
+def bound_leaf(data, leaves, asked, leaf):
+    """Bound what a leaf costs, and what its subtrees do: a split pays two leaves and saves at most
+    what its groups do.
     """
     lam, own = asked.lam, saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
     leaves.split[leaf] = 2.0 * lam - leaves.all[leaf]
@@ -189,7 +189,7 @@ def divide(data, leaves, sums, state, asked, leaf):
                 leaves.share[c] = leaves.p[c] / max(1.0, np.float64(leaves.p[c] + leaves.n[c]))
                 leaves.all[c] = sums.all[f] if side else leaves.all[leaf] - sums.all[f]
                 leaves.start[c] = NONE
-                settle(data, leaves, asked, c)
+                bound_leaf(data, leaves, asked, c)
 
 
 @jit(inner=True, borrow=True)

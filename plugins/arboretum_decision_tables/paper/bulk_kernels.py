@@ -10,7 +10,7 @@ minimum is reached, and not only bounded::
                 else find its node, or enter it as the next one
             no part is a node: best[i] ← least(best[i], base)
             else append the bundle (base, depth, nodes) to the stream
-    settle: for every node, the smallest first, and every bundle:
+    solve_nodes: for every node, the smallest first, and every bundle:
         best ← least(best, base + Σ best of its nodes);  deep ← min(deep, 1 + the deepest part)
     optimal_trees: from T down, per cost, the first test whose parts give the minimum
 
@@ -19,7 +19,7 @@ A subtable is a word of bits.  Its path length, nodes, inner nodes and leaves li
 lanes of another word, so that one addition adds all four and a handful of operations takes the
 minimum of all four (they stay below 2¹⁵: a tree for n ≤ 64 rows has depth at most n − 1).
 Subtables of two and three rows have closed forms and are no nodes; a bundle whose branches are all
-such is settled on the spot.
+such is solved at once.
 
 Invariants:
 
@@ -262,7 +262,7 @@ def five_minima(codes, label, of_rows, subtables, out):
         best[i], deep[i] = value, depth
         i += 1
     start[known] = at
-    settle(known, n_rows, size, best, deep, start, stream, order)
+    solve_nodes(known, n_rows, size, best, deep, start, stream, order)
     out[0], word = deep[0], best[0]
     out[1], out[2] = (
         np.int64(word & np.uint64(0xFFFF)),
@@ -276,8 +276,8 @@ def five_minima(codes, label, of_rows, subtables, out):
 
 
 @jit(inline=True)
-def settle(known, n_rows, size, best, deep, start, stream, order):
-    """Values of all nodes, smaller ones first."""
+def solve_nodes(known, n_rows, size, best, deep, start, stream, order):
+    """Write the values of all nodes, smaller ones first."""
     head = np.zeros(66, np.int64)
     for i in range(known):
         head[size[i] + 1] += 1

@@ -297,7 +297,7 @@ class _Search:
         nodes = search.tree()
         leaves = int((nodes[:, 0] < 0).sum())
         # of an interrupted search ``upper`` lags behind
-        step = Step((search.asked.hang(nodes).settle() - p * leaves) // q, leaves, nodes)
+        step = Step((search.asked.hang(nodes).recompute_cost() - p * leaves) // q, leaves, nodes)
         if first:
             # before its bound: whoever is interrupted here has both, or neither
             self.steps = [step]

@@ -114,7 +114,7 @@ class Asked:
         costs less; returns how many it took.
         """
         depth, rows = min(depth, node.left), node.rows
-        if depth <= 0 or most <= 0 or node.settle() <= 2 * self.p:
+        if depth <= 0 or most <= 0 or node.recompute_cost() <= 2 * self.p:
             return 0
         paid = None if self.mass is None else (self.mass[rows], self.price)
         try:
@@ -132,7 +132,7 @@ class Asked:
             return 0
         slices = small.steps(most, until, tell)
         found = self.hang(small.tree(hurry=until is not None), rows, node.left)
-        if found.settle() < node.cost:
+        if found.recompute_cost() < node.cost:
             node.feature, node.children, node.paid = found.feature, found.children, found.paid
         return slices
 
@@ -182,10 +182,10 @@ class Node:
         ]
         return np.concatenate([[[self.feature, 0, *(starts[:-1] if below else (-1, -1))]], *moved])
 
-    def settle(self) -> int:
-        """Costs from the leaves up."""
+    def recompute_cost(self) -> int:
+        """Write the costs of all nodes from the leaves up; returns the root's."""
         if self.children is not None:
-            self.cost = self.paid + sum(child.settle() for child in self.children)
+            self.cost = self.paid + sum(child.recompute_cost() for child in self.children)
         return self.cost
 
 

@@ -491,7 +491,7 @@ class SparseSearch:
         """
         self._greedy = False
         cost, node = (
-            self.asked.hang(nodes).settle() - self._equivalent_loss,
+            self.asked.hang(nodes).recompute_cost() - self._equivalent_loss,
             self._levels["node"][0],
         )
         if cost < node["best"]:

@@ -336,6 +336,6 @@ def best_tree(
         return tree.lay()
     for node in [*tree.leaves(), *tree.inner()]:
         asked.exchange(node, search, 2, ALL)
-    if tree.settle() > root[0]:
+    if tree.recompute_cost() > root[0]:
         raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
     return tree.lay()

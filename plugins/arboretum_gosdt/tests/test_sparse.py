@@ -323,7 +323,7 @@ def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
             asked = Asked(bits, weights, has.shape[1], 1, q, depth)
             nodes = first_tree(asked, SparseSearch, None)
             cost, found = cost_of(nodes, has, weights, 1, q)
-            assert found <= depth and cost == asked.hang(nodes).settle() <= asked.leaf(
+            assert found <= depth and cost == asked.hang(nodes).recompute_cost() <= asked.leaf(
                 np.ones(len(has), bool)
             ), (seed, depth)
             deepest = max(deepest, found)

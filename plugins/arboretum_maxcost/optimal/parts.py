@@ -16,8 +16,8 @@ Invariants:
 - Slots 0 … w − 1 are the bins of a feature (w the most bins, at least 2), then come the run w, what
   is outside w + 1, and the whole subtable w + 2.  A bin whose ``tally`` is 0 is empty, its other
   fields and its class masses are stale; ``fill_parts`` takes it that all bins are empty, and
-  ``clear_parts`` empties them.  ``loss`` and ``error`` count only after ``settle``, which also sets
-  ``equivalent_loss`` to 0 where trees must not err.
+  ``clear_parts`` empties them.  ``loss`` and ``error`` count only after ``write_leaf_loss``, which
+  also sets ``equivalent_loss`` to 0 where trees must not err.
 - ``low`` of a chosen part is what exceeds ``equivalent_loss``, and ``reach_of`` sets what it gives
   up to 0.
 - ``head[node]`` is the first fact or −1, ``next`` the one after it or −1.  Facts are overwritten in
@@ -288,7 +288,7 @@ def impurity_at_slot(task, address, slot):
 
 
 @jit(inner=True, borrow=True)
-def settle(task, slot):
+def write_leaf_loss(task, slot):
     """Write what a leaf of these rows loses: the mass outside the heaviest class, or 1 where it
     breaks the leaf rule.
     """

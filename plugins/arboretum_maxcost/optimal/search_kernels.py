@@ -83,10 +83,10 @@ from arboretum_maxcost.optimal.parts import (
     fill_parts,
     keep_fact,
     potential,
-    settle,
     unevenness,
     weigh_parts,
     without_part,
+    write_leaf_loss,
 )
 
 STATE = np.dtype(
@@ -158,7 +158,7 @@ def list_test(task, frame, f, index, m, whole, alpha, stacks):
     top, mixed = 0.0, 0.0
     for k in range(m):
         slot = parts.chosen[k].slot
-        settle(task, slot)
+        write_leaf_loss(task, slot)
         top = max(top, potential(task, slot, alpha))
         mixed += unevenness(parts, slot)
     needed = min(frame.limit + 1, frame.best)
@@ -337,7 +337,7 @@ def open_subtable(task, frame, stacks):
     parts.sets[all_of_it].tally = 0
     for k in range(frame.low, frame.high):
         add_row(task.table, stacks.rows[k], all_of_it, parts)
-    settle(task, all_of_it)
+    write_leaf_loss(task, all_of_it)
     frame.best = parts.sets[all_of_it].loss
     needed = min(frame.limit + 1, frame.best)
     if setting.stars and count_stars(task, frame, needed, stacks):
@@ -423,7 +423,7 @@ def search_budgets(task, limit, stacks):
         m = fill_parts(table, f, by, rows, a, b, parts)
         for k in range(m):
             parts.chosen[k].slot = parts.touched[k]
-            settle(task, parts.touched[k])
+            write_leaf_loss(task, parts.touched[k])
         clear_parts(parts, m)
         done += b - a
         left = frame.left - price
