@@ -106,8 +106,8 @@ def check_scores(tree: Tree, problem: Problem, train: Table, arrived: Arrivals) 
         return "not: the run has no criterion"
     if hasattr(criterion, "with_seed"):
         return "not: the criterion draws"
-    if hasattr(criterion, "settle"):
-        return "not: the criterion settles a score by those of all candidates"
+    if hasattr(criterion, "finalise_scores"):
+        return "not: the criterion finalises a score by those of all candidates"
     if np.isnan(tree.score).all() and len(inner):
         return "not: the tree states none"
     # where a branch was raised, a test was not chosen among others

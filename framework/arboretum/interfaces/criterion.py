@@ -5,7 +5,8 @@ Call sequence at one node::
     columns(node, objects)   if declared: extra additive columns
         → the engine builds contingency tables
     score(tables, node)      once, or several times on blocks of the node's candidates when the
-    tables are large settle(scores, node)     if declared: once, sees all scores of the node
+    tables are large
+    finalise_scores(scores, terms, node)  if declared: once, sees all scores of the node
         → the engine takes the highest score; ties within its tolerance go to the lowest test
 """
 
@@ -72,7 +73,7 @@ class CriterionOptional(Protocol):
         """The named parts of a score, shown by ``arboretum why``: name → float64[tests], finite or
         −inf.
 
-        Called by ``why`` for one node, and at every node if there is ``settle``.
+        Called by ``why`` for one node, and at every node if there is ``finalise_scores``.
         """
 
     def columns(self, node: Node, objects: Encoded, rows: np.ndarray) -> np.ndarray:
@@ -98,7 +99,9 @@ class CriterionOptional(Protocol):
         is of the objects of class k.
         """
 
-    def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
+    def finalise_scores(
+        self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node
+    ) -> np.ndarray:
         """A rule over all candidates of a node (C4.5's average-gain filter): float64[tests] →
         float64[tests].
 

@@ -4,7 +4,9 @@ A registry is an object with a life-cycle: made at the start of a command, passe
 global.
 """
 
+import inspect
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +30,9 @@ SWEEPER = "hydra.sweeper"
 
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
+
+_RENAMED: dict[Any, dict[str, str]] = {"criterion": {"settle": "finalise_scores"}}
+"""Kind → method of its contract as it was called → as it is called now."""
 
 ONE_FILE = "(file)"  # distribution of a plugin that is a file given on the command line
 
@@ -196,6 +201,11 @@ def check_component(cls: Any, owner: Owner) -> tuple[str, str]:
     """Return (kind, name) of a component class; raises PluginError naming plugin, class, the
     broken rule and the way out.
     """
+    for old, new in _RENAMED.get(getattr(cls, "kind", None), {}).items():
+        if hasattr(cls, old) and not hasattr(cls, new):
+            msg = f"plugin {owner.plugin}: {cls.__name__}.{old} is called {new} now, and {old}"
+            warnings.warn(f"{msg} goes with the next minor version", DeprecationWarning, 2)
+            setattr(cls, new, inspect.getattr_static(cls, old))
     if (fault := _fault(cls)) is not None:
         raise PluginError(
             f"plugin {owner.plugin}: {getattr(cls, '__qualname__', repr(cls))}{fault}"

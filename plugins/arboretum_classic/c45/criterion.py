@@ -112,8 +112,8 @@ class C45:
         return np.divide(gain, split, out=np.full(len(split), -np.inf), where=competes)
 
     def terms(self, tables: Tables, node: Node) -> Mapping[str, np.ndarray]:
-        """Gain and split information in bits, and what :meth:`settle` asks of each test: its
-        column, whether that is a number and whether it counts in the average gain (1 or 0), and
+        """Gain and split information in bits, and what :meth:`finalise_scores` asks of each test:
+        its column, whether that is a number and whether it counts in the average gain (1 or 0), and
         whether two branches are heavy enough.
         """
         branches, n = tables.mass, tables.n_tests
@@ -154,7 +154,9 @@ class C45:
         few = levels < self.many_values * total_mass - TOLERANCE
         return few | (not few.any())
 
-    def settle(self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node) -> np.ndarray:
+    def finalise_scores(
+        self, scores: np.ndarray, terms: Mapping[str, np.ndarray], node: Node
+    ) -> np.ndarray:
         """float64[tests]: the ratio of the tests that compete, −inf for the others; none above
         the first of the best.
         """

@@ -38,8 +38,8 @@ def refuse(growth: Growth, who: str) -> None:
         f"coverage {', '.join(part.name for part in parts.coverage)}": bool(parts.coverage),
         f"predicate {', '.join(part.name for part in parts.predicate)}": bool(parts.predicate),
         f"criterion {parts.criterion.name}, which adds up columns of its own": scorer.has_columns,
-        f"criterion {parts.criterion.name}, which settles scores by those of all candidates "
-        "of a node": hasattr(parts.criterion, "settle"),
+        f"criterion {parts.criterion.name}, which finalises scores by those of all candidates "
+        "of a node": hasattr(parts.criterion, "finalise_scores"),
         f"criterion {parts.criterion.name}, which draws": hasattr(parts.criterion, "with_seed"),
         f"impurity {getattr(parts.impurity, 'name', '')}, which is no function of sums": hasattr(
             parts.impurity, "of_values"

@@ -296,6 +296,12 @@ def test_the_contracts_name_every_kind_and_every_component_of_the_house_keeps_th
     assert load_registry().failures == []
 
 
+def test_a_method_by_its_old_name_is_heard_and_warns():
+    with pytest.warns(DeprecationWarning, match="shop: Made.settle is called finalise_scores now"):
+        made = Registry().add(criterion(score_kernel, settle=lambda self, s, t, n: s), OWNER).cls
+    assert made().finalise_scores("scores", {}, None) == "scores"
+
+
 def test_a_method_that_a_protocol_only_sketches_is_missing():
     with pytest.raises(PluginError, match="has no method 'price_list'"):
         Registry().add(attrs.frozen(type("Made", (Cost,), {"kind": "cost", "name": "a"})), OWNER)

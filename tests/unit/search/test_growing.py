@@ -202,11 +202,11 @@ def test_without_an_impurity_nodes_have_none():
     assert tree.n_nodes > 1 and np.isnan(tree.impurity).all()
 
 
-def test_settle_sees_all_scores_of_a_node_with_its_terms():
+def test_finalise_scores_sees_all_scores_of_a_node_with_its_terms():
     seen = []
 
     class Settling(Reduction):
-        def settle(self, scores, terms, node):
+        def finalise_scores(self, scores, terms, node):
             seen.append((len(scores), sorted(terms), scores == pytest.approx(terms["decrease"])))
             return np.where(scores == scores.max(), -np.inf, scores)  # refuse the best
 

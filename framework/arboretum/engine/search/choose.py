@@ -160,11 +160,15 @@ def check_steady(
 def every_score(
     engines: Sequence[Engine], cell: Cell, node: Node, scorer: CompiledCriterion, space: Workspace
 ) -> Iterable[tuple[Block, np.ndarray]]:
-    """All candidates of a node with their scores, settled where the criterion has such a rule."""
+    """All candidates of a node with their scores, finalised where the criterion has such a rule."""
     found = (
         (block, scored(block, cell, node, scorer)) for block in listed(engines, cell, scorer, space)
     )
-    return settled(list(found), node, scorer) if hasattr(scorer.criterion, "settle") else found
+    return (
+        finalised(list(found), node, scorer)
+        if hasattr(scorer.criterion, "finalise_scores")
+        else found
+    )
 
 
 def _choose_listed(
@@ -183,7 +187,7 @@ def _choose_listed(
     return best
 
 
-def settled(
+def finalised(
     found: list[tuple[Any, np.ndarray]], node: Node, scorer: CompiledCriterion
 ) -> list[tuple[Any, np.ndarray]]:
     """Let the criterion look at all scores of the node at once, in the order of ``tables.test``."""
@@ -199,10 +203,12 @@ def settled(
         terms[name][number] = np.concatenate([part[name] for part in parts])
     name = component_name(scorer.criterion)
     scores = checked_array(
-        scorer.criterion.settle(scores, terms, node), len(number), f"criterion {name!r}: settle"
+        scorer.criterion.finalise_scores(scores, terms, node),
+        len(number),
+        f"criterion {name!r}: finalise_scores",
     )
     if np.isnan(scores).any():
         raise ContractError(
-            f"criterion {name!r}: settle returned NaN; return −inf to refuse a test"
+            f"criterion {name!r}: finalise_scores returned NaN; return −inf to refuse a test"
         )
     return [(block, scores[block.tables.test]) for block, _ in found]

@@ -43,7 +43,7 @@ class CompiledCriterion:
     batch, impurity_at, prefix, column_at : addresses of the compiled criterion, impurity, prefix
         kernel, column; 0 where there is none.
     listing : the candidates of a node must be listed for NumPy (criterion without a kernel, or with
-        ``settle``).
+        ``finalise_scores``).
     by_class : the compiled column is summed per class.
     sum_form, sum_at : which sum the kernel scores (:mod:`arboretum.kernels.class_sums`), and its
         address as a function of it; 0 where tables are as cheap.
@@ -105,7 +105,7 @@ class CompiledCriterion:
             )
             raise CapabilityError(msg)
         many = statistics.n_classes > class_sums.FEW_CLASSES and not (
-            statistics.moments or hasattr(criterion, "settle")
+            statistics.moments or hasattr(criterion, "finalise_scores")
         )
         form = (
             form_of(kernel)
@@ -128,7 +128,7 @@ class CompiledCriterion:
             sum_form=form,
             sum_at=compiled_kernel(of_sum(kernel) if form else None, "criterion", criterion),
             params=numeric_fields(criterion),
-            listing=kernel is None or hasattr(criterion, "settle"),
+            listing=kernel is None or hasattr(criterion, "finalise_scores"),
             wants_gain=gains,
             concave=bool(kernel is not None and declares_concave(criterion, impurity)),
             width=statistics.width,

@@ -61,7 +61,7 @@ class Growth:
     leaves: int = 1
     stopped: bool = False
     refused: int = 0
-    settled: int = 0
+    finished: int = 0
     last_report: float = attrs.field(factory=time.monotonic)
 
     @classmethod
@@ -298,7 +298,7 @@ class Growth:
         if not self.stopped and deadline is not None and time.monotonic() >= deadline:
             self.stopped = True
             self.context.progress(
-                self.settled, self.problem.objects.n_objects, "stopped early: the time is up"
+                self.finished, self.problem.objects.n_objects, "stopped early: the time is up"
             )
         return self.stopped
 
@@ -370,11 +370,11 @@ class Growth:
         ]
 
     def close(self, item: Open) -> None:
-        """Make a node a leaf: engines forget it, and its objects count as settled."""
+        """Make a node a leaf: engines forget it, and its objects count as finished."""
         if item.cell.memo:
             for engine in self.engines:
                 engine.close(item.cell)
-        self.settled += item.cell.size
+        self.finished += item.cell.size
 
     def report(self) -> None:
         """Tell of progress, at most twice a second."""
@@ -387,7 +387,7 @@ class Growth:
                 else ""
             )
             self.context.progress(
-                self.settled, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}"
+                self.finished, self.problem.objects.n_objects, f"{self.expanded} nodes divided{how}"
             )
 
     def notes(self, order: str, compiled: bool) -> tuple[str, ...]:

@@ -17,8 +17,8 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
     if kind == "criterion":
         if not hasattr(part, "kernel") and mark_of(part.score) != "criterion":
             yield f"criterion {name} has no kernel"
-        elif hasattr(part, "settle"):
-            yield f"criterion {name} settles a score by those of all candidates"
+        elif hasattr(part, "finalise_scores"):
+            yield f"criterion {name} finalises a score by those of all candidates"
     elif kind == "impurity":
         if hasattr(part, "prefix") or hasattr(part, "leaf_value"):
             yield f"impurity {name} is computed from the values of a node"

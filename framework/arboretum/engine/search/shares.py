@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from arboretum.engine.search.assemble import Subtree
-from arboretum.engine.search.choose import check_scores, settled, with_columns
+from arboretum.engine.search.choose import check_scores, finalised, with_columns
 from arboretum.engine.search.contract import Cell
 from arboretum.engine.search.fit_check import two_outcomes_only
 from arboretum.engine.search.growth import ROUNDED, Growth, Open
@@ -278,8 +278,8 @@ class SharesGrowth(ByShares):
             self.subtrees = None  # a NaN: the loop will meet it, too, and name the test
         best, ties, found = None, self.scorer.ties(item.node), self._listed(item)
         for block, scores in (
-            settled(list(found), item.node, self.scorer)
-            if hasattr(self.scorer.criterion, "settle")
+            finalised(list(found), item.node, self.scorer)
+            if hasattr(self.scorer.criterion, "finalise_scores")
             else found
         ):
             i = int(np.argmax(scores >= equal_from(scores.max(), ties)))

@@ -239,8 +239,8 @@ class CriterionSuite(ComponentSuite):
 
     def test_its_terms_are_one_number_per_test_and_its_rule_keeps_the_shape(self, ready, cases):
         skip_if(
-            not (hasattr(ready, "terms") or hasattr(ready, "settle")),
-            "has no terms and settles nothing",
+            not (hasattr(ready, "terms") or hasattr(ready, "finalise_scores")),
+            "has no terms and finalises nothing",
         )
         for tables, node in cases:
             found, terms = (
@@ -253,10 +253,10 @@ class CriterionSuite(ComponentSuite):
             for name, values in terms.items():
                 assert isinstance(name, str) and np.shape(values) == (tables.n_tests,), name
                 assert not np.isnan(np.asarray(values, float)).any(), name
-            if hasattr(ready, "settle"):
-                settled = ready.settle(found.copy(), terms, node)
-                assert settled.shape == found.shape and not np.isnan(settled).any()
-                assert np.isfinite(settled).any() or not np.isfinite(found).any(), (
+            if hasattr(ready, "finalise_scores"):
+                finalised = ready.finalise_scores(found.copy(), terms, node)
+                assert finalised.shape == found.shape and not np.isnan(finalised).any()
+                assert np.isfinite(finalised).any() or not np.isfinite(found).any(), (
                     "the rule refuses every candidate"
                 )
 
