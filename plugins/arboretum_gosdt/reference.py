@@ -13,7 +13,7 @@ import attrs
 
 
 @attrs.frozen
-class Asked:
+class TreeProblem:
     """What is minimised, and over which trees: loss + lam · leaves + mu · price.
 
     worst : the dearest path counts, else the mean price over the mass.
@@ -34,7 +34,7 @@ class Asked:
 def minimum(
     outcome: Sequence[Sequence[int]],
     cost: Sequence[Sequence[Any]],
-    asked: Asked,
+    task: TreeProblem,
     *,
     price: Sequence[Any] = (),
     mass: Sequence[Any] = (),
@@ -60,17 +60,17 @@ def minimum(
         objects.
         """
         found = {(min(sum(cost[u][k] for u in objects) for k in range(len(cost[0]))), 1, 0)}
-        if depth == 0 or sum(count[u] for u in objects) < asked.split:
+        if depth == 0 or sum(count[u] for u in objects) < task.split:
             return frozenset(found)
         for f in tests:
             one = frozenset(u for u in objects if outcome[u][f])
             parts = [one, objects - one]
-            if any(not part or sum(count[u] for u in part) < asked.least for part in parts):
+            if any(not part or sum(count[u] for u in part) < task.least for part in parts):
                 continue
             paid = (
                 0
-                if asked.worst
-                else asked.mu * price[f] * Fraction(sum(mass[u] for u in objects)) / total
+                if task.worst
+                else task.mu * price[f] * Fraction(sum(mass[u] for u in objects)) / total
             )
             for a, leaves_a, way_a in trees(parts[0], depth - 1):
                 for b, leaves_b, way_b in trees(parts[1], depth - 1):
@@ -78,10 +78,10 @@ def minimum(
         return frozenset(found)
 
     every = trees(
-        frozenset(range(n)), len(tests) if asked.depth is None else min(asked.depth, len(tests))
+        frozenset(range(n)), len(tests) if task.depth is None else min(task.depth, len(tests))
     )
-    lawful = [tree for tree in every if asked.leaves is None or tree[1] <= asked.leaves]
+    lawful = [tree for tree in every if task.leaves is None or tree[1] <= task.leaves]
     return min(
-        loss + asked.lam * leaves + (asked.mu * way if asked.worst else 0)
+        loss + task.lam * leaves + (task.mu * way if task.worst else 0)
         for loss, leaves, way in lawful
     )

@@ -48,7 +48,7 @@ STATE = np.dtype(
     ],
     align=True,
 )
-ASKED = np.dtype(
+SETTINGS = np.dtype(
     [
         ("lam", np.int64),  # λ
         ("rule", np.int64),  # of scheduling
@@ -129,9 +129,9 @@ def pop(graph, state):
 
 
 @jit(inner=True, borrow=True)
-def push(graph, state, asked, n, high):
+def push(graph, state, settings, n, high):
     """Give a set a turn; one that waits already keeps its place, unless the new key is earlier."""
-    rule, key = asked.rule, 0.0
+    rule, key = settings.rule, 0.0
     if high:
         key = -np.inf
     elif rule == CURIOSITY:
@@ -143,7 +143,7 @@ def push(graph, state, asked, n, high):
     elif rule == ENTROPY or rule == GINI:
         key = graph.share[n]
     elif rule == RANDOM:
-        word = (np.uint64(asked.seed) + np.uint64(state.pushed)) * np.uint64(0x9E3779B97F4A7C15)
+        word = (np.uint64(settings.seed) + np.uint64(state.pushed)) * np.uint64(0x9E3779B97F4A7C15)
         word = (word ^ word >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
         key = np.float64(word >> np.uint64(11))
     if graph.place[n] >= 0 and key >= graph.key[n]:
@@ -176,18 +176,18 @@ def share_of(own, whole, rule):
 
 
 @jit(inner=True, borrow=True)
-def create(graph, n, own, least, whole, asked):
+def create(graph, n, own, least, whole, settings):
     """Bounds of a new set: algorithms 2 (lower), 3 (upper) and 4 (where the bounds fail it is
     not divided).
     """
     best = own[0]
     for k in range(1, own.shape[0]):
         best = min(best, own[k])
-    lower, upper = least + asked.lam, best + asked.lam
-    if upper - lower <= asked.lam or upper <= 2 * asked.lam:
+    lower, upper = least + settings.lam, best + settings.lam
+    if upper - lower <= settings.lam or upper <= 2 * settings.lam:
         lower = upper
     graph.lower[n], graph.upper[n], graph.leaf[n] = lower, upper, upper
-    graph.share[n] = share_of(own, whole, asked.rule)
+    graph.share[n] = share_of(own, whole, settings.rule)
     graph.start[n] = graph.above[n] = graph.place[n] = NONE
 
 
@@ -228,7 +228,7 @@ def add_rows(data, rows, sums):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def expand(data, graph, sums, state, asked, p, whole):
+def expand(data, graph, sums, state, settings, p, whole):
     """Algorithm 5 (split) and FIND_OR_CREATE for every test of a set: its children, and it among
     their parents.
     """
@@ -263,7 +263,7 @@ def expand(data, graph, sums, state, asked, p, whole):
                     sums.cost[:, f],
                     sums.least[f] if side else least - sums.least[f],
                     whole,
-                    asked,
+                    settings,
                 )
                 if not side:
                     for k in range(n_labels):
@@ -272,17 +272,17 @@ def expand(data, graph, sums, state, asked, p, whole):
 
 
 @jit(borrow=True)
-def begin(data, graph, sums, state, asked):
+def begin(data, graph, sums, state, settings):
     """The root, all of whose rows are set, and its turn."""
     least, one, two, _ = add_rows(data, graph.rows[ROOT], sums)
     find_or_enter(graph.slots, one, two, ROOT)
     state.known = 1
-    create(graph, ROOT, sums.own, least, np.float64(sums.own.sum()), asked)
-    push(graph, state, asked, ROOT, False)
+    create(graph, ROOT, sums.own, least, np.float64(sums.own.sum()), settings)
+    push(graph, state, settings, ROOT, False)
 
 
 @jit(borrow=True)
-def search(data, graph, sums, state, asked, work):
+def search(data, graph, sums, state, settings, work):
     """Algorithm 1.   work : sets to pop."""
     until, entries, whole = (
         state.iterations + work,
@@ -304,7 +304,7 @@ def search(data, graph, sums, state, asked, work):
         if graph.lower[p] == graph.upper[p]:
             continue
         if graph.start[p] < 0:
-            expand(data, graph, sums, state, asked, p, whole)
+            expand(data, graph, sums, state, settings, p, whole)
         lower, upper = np.int64(1 << 62), np.int64(1 << 62)
         child, start = graph.child, graph.start[p]
         for at in range(start, start + entries, 2):
@@ -317,7 +317,7 @@ def search(data, graph, sums, state, asked, work):
             state.updates += 1
             above = graph.above[p]
             while above >= 0:
-                push(graph, state, asked, graph.owner[above // entries], asked.high != 0)
+                push(graph, state, settings, graph.owner[above // entries], settings.high != 0)
                 above = graph.higher[above]
         if graph.lower[p] >= graph.upper[p]:
             continue
@@ -326,6 +326,6 @@ def search(data, graph, sums, state, asked, work):
                 zero, other = child[at], child[at + 1]
                 lower = graph.lower[zero] + graph.lower[other]
                 if lower < graph.upper[zero] + graph.upper[other] and lower <= graph.upper[p]:
-                    push(graph, state, asked, zero, False)
-                    push(graph, state, asked, other, False)
+                    push(graph, state, settings, zero, False)
+                    push(graph, state, settings, other, False)
     return FINISHED

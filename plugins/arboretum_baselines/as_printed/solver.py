@@ -164,11 +164,11 @@ class PrintedSearch:
             **{name: np.empty(1024, np.int64) for name in edges},
         )
         self._memo["rows"][0] = packed[-1]
-        self._asked, self._state = (
-            np.array([(found.leaf, rule, high, seed)], kernels.ASKED)[0],
+        self._settings, self._state = (
+            np.array([(found.leaf, rule, high, seed)], kernels.SETTINGS)[0],
             np.zeros(1, kernels.STATE)[0],
         )
-        kernels.begin(self._data, self.arrays(), self._sums, self._state, self._asked)
+        kernels.begin(self._data, self.arrays(), self._sums, self._state, self._settings)
 
     def arrays(self) -> Graph:
         """The graph."""
@@ -193,7 +193,7 @@ class PrintedSearch:
     def steps_of(self, iterations: int) -> int:
         """Pop so many sets; returns how that ended."""
         return self.kernels.search(
-            self._data, self.arrays(), self._sums, self._state, self._asked, iterations
+            self._data, self.arrays(), self._sums, self._state, self._settings, iterations
         )
 
     def make_room(self, memory_bytes: int) -> bool:

@@ -20,9 +20,9 @@ Invariants:
   matter; the empty one has key 0 and number 0.
 - error(I) is the cost of a tree that is known, λ per leaf included, and only falls; feature(I) is
   its first test, −1 for a leaf.  bound(I) is what no tree of the depth left undercuts.
-- Level l has asked l tests: rows[l], sums[l] and key[l] are those of its itemset, one[l] those of
+- Level l has l tests: rows[l], sums[l] and key[l] are those of its itemset, one[l] those of
   its rows with outcome 1 of the test in turn.  phase is how many of its sides were begun,
-  the one that is asked among them.  Level l + 1 is scratch until ``descend`` fills it.
+  the one at work among them.  Level l + 1 is scratch until ``descend`` fills it.
 - Levels 0 … ``state.level`` are in use; −1 before the root was entered, and after the end.
 - Every turn of ``search`` sees to room for two more itemsets, as many as it may enter;
   ``enumerate_itemsets`` enters one a turn, ``join`` none.  The caller enlarges the cache.
@@ -49,7 +49,7 @@ STATE = np.dtype(
     ],
     align=True,
 )
-ASKED = np.dtype(
+SETTINGS = np.dtype(
     [
         ("depth", np.int64),  # the greatest
         ("least", np.int64),  # rows in every branch
@@ -69,9 +69,9 @@ row_sets : a second table, of the sets of rows; of length 1: they are not counte
 """
 
 Levels = namedtuple("Levels", "rows sums one key number feature phase limit best first")
-"""A level per test asked: the rows that are left, their weights per lane, those with outcome 1 of
-the test in turn, the key and the number of the itemset, the test in turn, which of its sides is
-asked (0: none yet), what the error must stay below, the best error, that of side 0.
+"""A level per test on the path: the rows that are left, their weights per lane, those with outcome
+1 of the test in turn, the key and the number of the itemset, the test in turn, which of its sides
+is tried (0: none yet), what the error must stay below, the best error, that of side 0.
 """
 
 
@@ -96,9 +96,9 @@ def allowed(sums, labels, least):
 
 
 @jit(inner=True, borrow=True)
-def stump(planes, rows, sums, one, asked):
+def stump(planes, rows, sums, one, settings):
     """(least cost of a tree of one test, the test), −1 where a leaf is as good."""
-    labels, least, lam, feature = asked.labels, asked.least, asked.lam, LEAF
+    labels, least, lam, feature = settings.labels, settings.least, settings.lam, LEAF
     best = error_of(sums, labels) + lam
     for f in range(planes.bits.shape[0]):
         both(planes, rows, f, one)
@@ -128,7 +128,7 @@ def descend(planes, words, levels, level, side):
 
 
 @jit(inner=True, borrow=True)
-def known(cache, levels, level, state, asked):
+def known(cache, levels, level, state, settings):
     """The number of a level's itemset; a new one is entered as a leaf."""
     one, two, n = levels.key[level, 0], levels.key[level, 1], state.known
     number = find_or_enter(cache.slots, one, two, n)
@@ -136,7 +136,7 @@ def known(cache, levels, level, state, asked):
         state.known += 1
         cache.key[n, 0], cache.key[n, 1], cache.size[n], cache.feature[n] = one, two, level, LEAF
         cache.error[n], cache.bound[n] = (
-            error_of(levels.sums[level], asked.labels) + asked.lam,
+            error_of(levels.sums[level], settings.labels) + settings.lam,
             0,
         )
         if cache.row_sets.shape[0] > 1:
@@ -153,23 +153,23 @@ def known(cache, levels, level, state, asked):
 
 
 @jit(inner=True, borrow=True)
-def enter(planes, cache, levels, level, state, asked, limit):
+def enter(planes, cache, levels, level, state, settings, limit):
     """Ask for the least error of a level's itemset, below a limit: the error, NOTHING where none
     is, OPENED where it has to be searched.
     """
-    leaf = error_of(levels.sums[level], asked.labels) + asked.lam
-    if level == asked.depth or leaf <= 2 * asked.lam:  # two leaves cost as much
+    leaf = error_of(levels.sums[level], settings.labels) + settings.lam
+    if level == settings.depth or leaf <= 2 * settings.lam:  # two leaves cost as much
         return leaf if leaf < limit else NOTHING
     state.steps += 1
-    n = known(cache, levels, level, state, asked)
+    n = known(cache, levels, level, state, settings)
     if cache.bound[n] < cache.error[n] and cache.bound[n] < limit:
-        if level < asked.depth - 1:
+        if level < settings.depth - 1:
             levels.number[level], levels.feature[level], levels.phase[level] = n, -1, 0
             levels.limit[level], levels.best[level] = limit, min(limit, cache.error[n])
             state.level = level
             return OPENED
         cache.error[n], cache.feature[n] = stump(
-            planes, levels.rows[level], levels.sums[level], levels.one[level], asked
+            planes, levels.rows[level], levels.sums[level], levels.one[level], settings
         )
         cache.bound[n] = cache.error[n]
     return (
@@ -178,9 +178,9 @@ def enter(planes, cache, levels, level, state, asked, limit):
 
 
 @jit(inner=True, borrow=True)
-def next_test(planes, levels, level, asked):
+def next_test(planes, levels, level, settings):
     """Go on to the next test of a level that divides its rows; False when there is none."""
-    labels, least = asked.labels, asked.least
+    labels, least = settings.labels, settings.least
     sums, one, other = levels.sums[level], levels.one[level], levels.sums[level + 1]
     levels.feature[level] += 1
     while levels.feature[level] < planes.bits.shape[0]:
@@ -194,12 +194,12 @@ def next_test(planes, levels, level, asked):
 
 
 @jit(borrow=True)
-def search(planes, words, cache, levels, state, asked, work):
+def search(planes, words, cache, levels, state, settings, work):
     """DL8.5: depth first, with the best error so far as upper bound of what both branches may make
     together.
 
     words : uint64[2 · tests, 2], random.
-    state, asked : STATE, ASKED.
+    state, settings : STATE, SETTINGS.
     work : itemsets to look at.
     """
     until = state.steps + work
@@ -213,8 +213,8 @@ def search(planes, words, cache, levels, state, asked, work):
                 levels,
                 0,
                 state,
-                asked,
-                error_of(levels.sums[0], asked.labels) + asked.lam + 1,
+                settings,
+                error_of(levels.sums[0], settings.labels) + settings.lam + 1,
             )
             != OPENED
         ):
@@ -225,10 +225,10 @@ def search(planes, words, cache, levels, state, asked, work):
             return NEED_ROOM
         n, found = levels.number[level], NOTHING
         if levels.phase[level] == 0:
-            if levels.best[level] > 2 * asked.lam and next_test(planes, levels, level, asked):
+            if levels.best[level] > 2 * settings.lam and next_test(planes, levels, level, settings):
                 levels.phase[level] = 1
                 descend(planes, words, levels, level, 0)
-                found = enter(planes, cache, levels, level + 1, state, asked, levels.best[level])
+                found = enter(planes, cache, levels, level + 1, state, settings, levels.best[level])
             else:  # nothing is left to try
                 if levels.best[level] < levels.limit[level]:
                     found = cache.bound[n] = cache.error[n]
@@ -245,7 +245,7 @@ def search(planes, words, cache, levels, state, asked, work):
                 levels.first[level], levels.phase[level] = found, 2
                 descend(planes, words, levels, level, 1)
                 found = enter(
-                    planes, cache, levels, level + 1, state, asked, levels.best[level] - found
+                    planes, cache, levels, level + 1, state, settings, levels.best[level] - found
                 )
             else:  # both branches together are below the best
                 levels.best[level], levels.phase[level] = levels.first[level] + found, 0
@@ -258,15 +258,15 @@ def search(planes, words, cache, levels, state, asked, work):
 
 
 @jit(borrow=True)
-def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
+def enumerate_itemsets(planes, words, cache, levels, state, settings, work):
     """DL8, first half: enter all frequent itemsets of at most so many outcomes, tests in
     ascending order.
     """
-    until, labels = state.steps + work, asked.labels
+    until, labels = state.steps + work, settings.labels
     if state.level < 0:
         total(planes, levels.rows[0], levels.sums[0])
         levels.key[0] = 0
-        known(cache, levels, 0, state, asked)
+        known(cache, levels, 0, state, settings)
         state.level, levels.feature[0], levels.phase[0] = 0, 0, 0
     while state.steps < until:
         level = state.level
@@ -284,9 +284,9 @@ def enumerate_itemsets(planes, words, cache, levels, state, asked, work):
         descend(planes, words, levels, level, levels.phase[level])
         levels.phase[level] += 1
         state.steps += 1
-        if allowed(levels.sums[level + 1], labels, asked.least):
-            known(cache, levels, level + 1, state, asked)
-            if level + 1 < asked.depth:
+        if allowed(levels.sums[level + 1], labels, settings.least):
+            known(cache, levels, level + 1, state, settings)
+            if level + 1 < settings.depth:
                 levels.feature[level + 1], levels.phase[level + 1] = levels.feature[level] + 1, 0
                 state.level = level + 1
     return PAUSED

@@ -144,8 +144,8 @@ class Search:
         from arboretum_baselines.dl8.planes import planes_of
 
         lanes = found.cost - found.cost.min(axis=1, keepdims=True)
-        self._asked, self._state = (
-            np.array([(depth, least, lanes.shape[1], found.leaf)], kernels.ASKED)[0],
+        self._settings, self._state = (
+            np.array([(depth, least, lanes.shape[1], found.leaf)], kernels.SETTINGS)[0],
             np.zeros(1, kernels.STATE)[0],
         )
         lanes = np.column_stack([lanes, found.rows]) if least > 1 else lanes
@@ -156,7 +156,7 @@ class Search:
         )
         self._pace, self._leaf = (
             Pace(),
-            int(lanes[:, : self._asked["labels"]].sum(axis=0).min()) + found.leaf,
+            int(lanes[:, : self._settings["labels"]].sum(axis=0).min()) + found.leaf,
         )
         self._state["level"] = -1
         n, numbers = depth + 2, [np.zeros(depth + 2, np.int64) for _ in range(6)]
@@ -214,7 +214,7 @@ class Search:
     def steps_of(self, work: int) -> int:
         """Look at about so many itemsets; returns how that ended."""
         return self.kernels.search(
-            self._planes, self._words, self.cache, self._levels, self._state, self._asked, work
+            self._planes, self._words, self.cache, self._levels, self._state, self._settings, work
         )
 
     def make_room(self, memory_bytes: int) -> bool:
@@ -248,7 +248,7 @@ class BottomUp(Search):
 
     def __init__(self, found: TwoWay, depth: int, least: int, row_sets: bool) -> None:
         super().__init__(found, depth, least, row_sets)
-        self._deepest, self._asked["depth"] = depth, min(depth, 1)
+        self._deepest, self._settings["depth"] = depth, min(depth, 1)
         self._order: np.ndarray | None = None
 
     def steps_of(self, work: int) -> int:
@@ -258,18 +258,18 @@ class BottomUp(Search):
         kernels, state = self.kernels, self._state
         if self._order is None:
             ended = kernels.enumerate_itemsets(
-                self._planes, self._words, self.cache, self._levels, state, self._asked, work
+                self._planes, self._words, self.cache, self._levels, state, self._settings, work
             )
             if ended != kernels.FINISHED:
                 return ended
             size = self._memo["size"][: self.known]
-            inner = np.flatnonzero(size < self._asked["depth"])
+            inner = np.flatnonzero(size < self._settings["depth"])
             self._order = inner[np.argsort(-size[inner], kind="stable")]
             state["next"] = 0
         if kernels.join(self._words, self.cache, state, self._order, work) != kernels.FINISHED:
             return kernels.PAUSED
-        if self._asked["depth"] == self._deepest:
+        if self._settings["depth"] == self._deepest:
             return kernels.FINISHED
-        self._asked["depth"] += 1
+        self._settings["depth"] += 1
         self._order = None
         return kernels.PAUSED

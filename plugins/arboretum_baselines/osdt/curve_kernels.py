@@ -42,13 +42,13 @@ to be divided, entries of a set.
 
 
 @jit(inner=True, borrow=True)
-def area_loss(room, k, asked):
+def area_loss(room, k, settings):
     """1 − area under the curve of k segments, the steepest first."""
     positives, negatives, area = np.int64(0), np.int64(0), 0.0
     for i in range(k):
         positives += room.rise[i]
         negatives += room.run[i]
-    x, y, theta = 0.0, 0.0, asked.theta
+    x, y, theta = 0.0, 0.0, settings.theta
     for i in range(k):
         width, height = room.run[i] / negatives, room.rise[i] / positives
         if x >= theta:
@@ -58,7 +58,7 @@ def area_loss(room, k, asked):
             area += part * (y + 0.5 * height * part / width)
         x += width
         y += height
-    return 1.0 - area / asked.unit
+    return 1.0 - area / settings.unit
 
 
 @jit(inner=True, borrow=True)
@@ -100,7 +100,7 @@ def labelled_loss(data, room, k):
 
 
 @jit(inner=True, borrow=True)
-def bound_loss(data, leaves, room, size, asked, used):
+def bound_loss(data, leaves, room, size, settings, used):
     """A lower bound of the loss of all trees below the set in ``room.item`` (theorems 2.1, 2.2,
     B.1; with EQUIVALENT, B.9 and C.3).
 
@@ -143,26 +143,26 @@ def bound_loss(data, leaves, room, size, asked, used):
     if not used & EQUIVALENT:
         room.rise[k], room.run[k] = 0, n
         k += 1
-    return area_loss(room, k, asked) if data.loss.shape[0] == 0 else hull_loss(data, room, k)
+    return area_loss(room, k, settings) if data.loss.shape[0] == 0 else hull_loss(data, room, k)
 
 
 @jit(inner=True, borrow=True)
-def value_of(data, leaves, room, size, asked, most):
+def value_of(data, leaves, room, size, settings, most):
     """R(d) of the leaves in ``room.item``; where that is not below ``most``, maybe only a bound
     that is not either.
     """
     for i in range(size):
         leaf = room.item[i] & LEAF
         room.rise[i], room.run[i] = leaves.p[leaf], leaves.n[leaf]
-    paid = asked.lam * size
+    paid = settings.lam * size
     if data.loss.shape[0] == 0:
-        return area_loss(room, size, asked) + paid
+        return area_loss(room, size, settings) + paid
     value = hull_loss(data, room, size) + paid
     return value if value >= most else labelled_loss(data, room, size) + paid
 
 
 @jit(inner=True, borrow=True)
-def gain_of(data, leaves, room, others, asked, p, n, p_a, n_a):
+def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
     """The most that any tree gains by a leaf's division into a part of p_a, n_a with the greater
     share and the rest.
 
@@ -171,8 +171,8 @@ def gain_of(data, leaves, room, others, asked, p, n, p_a, n_a):
     """
     p_b, n_b = p - p_a, n - n_a
     if data.loss.shape[0]:  # the parts are labelled + and −, the leaf is either
-        plus = n_b * asked.greatest_fp - p_b * asked.smallest_fn
-        return max(0.0, min(plus, p_a * asked.greatest_fn - n_a * asked.smallest_fp))
+        plus = n_b * settings.greatest_fp - p_b * settings.smallest_fn
+        return max(0.0, min(plus, p_a * settings.greatest_fn - n_a * settings.smallest_fp))
     if p == 0 or n == 0:
         return 0.0
     pairs, aside = 0.5 * (p_a * n_b - p_b * n_a), p_a - n_a * p / n
@@ -187,18 +187,18 @@ def gain_of(data, leaves, room, others, asked, p, n, p_a, n_a):
                 0.0,
                 min(p_a * leaves.n[k] - n_a * leaves.p[k], leaves.p[k] * n_b - leaves.n[k] * p_b),
             )
-    return pairs / (np.float64(data.p.sum()) * np.float64(data.n.sum()) * asked.unit)
+    return pairs / (np.float64(data.p.sum()) * np.float64(data.n.sum()) * settings.unit)
 
 
 @jit(inner=True, borrow=True)
-def worth_of(data, asked, p, n, divided):
+def worth_of(data, settings, p, n, divided):
     """The most that a tree loses when a leaf is cut off and its rows join its sibling's leaves;
     ``divided``: for all leaves of a subtree, summed.
     """
     if data.loss.shape[0]:
-        plus, minus = p * asked.greatest_fn, n * asked.greatest_fp
+        plus, minus = p * settings.greatest_fn, n * settings.greatest_fp
         return plus + minus if divided else max(plus, minus)
     whole_p, whole_n = np.float64(data.p.sum()), np.float64(data.n.sum())
     return (p * whole_n + n * whole_p - (0.0 if divided else p * n)) / (
-        whole_p * whole_n * asked.unit
+        whole_p * whole_n * settings.unit
     )

@@ -40,10 +40,13 @@ from arboretum_baselines.osdt.set_kernels import (
 
 
 @jit(inner=True, borrow=True)
-def grow(data, leaves, sets, room, state, asked, s, leaf, test):
+def grow(data, leaves, sets, room, state, settings, s, leaf, test):
     """The set s with a leaf divided by a test; if it is the best tree, it is kept as that."""
     others(leaves, sets, room, s, leaf)
-    at, depth = leaves.start[leaf & LEAF] + 2 * test, leaf // LEVEL + (1 if asked.depth > 0 else 0)
+    at, depth = (
+        leaves.start[leaf & LEAF] + 2 * test,
+        leaf // LEVEL + (1 if settings.depth > 0 else 0),
+    )
     with_children(
         leaves,
         room,
@@ -51,20 +54,20 @@ def grow(data, leaves, sets, room, state, asked, s, leaf, test):
         leaves.child[at] + depth * LEVEL,
         leaves.child[at + 1] + depth * LEVEL,
     )
-    value = value_of(data, leaves, room, sets.size[s] + 1, asked, state.best)
+    value = value_of(data, leaves, room, sets.size[s] + 1, settings, state.best)
     new = record(sets, room, state, (s, leaf & LEAF, test), sets.size[s] + 1, value)
     if value < state.best - NO_BETTER:
         improve(state, new, value, data.ladder)
 
 
 @jit(borrow=True)
-def greedy(data, leaves, sets, sums, room, state, asked):
+def greedy(data, leaves, sets, sums, room, state, settings):
     """Divide where Gini's index falls most, a leaf at a time; the best tree on the way is a
     first one.  Goes on from the last set.
     """
     while True:
         s = state.sets - 1
-        if sets.size[s] >= asked.most_leaves or asked.lam * sets.size[s] >= state.best:
+        if sets.size[s] >= settings.most_leaves or settings.lam * sets.size[s] >= state.best:
             return FINISHED
         if not room_for_sets(data, sets, state, sets.size[s]):
             return NEED_ROOM
@@ -72,9 +75,11 @@ def greedy(data, leaves, sets, sums, room, state, asked):
         for i in range(sets.start[s], sets.start[s] + sets.size[s]):
             x = sets.item[i] & LEAF
             others(leaves, sets, room, s, sets.item[i])
-            if not may_split(data, leaves, room, sets.size[s] - 1, asked, x, sets.item[i] // LEVEL):
+            if not may_split(
+                data, leaves, room, sets.size[s] - 1, settings, x, sets.item[i] // LEVEL
+            ):
                 continue
-            ended = divided(data, leaves, sums, state, asked, x)
+            ended = divided(data, leaves, sums, state, settings, x)
             if ended != FINISHED:
                 return ended
             for f in range(data.mask.shape[1]):
@@ -92,18 +97,18 @@ def greedy(data, leaves, sets, sums, room, state, asked):
                         best, leaf, test = less, sets.item[i], f
         if leaf < 0:
             return FINISHED
-        grow(data, leaves, sets, room, state, asked, s, leaf, test)
+        grow(data, leaves, sets, room, state, settings, s, leaf, test)
 
 
 @jit(borrow=True)
-def follow(data, leaves, sets, sums, room, state, asked):
+def follow(data, leaves, sets, sums, room, state, settings):
     """The tree that looking ahead from the root likes best; the best on the way is kept.  Goes
     on from the last set.
     """
-    lam = asked.lam
+    lam = settings.lam
     while True:
         s = state.sets - 1
-        if sets.size[s] >= asked.most_leaves:
+        if sets.size[s] >= settings.most_leaves:
             return
         leaf, test = NONE, NONE
         for i in range(sets.start[s], sets.start[s] + sets.size[s]):
@@ -113,7 +118,7 @@ def follow(data, leaves, sets, sums, room, state, asked):
                 leaves.start[x] < 0
                 or leaves.level[x] <= 0
                 or own <= leaves.split[x]
-                or (asked.depth > 0 and depth >= asked.depth)
+                or (settings.depth > 0 and depth >= settings.depth)
             ):
                 continue
             best = np.inf
@@ -127,11 +132,11 @@ def follow(data, leaves, sets, sums, room, state, asked):
             break
         if leaf < 0 or not room_for_sets(data, sets, state, sets.size[s]):
             return
-        grow(data, leaves, sets, room, state, asked, s, leaf, test)
+        grow(data, leaves, sets, room, state, settings, s, leaf, test)
 
 
 @jit(borrow=True)
-def prepare(data, leaves, sums, state, asked, levels):
+def prepare(data, leaves, sums, state, settings, levels):
     """Look ahead from the root; anew for all leaves where ``levels`` is 0."""
     if levels == 0:
         for x in range(state.leaves):
@@ -144,6 +149,6 @@ def prepare(data, leaves, sums, state, asked, levels):
                     word &= word - np.uint64(1)
             leaves.all[x] = g
             leaves.share[x] = leaves.p[x] / max(1.0, np.float64(leaves.p[x] + leaves.n[x]))
-            bound_leaf(data, leaves, asked, x)
+            bound_leaf(data, leaves, settings, x)
         return FINISHED
-    return look_ahead(data, leaves, sums, state, asked, np.int64(0), levels)
+    return look_ahead(data, leaves, sums, state, settings, np.int64(0), levels)

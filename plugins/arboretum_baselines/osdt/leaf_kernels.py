@@ -33,7 +33,7 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 
-ASKED = np.dtype(
+SETTINGS = np.dtype(
     [
         ("least_rows", np.int64),  # training rows of a leaf
         ("depth", np.int64),  # tests on a path; 0: any number
@@ -111,11 +111,11 @@ def saving(data, p, n):
 
 
 @jit(inner=True, borrow=True)
-def bound_leaf(data, leaves, asked, leaf):
+def bound_leaf(data, leaves, settings, leaf):
     """Bound what a leaf costs, and what its subtrees do: a split pays two leaves and saves at most
     what its groups do.
     """
-    lam, own = asked.lam, saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
+    lam, own = settings.lam, saving(data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf]))
     leaves.split[leaf] = 2.0 * lam - leaves.all[leaf]
     leaves.least[leaf] = min(lam - own, leaves.split[leaf])
     leaves.level[leaf] = (
@@ -134,7 +134,7 @@ def room_for_leaves(data, leaves, state):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def divide(data, leaves, sums, state, asked, leaf):
+def divide(data, leaves, sums, state, settings, leaf):
     """Enter the children of a leaf by every test; both sides must hold so many training rows."""
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]
     for f in range(n_tests):
@@ -165,7 +165,7 @@ def divide(data, leaves, sums, state, asked, leaf):
     start = leaves.start[leaf] = 2 * n_tests * state.expanded
     state.expanded += 1
     for f in range(n_tests):
-        fits = asked.least_rows <= sums.count[f] <= leaves.count[leaf] - asked.least_rows
+        fits = settings.least_rows <= sums.count[f] <= leaves.count[leaf] - settings.least_rows
         for side in range(2):
             leaves.child[start + 2 * f + side] = NONE
             if not fits:
@@ -189,11 +189,11 @@ def divide(data, leaves, sums, state, asked, leaf):
                 leaves.share[c] = leaves.p[c] / max(1.0, np.float64(leaves.p[c] + leaves.n[c]))
                 leaves.all[c] = sums.all[f] if side else leaves.all[leaf] - sums.all[f]
                 leaves.start[c] = NONE
-                bound_leaf(data, leaves, asked, c)
+                bound_leaf(data, leaves, settings, c)
 
 
 @jit(inner=True, borrow=True)
-def divided(data, leaves, sums, state, asked, leaf):
+def divided(data, leaves, sums, state, settings, leaf):
     """FINISHED when the children of a leaf are known, else why not."""
     if leaves.start[leaf] < 0:
         if state.work >= state.until:
@@ -201,12 +201,12 @@ def divided(data, leaves, sums, state, asked, leaf):
         if not room_for_leaves(data, leaves, state):
             return NEED_ROOM
         state.work += 1
-        divide(data, leaves, sums, state, asked, leaf)
+        divide(data, leaves, sums, state, settings, leaf)
     return FINISHED
 
 
 @jit(inner=True, borrow=True)
-def look_ahead(data, leaves, sums, state, asked, leaf, levels):
+def look_ahead(data, leaves, sums, state, settings, leaf, levels):
     """Bounds of a leaf's subtrees that look at so many levels of tests; FINISHED, or why not:
     what was found is kept.
     """
@@ -217,7 +217,7 @@ def look_ahead(data, leaves, sums, state, asked, leaf, levels):
         if leaves.level[x] >= want:
             top -= 1
             continue
-        ended = divided(data, leaves, sums, state, asked, x)
+        ended = divided(data, leaves, sums, state, settings, x)
         if ended != FINISHED:
             return ended
         start, at = leaves.start[x], sums.cursor[top]
@@ -239,7 +239,7 @@ def look_ahead(data, leaves, sums, state, asked, leaf, levels):
                 level = min(level, leaves.level[zero] + 1, leaves.level[other] + 1)
         leaves.split[x] = max(leaves.split[x], best)
         leaves.least[x] = min(
-            asked.lam - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])),
+            settings.lam - saving(data, np.float64(leaves.p[x]), np.float64(leaves.n[x])),
             leaves.split[x],
         )
         leaves.level[x] = SURE if level >= SURE // 2 else max(want, level)

@@ -93,7 +93,7 @@ queue : binary heap.
 
 
 @jit(inner=True, borrow=True)
-def may_split(data, leaves, room, others, asked, leaf, depth):
+def may_split(data, leaves, room, others, settings, leaf, depth):
     """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with
     rows for two, it could gain λ (B.6, C.2).
     """
@@ -101,15 +101,15 @@ def may_split(data, leaves, room, others, asked, leaf, depth):
     if (
         p == 0
         or n == 0
-        or leaves.count[leaf] < 2 * asked.least_rows
-        or (asked.depth > 0 and depth >= asked.depth)
+        or leaves.count[leaf] < 2 * settings.least_rows
+        or (settings.depth > 0 and depth >= settings.depth)
     ):
         return False
-    if asked.used & SUPPORT and worth_of(data, asked, p, n, True) <= 2.0 * asked.lam:
+    if settings.used & SUPPORT and worth_of(data, settings, p, n, True) <= 2.0 * settings.lam:
         return False
     return (
-        not asked.used & SPLITTING
-        or gain_of(data, leaves, room, others, asked, p, n, p, np.int64(0)) > asked.lam
+        not settings.used & SPLITTING
+        or gain_of(data, leaves, room, others, settings, p, n, p, np.int64(0)) > settings.lam
     )
 
 
@@ -133,15 +133,15 @@ def mixed(word):
 
 
 @jit(inner=True, borrow=True)
-def key_of(leaves, room, size, bound, value, state, asked):
+def key_of(leaves, room, size, bound, value, state, settings):
     """The place of a set in the queue, the least first."""
-    rule = asked.rule
+    rule = settings.rule
     if rule == BOUND:
         return bound
     if rule == OBJECTIVE:
         return value
     if rule == RANDOM:
-        word = (np.uint64(asked.seed) + np.uint64(state.turn) + np.uint64(1)) * np.uint64(
+        word = (np.uint64(settings.seed) + np.uint64(state.turn) + np.uint64(1)) * np.uint64(
             0x9E3779B97F4A7C15
         )
         return np.float64(mixed(word) >> np.uint64(11))
@@ -227,7 +227,7 @@ def known_before(sets, room, size, state):
 
 
 @jit(inner=True, borrow=True)
-def subtrees_bound(data, leaves, room, size, state, asked):
+def subtrees_bound(data, leaves, room, size, state, settings):
     """(Σ (λ − g) at least, R at least) of all trees below the set in ``room.item``, by what is
     known of its leaves' subtrees.
     """
@@ -237,7 +237,7 @@ def subtrees_bound(data, leaves, room, size, state, asked):
         if room.item[i] & SPLIT:
             total += leaves.split[leaf]
         else:
-            total += asked.lam - saving(
+            total += settings.lam - saving(
                 data, np.float64(leaves.p[leaf]), np.float64(leaves.n[leaf])
             )
     if data.ladder.shape[1] == 0:
@@ -253,7 +253,7 @@ def subtrees_bound(data, leaves, room, size, state, asked):
 
 
 @jit(inner=True, borrow=True)
-def consider(data, leaves, sets, room, state, asked, made, size, splits, value, above):
+def consider(data, leaves, sets, room, state, settings, made, size, splits, value, above):
     """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the
     queue unless they are too high.
 
@@ -261,20 +261,23 @@ def consider(data, leaves, sets, room, state, asked, made, size, splits, value, 
     value : R of its leaves.
     above : bound of the set it comes from.
     """
-    used, most = asked.used, state.best - NO_BETTER
+    used, most = settings.used, state.best - NO_BETTER
     bound = above
     if used & SUBTREES:
-        total, least = subtrees_bound(data, leaves, room, size, state, asked)
+        total, least = subtrees_bound(data, leaves, room, size, state, settings)
         if total > state.most + NO_BETTER:
             return
         bound = max(bound, least)
     if used & (FIXED | EQUIVALENT):
-        paid = asked.lam * (size + (splits if used & LOOKAHEAD else 0))
-        bound = max(bound, bound_loss(data, leaves, room, size, asked, used) + paid)
+        paid = settings.lam * (size + (splits if used & LOOKAHEAD else 0))
+        bound = max(bound, bound_loss(data, leaves, room, size, settings, used) + paid)
     if bound >= most or (used & PERMUTED and known_before(sets, room, size, state)):
         return
     s = record(sets, room, state, made, size, bound)
-    sets.key[s], sets.turn[s] = key_of(leaves, room, size, bound, value, state, asked), state.turn
+    sets.key[s], sets.turn[s] = (
+        key_of(leaves, room, size, bound, value, state, settings),
+        state.turn,
+    )
     state.turn += 1
     push(sets, state, s)
 
@@ -302,11 +305,11 @@ def with_children(leaves, room, size, zero, other):
 
 
 @jit(inner=True, borrow=True)
-def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
+def expand(data, leaves, sets, sums, room, state, settings, s, leaf):
     """Divide a leaf of a set by every test, and each part again or not."""
-    size, n_tests, used = sets.size[s], data.mask.shape[1], asked.used
+    size, n_tests, used = sets.size[s], data.mask.shape[1], settings.used
     splits, x = others(leaves, sets, room, s, leaf), leaf & LEAF
-    depth = (leaf & ~SPLIT) // LEVEL + (1 if asked.depth > 0 else 0)
+    depth = (leaf & ~SPLIT) // LEVEL + (1 if settings.depth > 0 else 0)
     state.divided += 1
     for f in range(n_tests):
         a, b = leaves.child[leaves.start[x] + 2 * f], leaves.child[leaves.start[x] + 2 * f + 1]
@@ -316,7 +319,7 @@ def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
             a, b = b, a
         zero, other = a + depth * LEVEL, b + depth * LEVEL
         with_children(leaves, room, size, zero, other)
-        value = value_of(data, leaves, room, size + 1, asked, state.best - NO_BETTER)
+        value = value_of(data, leaves, room, size + 1, settings, state.best - NO_BETTER)
         if value < state.best - NO_BETTER:
             improve(
                 state,
@@ -329,16 +332,16 @@ def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
             leaves,
             room,
             size - 1,
-            asked,
+            settings,
             leaves.p[x],
             leaves.n[x],
             leaves.p[a],
             leaves.n[a],
         )
         room.sorted[size - 1] = other
-        first_able = may_split(data, leaves, room, size, asked, a, depth)
+        first_able = may_split(data, leaves, room, size, settings, a, depth)
         room.sorted[size - 1] = zero
-        second_able = may_split(data, leaves, room, size, asked, b, depth)
+        second_able = may_split(data, leaves, room, size, settings, b, depth)
         for ways in range(4):
             first, second = ways & 1, ways >> 1
             more = splits + first + second
@@ -346,21 +349,21 @@ def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
                 more == 0
                 or (first and not first_able)
                 or (second and not second_able)
-                or size + 1 + more > asked.most_leaves
+                or size + 1 + more > settings.most_leaves
             ):
                 continue
-            if used & PROGRESS and ways == 0 and gain <= asked.lam:
+            if used & PROGRESS and ways == 0 and gain <= settings.lam:
                 continue
             if (
                 used & SUPPORT
                 and not first
-                and worth_of(data, asked, leaves.p[a], leaves.n[a], False) <= asked.lam
+                and worth_of(data, settings, leaves.p[a], leaves.n[a], False) <= settings.lam
             ):
                 continue
             if (
                 used & SUPPORT
                 and not second
-                and worth_of(data, asked, leaves.p[b], leaves.n[b], False) <= asked.lam
+                and worth_of(data, settings, leaves.p[b], leaves.n[b], False) <= settings.lam
             ):
                 continue
             with_children(leaves, room, size, zero + first * SPLIT, other + second * SPLIT)
@@ -370,7 +373,7 @@ def expand(data, leaves, sets, sums, room, state, asked, s, leaf):
                 sets,
                 room,
                 state,
-                asked,
+                settings,
                 (s, x, f),
                 size + 1,
                 more,
@@ -403,22 +406,22 @@ def room_for_sets(data, sets, state, size):
 
 
 @jit(borrow=True)
-def begin(data, leaves, sets, room, state, asked):
+def begin(data, leaves, sets, room, state, settings):
     """The set of one leaf that must be divided enters the queue, where trees of more than a leaf
     can be better.
     """
     room.item[0] = SPLIT
-    if asked.most_leaves > 1 and may_split(
-        data, leaves, room, np.int64(0), asked, np.int64(0), np.int64(0)
+    if settings.most_leaves > 1 and may_split(
+        data, leaves, room, np.int64(0), settings, np.int64(0), np.int64(0)
     ):
-        least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - asked.theta / asked.unit
+        least = data.loss[0, 0] if data.loss.shape[0] else 1.0 - settings.theta / settings.unit
         consider(
             data,
             leaves,
             sets,
             room,
             state,
-            asked,
+            settings,
             (NONE, NONE, NONE),
             np.int64(1),
             np.int64(1),
@@ -428,9 +431,9 @@ def begin(data, leaves, sets, room, state, asked):
 
 
 @jit(borrow=True)
-def search(data, leaves, sets, sums, room, state, asked):
+def search(data, leaves, sets, sums, room, state, settings):
     """Pop and divide, until nothing is left that may be better."""
-    n_tests, lookahead = data.mask.shape[1], asked.ahead if asked.used & SUBTREES else 0
+    n_tests, lookahead = data.mask.shape[1], settings.ahead if settings.used & SUBTREES else 0
     while state.queued > 0:
         if state.work >= state.until:
             return PAUSED
@@ -442,7 +445,7 @@ def search(data, leaves, sets, sums, room, state, asked):
         if not room_for_sets(data, sets, state, sets.size[s]):
             return NEED_ROOM
         leaf = chosen(leaves, sets, s)
-        ended = divided(data, leaves, sums, state, asked, leaf & LEAF)
+        ended = divided(data, leaves, sums, state, settings, leaf & LEAF)
         if ended != FINISHED:
             return ended
         start = leaves.start[leaf & LEAF]
@@ -453,7 +456,7 @@ def search(data, leaves, sets, sums, room, state, asked):
                     leaves,
                     sums,
                     state,
-                    asked,
+                    settings,
                     leaves.child[at],
                     lookahead,
                 )
@@ -462,5 +465,5 @@ def search(data, leaves, sets, sums, room, state, asked):
         pop(sets, state)
         state.popped += 1
         state.work += 1
-        expand(data, leaves, sets, sums, room, state, asked, s, leaf)
+        expand(data, leaves, sets, sums, room, state, settings, s, leaf)
     return FINISHED

@@ -44,7 +44,7 @@ BOUNDS = (
     "support",
     "subtrees",
 )
-"""Bits of ``asked.used``."""
+"""Bits of ``settings.used``."""
 MANY = 1 << 20
 """Leaves; where looking ahead from the root meets more, two levels must do."""
 ROUNDS = 8
@@ -129,11 +129,11 @@ class Rank:
 
     def _search(self, problem: Problem, seed: int, found: TwoWay, loss: Loss) -> Search:
         limits = problem.parts.limits()
-        asked = (limits.min_leaf, limits.max_depth, limits.max_leaves)
+        settings = (limits.min_leaf, limits.max_depth, limits.max_leaves)
         used = sum(
             1 << k for k, name in enumerate(BOUNDS) if name not in (*self.without, *self._unused)
         )
-        return Search(found, loss, asked, self.rule, seed, self.ahead, used)
+        return Search(found, loss, settings, self.rule, seed, self.ahead, used)
 
     _unused: ClassVar[tuple] = ()
 
@@ -207,11 +207,11 @@ class Search:
         # no tree has more leaves than groups, nor is deeper; depths have 16 bits
         depth = 0 if depth is None or depth >= min(groups - 1, 1 << 16) else depth
         self._alone = limits[1] == 0
-        asked = least, depth, min(groups, most or groups), rule, seed, ahead, used
-        self._asked, self._state = (
-            np.array([(*asked, loss.lam, *loss.steps, loss.theta, loss.unit)], leaf_kernels.ASKED)[
-                0
-            ],
+        settings = least, depth, min(groups, most or groups), rule, seed, ahead, used
+        self._settings, self._state = (
+            np.array(
+                [(*settings, loss.lam, *loss.steps, loss.theta, loss.unit)], leaf_kernels.SETTINGS
+            )[0],
             np.zeros(1, leaf_kernels.STATE)[0],
         )
         bits = words_of(found.outcome)
@@ -315,7 +315,7 @@ class Search:
             self._sums,
             self._room,
             self._state,
-            self._asked,
+            self._settings,
         )
 
     def _greedy(self) -> int:
@@ -323,9 +323,9 @@ class Search:
 
     def _look(self) -> int:
         if self.leaves > MANY:
-            self._asked["ahead"] = min(self._asked["ahead"], 2)
+            self._settings["ahead"] = min(self._settings["ahead"], 2)
         data, leaves, _, sums, _, *rest = self._arrays()
-        return self.first.prepare(data, leaves, sums, *rest, self._asked["ahead"])
+        return self.first.prepare(data, leaves, sums, *rest, self._settings["ahead"])
 
     def _branch(self) -> int:
         if self.value < self._told and self._data.ladder.shape[1]:
@@ -337,7 +337,7 @@ class Search:
         if self._phase == self._branch:
             return False
         self._pace = Pace()  # what was quick in one part may be slow in the next
-        used = self._asked["used"]
+        used = self._settings["used"]
         if self._phase == self._look:
             before = self.value
             self._plant()
@@ -387,7 +387,7 @@ class Search:
         if not self.loss.curved:
             self._state["most"] = self.value - self._state["const"]
             return
-        most = int(self._asked["most_leaves"])
+        most = int(self._settings["most_leaves"])
         ladder = self.loss.ladder(self._data.pieces, self.value, most)
         self._data = self._data._replace(ladder=ladder)
         self._state["most"] = self.loss.most(
@@ -421,7 +421,7 @@ class Search:
         more = dict.fromkeys(self.kernels.Sets._fields, sets)
         more |= {
             "slots": 2 * sets,
-            "item": int(state["items"]) + new * (int(self._asked["most_leaves"]) + 2),
+            "item": int(state["items"]) + new * (int(self._settings["most_leaves"]) + 2),
         }
         if memory_bytes is None:
             return self._sets.make_room(more, None)

@@ -137,7 +137,7 @@ def resume(path: str, attempt: Any, context: Context) -> None:
     )
     if not hasattr(search, "resume"):  # no test divides the objects
         return
-    tests = features_of(attempt, search.asked.n_features)
+    tests = features_of(attempt, search.subproblem.n_features)
     if proof.header["tests"] != named(attempt, tests) or proof.unit != units.loss_value / units.q:
         raise CapabilityError(
             f"solver.resume: {path!r} is the proof of another problem; its tests or its "

@@ -270,7 +270,8 @@ class _Search:
             search = self.search.again(p, q)
             search.below(q * known.loss + p * known.leaves)
             by_price = sorted(
-                [*self.searches, search], key=lambda one: Fraction(one.asked.p, one.asked.q)
+                [*self.searches, search],
+                key=lambda one: Fraction(one.subproblem.p, one.subproblem.q),
             )
             at = by_price.index(search)
             if at:
@@ -297,7 +298,9 @@ class _Search:
         nodes = search.tree()
         leaves = int((nodes[:, 0] < 0).sum())
         # of an interrupted search ``upper`` lags behind
-        step = Step((search.asked.hang(nodes).recompute_cost() - p * leaves) // q, leaves, nodes)
+        step = Step(
+            (search.subproblem.hang(nodes).recompute_cost() - p * leaves) // q, leaves, nodes
+        )
         if first:
             # before its bound: whoever is interrupted here has both, or neither
             self.steps = [step]

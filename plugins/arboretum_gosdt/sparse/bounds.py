@@ -64,7 +64,7 @@ def inherit(data, levels, scratch, d):
         data.numbers.support,
         levels.node[d - 1],
     )
-    path, asked = levels.node[d].path, levels.features[d - 1, above.child]
+    path, tested = levels.node[d].path, levels.features[d - 1, above.child]
     cells(data, levels, scratch, d - 1, above.child, 1 - above.side)
     if above.depth != UNLIMITED or data.numbers.bounds & DIVIDED == 0:
         support = NEVER
@@ -87,7 +87,7 @@ def inherit(data, levels, scratch, d):
                 if support != NEVER:
                     less = min(
                         less,
-                        p + q * loss + data.price[asked] * levels.mass[d - 1, side * wide + old],
+                        p + q * loss + data.price[tested] * levels.mass[d - 1, side * wide + old],
                     )
             bound = levels.low[d - 1, side * wide + old] - less
             many[place] = bound

@@ -26,7 +26,7 @@ LEAF = np.array([[-1, 0, -1, -1]])
 
 
 @attrs.frozen(eq=False)
-class Asked:
+class SubProblem:
     """A table and what is minimised: q · loss + p · leaves + price · mass of each test.
 
     bits : uint32[rows, ceil(features / 32)].
@@ -190,7 +190,7 @@ class Node:
 
 
 def first_tree(
-    asked: Asked,
+    subproblem: SubProblem,
     search: Callable[..., SparseSearch],
     until: float | None,
     tell: Callable[[], None] = lambda: None,
@@ -206,9 +206,9 @@ def first_tree(
     def mend(node: Node, depth: int, most: int = SLICES) -> None:
         nonlocal slices
         if until is None or time.monotonic() <= until:
-            slices -= asked.exchange(node, search, depth, min(most, slices), until, tell)
+            slices -= subproblem.exchange(node, search, depth, min(most, slices), until, tell)
 
-    root = asked.hang(LEAF)
+    root = subproblem.hang(LEAF)
     waiting = [root]
     while waiting:
         node = waiting.pop(0)
@@ -216,7 +216,7 @@ def first_tree(
         if node.children is not None:
             waiting += node.leaves()
     # without a limit of depth, subtrees may be exchanged for deeper ones
-    if asked.depth > len(asked.bits):
+    if subproblem.depth > len(subproblem.bits):
         mend(root, 4, ROOT_SLICES)  # first, or on hard tables nothing is left for it
         for node in root.inner():
             mend(node, 4)

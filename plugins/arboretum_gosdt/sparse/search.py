@@ -23,7 +23,7 @@ from arboretum.kernels.solving.fingerprints import random_words
 from arboretum.kernels.solving.memo import MemoArrays
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED, run_slices
 from arboretum_gosdt.problem.prepared import SMALL
-from arboretum_gosdt.sparse.incumbent import Asked, first_tree
+from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
     DIVIDED,
@@ -180,7 +180,7 @@ class SparseSearch:
         memory_bytes: int | None = None,
     ) -> None:
         mass, price = paid or (None, None)
-        self.asked = Asked(
+        self.subproblem = SubProblem(
             bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price
         )
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
@@ -226,7 +226,7 @@ class SparseSearch:
             LEAST_LEVELS,
             min(
                 LEVELS,
-                self.asked.depth + 2,
+                self.subproblem.depth + 2,
                 min(LEVELS_BYTES, (memory_bytes or 2 * LEVELS_BYTES) // 2) // level,
             ),
         )
@@ -274,7 +274,7 @@ class SparseSearch:
     def _begin(self, p: int, q: int) -> None:
         """Forget all work, and let a leaf cost p and a loss q."""
         (weights, n_features), data, stride = (
-            (self.asked.weights, self.asked.n_features),
+            (self.subproblem.weights, self.subproblem.n_features),
             self._data,
             self._levels["features"].shape[1],
         )
@@ -303,7 +303,7 @@ class SparseSearch:
             stride,
             total,
             NEVER,
-            self.asked.depth,
+            self.subproblem.depth,
         )
         self._equivalent_loss = q * (int(weights.sum()) - total)  # by every tree; bounds do without
         self.lower, self.upper = (
@@ -316,7 +316,7 @@ class SparseSearch:
         found, and cannot go on.
         """
         other = copy(self)
-        other.asked = attrs.evolve(self.asked, p=p, q=q)
+        other.subproblem = attrs.evolve(self.subproblem, p=p, q=q)
         other._begin(p, q)
         return other
 
@@ -360,11 +360,11 @@ class SparseSearch:
                 left = (
                     None
                     if memory_bytes is None
-                    else memory_bytes - self.bytes_used - self.asked.bits.nbytes
+                    else memory_bytes - self.bytes_used - self.subproblem.bits.nbytes
                 )
                 small = partial(SparseSearch, word=self.word, memory_bytes=left)
                 self.start_from(
-                    first_tree(self.asked, small, until, lambda: tell(self.lower, self.upper))
+                    first_tree(self.subproblem, small, until, lambda: tell(self.lower, self.upper))
                 )
             tell(self.lower, self.upper)
 
@@ -390,8 +390,8 @@ class SparseSearch:
 
         The table, its random words and the tree that is laid out take the rest.
         """
-        held = (self.asked.bits, self.asked.weights, self._random, self._virtual)
-        laid = LAID * len(self.asked.bits)
+        held = (self.subproblem.bits, self.subproblem.weights, self._random, self._virtual)
+        laid = LAID * len(self.subproblem.bits)
         return (
             None
             if memory_bytes is None
@@ -491,7 +491,7 @@ class SparseSearch:
         """
         self._greedy = False
         cost, node = (
-            self.asked.hang(nodes).recompute_cost() - self._equivalent_loss,
+            self.subproblem.hang(nodes).recompute_cost() - self._equivalent_loss,
             self._levels["node"][0],
         )
         if cost < node["best"]:
@@ -513,7 +513,7 @@ class SparseSearch:
         if feature == GIVEN:
             return self._given
         return best_tree(
-            self.asked,
+            self.subproblem,
             self._virtual,
             self._random,
             self._memo,
@@ -524,11 +524,11 @@ class SparseSearch:
 
     def remembered(self) -> tuple[Any, ...]:
         """The memo as :class:`arboretum.api.Memo` has it."""
-        words = np.zeros((len(self.asked.bits), 2), np.uint64)
+        words = np.zeros((len(self.subproblem.bits), 2), np.uint64)
         np.add.at(words, self._virtual, self._random)
         turn = int(DEPTH_KEY)
         return (
-            self.asked.has(),
+            self.subproblem.has(),
             words,
             self._memo["slots"],
             self._memo["lower"],
@@ -550,7 +550,9 @@ class SparseSearch:
             leave; it has ended before.  Where the pairs that were counted do not reach so far, more
             than a quarter of a leaf, it does not.
         """
-        self._state.beyond = beyond if beyond <= self.asked.p // 4 else 0  # as ``expand`` has it
+        self._state.beyond = (
+            beyond if beyond <= self.subproblem.p // 4 else 0
+        )  # as ``expand`` has it
         with self.moved_by(until):
             run_slices(self._work, lambda: self.make_room(memory_bytes), until, tell)
         words, slots = self.remembered()[1:3]
@@ -559,16 +561,16 @@ class SparseSearch:
             levels.node[["n_features", "stride"]][0].tolist() if self.subproblems else (0, 0)
         )
         # of others nothing is known
-        first, asked = (
-            np.zeros(32 * self.asked.bits.shape[1], np.int64),
+        first, tested = (
+            np.zeros(32 * self.subproblem.bits.shape[1], np.int64),
             np.flatnonzero(levels.alive[0, :n]),
         )
-        pair = levels.pair[0, asked]
+        pair = levels.pair[0, tested]
         solved, seen = (
-            side[0, asked] + side[0, stride + asked] for side in (levels.low, levels.upper)
+            side[0, tested] + side[0, stride + tested] for side in (levels.low, levels.upper)
         )
         # ``pair`` is of trees that were not seen
-        first[levels.features[0, asked]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)
+        first[levels.features[0, tested]] = np.minimum(np.where(pair < NEVER, pair, solved), seen)
         return words, slots.copy(), memo.lower[:end].copy(), memo.upper[:end].copy(), first
 
     def below(self, cost: int) -> None:
@@ -586,7 +588,9 @@ class SparseSearch:
             sum(int(one._state.known) for one in sides),
             (np.zeros((1, 2), np.uint64), np.empty(0, np.int64)),
         )
-        prices = np.array([(one.asked.p, one.asked.q) for one in (cheap, dear or self, self)])
+        prices = np.array(
+            [(one.subproblem.p, one.subproblem.q) for one in (cheap, dear or self, self)]
+        )
         if known and int(prices[:, 0].max()) * int(prices[:, 1].max()) * cheap.upper < NEVER:
             self._memo.room_for(known, None)
             held = [(one._memo["slots"], one._memo["lower"]) for one in sides] + [none]
@@ -602,12 +606,12 @@ class SparseSearch:
         """Take bounds from the records of a proof (:mod:`arboretum.proof.format`), tests being
         features, and a tree for the first.
         """
-        asked, known = self.asked, len(start) + 2 * len(self._levels["node"])
+        subproblem, known = self.subproblem, len(start) + 2 * len(self._levels["node"])
         self._memo.room_for(known, None)
         sums = self.remembered()[1]
-        question, memo = np.array([asked.p, asked.q]), self._memo.values()
+        question, memo = np.array([subproblem.p, subproblem.q]), self._memo.values()
         self._state.known = enter_records(
-            asked.bits, asked.weights, sums, words, start, *memo, question
+            subproblem.bits, subproblem.weights, sums, words, start, *memo, question
         )
         # the root is there
         search(

@@ -31,7 +31,7 @@ from arboretum.kernels.bits import lowest
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.arrays import Arrays
 from arboretum.kernels.solving.fingerprints import FREE, LOWER, find, find_or_enter
-from arboretum_gosdt.sparse.incumbent import Asked
+from arboretum_gosdt.sparse.incumbent import SubProblem
 from arboretum_gosdt.sparse.loop import NO_TREE, below, keyed
 from arboretum_gosdt.sparse.node import NEVER, UNLIMITED
 
@@ -97,13 +97,13 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
             total += counts[k, features]
             most = max(most, counts[k, features])
         leaf = q * (total - most) + p
-        asked = question[3]
+        feature = question[3]
         if at > 0:
             number = find(slots, keyed(one, depth), two)
             if number >= 0 and test[number] != NO_TREE:
-                asked = np.int64(test[number])
+                feature = np.int64(test[number])
             else:
-                asked = first_test(
+                feature = first_test(
                     bits,
                     weights,
                     mass,
@@ -116,15 +116,15 @@ def quick_tree(table, prices, sums, memo, order, waiting, counts, question, node
                 )
         for c in range(4):
             nodes[at, c] = -1 if c != 1 else 0
-        if asked < 0:
+        if feature < 0:
             cost += leaf
             continue
-        nodes[at, 0] = asked
-        cost += price[asked] * here
+        nodes[at, 0] = feature
+        cost += price[feature] * here
         end = low
         for c in range(low, high):
             r = order[c]
-            if bits[r, asked // 32] >> np.uint32(asked % 32) & np.uint32(1):
+            if bits[r, feature // 32] >> np.uint32(feature % 32) & np.uint32(1):
                 order[c], order[end] = order[end], r
                 end += 1
         for place in range(2):
@@ -295,7 +295,7 @@ def inherit(cheap, dear, prices, memo):
 
 
 def best_tree(
-    asked: Asked,
+    subproblem: SubProblem,
     virtual: np.ndarray,
     random: np.ndarray,
     memo: Arrays,
@@ -311,31 +311,31 @@ def best_tree(
         held others.
     hurry : where that takes long it is left, and the tree costs more.
     """
-    n, sums = len(asked.bits), np.zeros((len(asked.bits), 2), np.uint64)
+    n, sums = len(subproblem.bits), np.zeros((len(subproblem.bits), 2), np.uint64)
     np.add.at(sums, virtual, random)
     nodes, question = (
         np.empty((2 * n + 1, 4), np.int64),
-        [asked.p, asked.q, asked.depth, root[1], root[0]],
+        [subproblem.p, subproblem.q, subproblem.depth, root[1], root[0]],
     )
-    for levels in (1, 2) if n * asked.n_features**2 <= QUICK else (1,):
+    for levels in (1, 2) if n * subproblem.n_features**2 <= QUICK else (1,):
         made, cost = quick_tree(
-            (asked.bits, asked.weights),
-            asked.prices(),
+            (subproblem.bits, subproblem.weights),
+            subproblem.prices(),
             sums,
             (memo["slots"], memo["upper"], memo["test"]),
             np.empty(n, np.int64),
             np.empty(2 * n + 1, WAITING),
-            np.empty((asked.weights.shape[1], asked.n_features + 1), np.int64),
+            np.empty((subproblem.weights.shape[1], subproblem.n_features + 1), np.int64),
             np.array([*question, levels]),
             nodes,
         )
         if cost <= root[0]:
             return nodes[:made].copy()
-    tree = asked.hang(nodes)
-    if hurry and n * asked.n_features**2 > LONG:
+    tree = subproblem.hang(nodes)
+    if hurry and n * subproblem.n_features**2 > LONG:
         return tree.lay()
     for node in [*tree.leaves(), *tree.inner()]:
-        asked.exchange(node, search, 2, ALL)
+        subproblem.exchange(node, search, 2, ALL)
     if tree.recompute_cost() > root[0]:
         raise ContractError(f"the tree found costs {tree.cost}, the search proved {root[0]}")
     return tree.lay()

@@ -12,7 +12,7 @@ import pytest
 
 from arboretum.testing.effort import tries
 from arboretum_gosdt.problem.prepared import MOST
-from arboretum_gosdt.sparse.incumbent import Asked, first_tree
+from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
 from arboretum_gosdt.sparse.search import BOUNDS, EASY, LONGEST, SparseSearch
 from arboretum_gosdt.sparse.team import SparseTeam
 from arboretum_gosdt.sparse.tree import two_leaves
@@ -127,10 +127,12 @@ def check(seed: int, without: tuple[str, ...], priced: bool = False, threads: in
     has, bits, weights, p, q, depth, mass, price = drawn(seed, priced)
     if not weights.any():
         return 0
-    asked = bits, weights, has.shape[1], p, q, depth, without
+    subproblem = bits, weights, has.shape[1], p, q, depth, without
     paid = None if price is None else (mass, price)
     search = (
-        SparseTeam(threads, *asked, paid=paid) if threads > 1 else SparseSearch(*asked, paid=paid)
+        SparseTeam(threads, *subproblem, paid=paid)
+        if threads > 1
+        else SparseSearch(*subproblem, paid=paid)
     )
     told: list[tuple[int, int]] = []
     assert search.run(None, None, lambda low, value: told.append((low, value))) == ""
@@ -320,12 +322,12 @@ def test_the_first_tree_keeps_the_depth_and_costs_what_it_says():
     for seed in range(40):
         has, bits, weights, _, q, *_ = drawn(seed)
         for depth in (1, 2, 4):
-            asked = Asked(bits, weights, has.shape[1], 1, q, depth)
-            nodes = first_tree(asked, SparseSearch, None)
+            subproblem = SubProblem(bits, weights, has.shape[1], 1, q, depth)
+            nodes = first_tree(subproblem, SparseSearch, None)
             cost, found = cost_of(nodes, has, weights, 1, q)
-            assert found <= depth and cost == asked.hang(nodes).recompute_cost() <= asked.leaf(
-                np.ones(len(has), bool)
-            ), (seed, depth)
+            assert found <= depth and cost == subproblem.hang(
+                nodes
+            ).recompute_cost() <= subproblem.leaf(np.ones(len(has), bool)), (seed, depth)
             deepest = max(deepest, found)
     assert deepest > 2  # trees are not all trivial
 

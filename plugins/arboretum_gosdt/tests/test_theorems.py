@@ -31,7 +31,7 @@ from arboretum.api import (
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, Weighted
 from arboretum_gosdt.problem.ranked import Auc, FScore, PartialAuc
-from arboretum_gosdt.reference import Asked, minimum
+from arboretum_gosdt.reference import TreeProblem, minimum
 from arboretum_gosdt.solvers.fronts import MonotoneLoss, NonDominated
 from arboretum_gosdt.solvers.gosdt import Gosdt
 
@@ -207,7 +207,9 @@ def test_a_test_whose_left_side_is_no_dearer_and_right_side_a_subset_is_no_worse
         def risk(rows, codes=codes, cost=cost, lam=lam):
             return (
                 minimum(
-                    [codes[u].tolist() for u in rows], [cost[u] for u in rows], Asked(lam, depth=2)
+                    [codes[u].tolist() for u in rows],
+                    [cost[u] for u in rows],
+                    TreeProblem(lam, depth=2),
                 )
                 if len(rows)
                 else Fraction(0)

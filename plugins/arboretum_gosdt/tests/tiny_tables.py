@@ -26,7 +26,7 @@ from arboretum.api import (
 from arboretum.testing.oracles import outcomes
 from arboretum.testing.tables import ToyFeature, bare_objects
 from arboretum_gosdt.problem.objectives import Accuracy, Balanced, CostMatrix, Weighted, decimal
-from arboretum_gosdt.reference import Asked, minimum
+from arboretum_gosdt.reference import TreeProblem, minimum
 
 
 def tiny_problem(
@@ -132,13 +132,13 @@ def least(problem: Problem, **limits) -> Fraction:
         [w * factor[y] * one for one in errors[y]]
         for w, y in zip(weight, objects.label.tolist(), strict=True)
     ]
-    asked = Asked(
+    task = TreeProblem(
         decimal(objective.lam), decimal(objective.mu), worst=objective.price.name == "max", **limits
     )
     return minimum(
         np.array(answers).T.tolist() if answers else [[]] * len(rows),
         cost,
-        asked,
+        task,
         price=price,
         mass=weight,
     )
