@@ -76,7 +76,7 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
 
 
 @jit(inline=True, borrow=True)
-def score(n, arity, block, ask):
+def score(n, arity, block, node_scorer):
     """Score the first n tables of the block, of ``arity`` outcomes each, into ``block.scores``."""
     width, count_width, own = (
         block.shaped_w.shape[2],
@@ -85,40 +85,40 @@ def score(n, arity, block, ask):
     )
     if arity == block.shaped_w.shape[1]:
         call_batch(
-            ask.batch,
+            node_scorer.batch,
             block.shaped_w[:n],
             block.shaped_c[:n],
             block.price[:n],
             block.shaped_e[:n],
-            ask.node,
+            node_scorer.node,
             block.scores[:n],
         )
     else:
         call_batch(
-            ask.batch,
+            node_scorer.batch,
             block.weights[: n * arity * width].reshape(n, arity, width),
             block.counts[: n * arity * count_width].reshape(n, arity, count_width),
             block.price[:n],
             block.extra[: n * arity * own].reshape(n, arity, own),
-            ask.node,
+            node_scorer.node,
             block.scores[:n],
         )
 
 
 @jit(inner=True, borrow=True)
-def flush(block, ask):
+def flush(block, node_scorer):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it
     beats it by more than ties differ.
     """
     state = block.state
     n = state[USED]
-    if n == 0 or ask.batch == 0:
+    if n == 0 or node_scorer.batch == 0:
         return
     state[USED], state[SKIPPED] = 0, state[SKIPPED] + n
-    score(n, state[ARITY], block, ask)
+    score(n, state[ARITY], block, node_scorer)
     top = block.best[0]
     for t in range(n):
-        s = block.scores[t] * ask.factor
+        s = block.scores[t] * node_scorer.factor
         if s != s and state[BROKEN] == 0:
             state[BROKEN], top = 1, np.inf
             state[FEATURE], state[INDEX], state[SIDE] = (
@@ -126,7 +126,7 @@ def flush(block, ask):
                 block.place[t, 1],
                 block.place[t, 2],
             )
-        if s > top and (state[FEATURE] < 0 or s > top + slack(top, ask.ties)):
+        if s > top and (state[FEATURE] < 0 or s > top + slack(top, node_scorer.ties)):
             top = s
             state[FEATURE], state[INDEX], state[SIDE] = (
                 block.place[t, 0],
@@ -137,18 +137,18 @@ def flush(block, ask):
 
 
 @jit(inline=True, borrow=True)
-def make_room(arity, block, ask):
+def make_room(arity, block, node_scorer):
     """Empty the block where it is full, or holds tables of another arity; return where the next
     table goes: one that is not listed to the last place.
     """
     state = block.state
-    if ask.batch == 0:
+    if node_scorer.batch == 0:
         t, last = state[USED] - state[SKIPPED], block.shaped_w.shape[0] - 1
         return t if 0 <= t < last else np.int64(last)
     if state[USED] > 0 and (
         state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))
     ):
-        flush(block, ask)
+        flush(block, node_scorer)
     state[ARITY] = arity
     return state[USED]
 

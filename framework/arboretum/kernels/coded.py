@@ -35,7 +35,7 @@ import numpy as np
 from arboretum.kernels.block import FEATURE, SKIPPED, USED, flush, make_room, named
 from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
-from arboretum.kernels.tables import NO_SIDE, Least, add_moments, ask_of, mass_of
+from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, node_scorer_of
 
 MULTIWAY, THRESHOLDS, EQUALS, SORTED, COUNTED = 0, 1, 2, 3, 4
 """Families of features.  A raw column with a test at every cut, also between known and missing
@@ -185,7 +185,7 @@ def weight_of(weights, counts, b):
 
 
 @jit(inline=True, borrow=True)
-def scan_multiway(f, features, bins, allowed, block, ask):
+def scan_multiway(f, features, bins, allowed, block, node_scorer):
     """Put the table of a multiway test into the block; its heaviest outcome takes missing rows.
     Return whether it may divide a node further down.
     """
@@ -227,7 +227,7 @@ def scan_multiway(f, features, bins, allowed, block, ask):
     if smallest < least.rows or lightest < least.weight:
         return True
     arity = stop - first
-    t = make_room(arity, block, ask)
+    t = make_room(arity, block, node_scorer)
     w, c, e = t * arity * width, t * arity * count_width, t * arity * bin_e.shape[1]
     for b in range(first, stop):
         takes = missing > 0 and b - first == at
@@ -257,7 +257,7 @@ def scan_multiway(f, features, bins, allowed, block, ask):
 
 
 @jit(inner=True, borrow=True)
-def scan_binary(f, features, bins, allowed, block, ask):
+def scan_binary(f, features, bins, allowed, block, node_scorer):
     """Put the tables of the two-outcome tests of a feature into the block; each with missing rows
     in outcome 0, then 1.  Return whether one of them may divide a node further down.
     """
@@ -342,7 +342,7 @@ def scan_binary(f, features, bins, allowed, block, ask):
                 rest -= mass
                 if (a > 0 and mass < least.weight) or (c > 0 and rest < least.weight):
                     continue
-            t = make_room(2, block, ask)
+            t = make_room(2, block, node_scorer)
             more = missing > 0  # bin ``stop`` goes to outcome s
             for k in range(count_width):
                 at, n = 2 * t * count_width + k, bin_c[stop, k] if more else np.int64(0)
@@ -384,17 +384,17 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
 
     found : int64[len(chosen)], receives how many tests compete.
     """
-    ask, state = ask_of(scorer), block.state
+    node_scorer, state = node_scorer_of(scorer), block.state
     state[:] = 0
     state[FEATURE], state[SKIPPED], block.best[0] = -1, skipped, -np.inf
     for at in range(len(chosen)):
         f, before = chosen[at], state[USED]
         if features.family[f] == MULTIWAY:
-            scan_multiway(f, features, bins, allowed, block, ask)
+            scan_multiway(f, features, bins, allowed, block, node_scorer)
         else:
-            scan_binary(f, features, bins, allowed, block, ask)
+            scan_binary(f, features, bins, allowed, block, node_scorer)
         found[at] = state[USED] - before
-    flush(block, ask)
+    flush(block, node_scorer)
 
 
 @jit

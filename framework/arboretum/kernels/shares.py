@@ -50,7 +50,7 @@ from arboretum.kernels.runs import (
     alone,
     separated,
 )
-from arboretum.kernels.tables import BLOCK, Ask, add_moments, mass_of
+from arboretum.kernels.tables import BLOCK, NodeScorer, add_moments, mass_of
 
 # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)
@@ -177,7 +177,7 @@ def subtract(sums, to, whole, part):
 
 
 @jit(inner=True, borrow=True)
-def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, ask):
+def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, node_scorer):
     """The same as for whole objects (:func:`arboretum.kernels.subtree.score_all`)."""
     first, stop = segment[3], segment[4]
     block.state[:] = 0
@@ -195,7 +195,7 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
                 shares,
                 rules,
                 free[f],
-                ask,
+                node_scorer,
                 block,
             )
             and room
@@ -206,7 +206,7 @@ def score_shared(features, lists, segment, rows, objects, shares, rules, free, b
 
 
 @jit(inline=True, borrow=True)
-def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, block):
+def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_scorer, block):
     """Score the tests of a feature; the best so far stands in the block.   Return whether it may
     divide a node further down.
     """
@@ -245,12 +245,12 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
         return n_known > 0
     # in no table: the criterion sees the others as the node
     if n_lost > 0 and (how == SPLITS or how == STOPS):
-        mass, node = mass_of(sums.weights, KNOWN, moments), ask.node
+        mass, node = mass_of(sums.weights, KNOWN, moments), node_scorer.node
         factor, impurity = mass / node.mass, call_impurity(shares.impurity, sums.weights[KNOWN])
         seen = KernelNode(
             mass, node.total_mass * factor, impurity, node.depth, 0.0, node.params, node.impurity_of
         )
-        ask = Ask(seen, ask.batch, ask.ties, factor)
+        node_scorer = NodeScorer(seen, node_scorer.batch, node_scorer.ties, factor)
     own = how == OWN and n_lost > 0
     block.state[ARITY] = (n_bins if family == MULTIWAY else 2) + own
     if family == MULTIWAY:
@@ -263,9 +263,17 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
             )
         to = -1 if n_lost == 0 else heaviest - FIRST if how == HEAVIEST else n_bins if own else -1
         put(
-            sums, FIRST, n_bins, to, (f, 0), 0.0 if paid else features.prices[at], rules, block, ask
+            sums,
+            FIRST,
+            n_bins,
+            to,
+            (f, 0),
+            0.0 if paid else features.prices[at],
+            rules,
+            block,
+            node_scorer,
         )
-        flush(block, ask)
+        flush(block, node_scorer)
         return True
     clear(sums, LEFT)
     # a table is of its left side and the rest of the known
@@ -289,7 +297,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
                 bounded
                 and j % PIECE == 0
                 and j + PIECE < known
-                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, ask)
+                and hopeless(entry, j, shares.weight, sums, rules.min_leaf, block, node_scorer)
             ):
                 after = j + PIECE
                 continue
@@ -337,8 +345,18 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
             to = np.int64(
                 mass_of(sums.weights, LEFT, moments) < mass_of(sums.weights, RIGHT, moments)
             )
-        put(sums, LEFT, 2, to, (f, j), 0.0 if paid else features.prices[test], rules, block, ask)
-    flush(block, ask)
+        put(
+            sums,
+            LEFT,
+            2,
+            to,
+            (f, j),
+            0.0 if paid else features.prices[test],
+            rules,
+            block,
+            node_scorer,
+        )
+    flush(block, node_scorer)
     if own and (family == SORTED or family == COUNTED):  # known against missing
         block.state[ARITY] = 2
         put(
@@ -350,14 +368,14 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, ask, blo
             0.0 if paid else features.prices[at],
             rules,
             block,
-            ask,
+            node_scorer,
         )
-        flush(block, ask)
+        flush(block, node_scorer)
     return True
 
 
 @jit(inline=True, borrow=True)
-def hopeless(entry, first, weight, sums, min_leaf, block, ask):
+def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
     """Whether no cut among the next PIECE entries of a run, all of weight 1, can be the best; if so
     they have been added to LEFT.
 
@@ -367,7 +385,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, ask):
     """
     width = sums.weights.shape[1]
     if block.state[USED] > 0:
-        flush(block, ask)
+        flush(block, node_scorer)
     subtract(sums, BEFORE, LEFT, NONE)
     a, b, c, n, m = 0.0, 0.0, 0.0, np.uint64(0), np.uint64(0)
     # without a branch, and without a sum in memory: MOST_CLASSES of them
@@ -400,16 +418,16 @@ def hopeless(entry, first, weight, sums, min_leaf, block, ask):
                 np.rint(sums.rows[KNOWN, k] - sums.rows[side, k]),
             )
     if not small:
-        score(1 << width, 2, block, ask)
+        score(1 << width, 2, block, node_scorer)
     for mask in range(0 if small else 1 << width):
-        if not block.scores[mask] * ask.factor <= block.best[0]:
+        if not block.scores[mask] * node_scorer.factor <= block.best[0]:
             subtract(sums, LEFT, BEFORE, NONE)
             return False
     return True
 
 
 @jit(inline=True, borrow=True)
-def put(sums, first, outcomes, to, name, price, rules, block, ask):
+def put(sums, first, outcomes, to, name, price, rules, block, node_scorer):
     """Write the table of a test, if it divides the node into branches that are large enough.
 
     first : its outcomes are rows ``first …`` of the sums.
@@ -422,7 +440,7 @@ def put(sums, first, outcomes, to, name, price, rules, block, ask):
         outcomes + (to == outcomes),
     )
     if block.state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity)):
-        flush(block, ask)
+        flush(block, node_scorer)
     present, t = 0, block.state[USED]
     for o in range(arity):
         own, lost = first + o if o < outcomes else NONE, LOST if o == to else NONE

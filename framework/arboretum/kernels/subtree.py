@@ -56,7 +56,7 @@ from arboretum.kernels.runs import (
 )
 from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
-from arboretum.kernels.tables import NO_SIDE, Ask, Least, Ties, add_moments, mass_of, slack
+from arboretum.kernels.tables import NO_SIDE, Least, NodeScorer, Ties, add_moments, mass_of, slack
 
 EPS = 2.0**-52
 DONE, LATE, NO_ROOM, FOUND_NAN = range(4)
@@ -288,7 +288,7 @@ def grow_subtree(
             mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, scorer.params, impurity_of
         )
         floor = scorer.floor * abs(nodes.impurity[v]) if np.isfinite(nodes.impurity[v]) else 0.0
-        ask = Ask(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
+        node_scorer = NodeScorer(node, scorer.batch, Ties(scorer.relative, floor), 1.0)
         bar = np.nan
         if bins is not None:
             if scorer.column != 0 and not count_column(
@@ -322,10 +322,10 @@ def grow_subtree(
                                 rules.min_leaf,
                                 runs,
                                 block,
-                                ask,
+                                node_scorer,
                             ),
                         )
-                bar -= 8.0 * slack(bar, ask.ties) if bar > -np.inf else 0.0
+                bar -= 8.0 * slack(bar, node_scorer.ties) if bar > -np.inf else 0.0
             kept = score_all(
                 features,
                 lists,
@@ -338,11 +338,11 @@ def grow_subtree(
                 bins,
                 runs,
                 block,
-                ask,
+                node_scorer,
             )
         if shares is not None:
             kept = score_shared(
-                features, lists, segment[v], rows, objects, shares, rules, free, block, ask
+                features, lists, segment[v], rows, objects, shares, rules, free, block, node_scorer
             )
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, False)
@@ -401,8 +401,8 @@ def grow_subtree(
                 node = KernelNode(
                     mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of
                 )
-                ask, most = (
-                    Ask(node, rules.worth, ask.ties, 1.0),
+                node_scorer, most = (
+                    NodeScorer(node, rules.worth, node_scorer.ties, 1.0),
                     2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1,
                 )
                 weights, counts = (
@@ -431,7 +431,7 @@ def grow_subtree(
                         bins,
                         runs,
                         block,
-                        ask,
+                        node_scorer,
                     )
                     if block.best[0] < (state[SKIPPED] if rules.each else 1):
                         (
@@ -471,7 +471,7 @@ def grow_subtree(
 
 @jit(inner=True, borrow=True)
 def score_all(
-    features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, ask
+    features, lists, segment, allowed, objects, whole, rules, bar, bins, runs, block, node_scorer
 ):
     """Score all tests of a node; list the features that may divide nodes further down behind its
     own, where there is room for fewer, and return how many they are.
@@ -487,7 +487,7 @@ def score_all(
         whole,
         np.int64(0),
         0.0,
-        runs.sums.form != NO_SUMS and ask.batch != rules.worth,
+        runs.sums.form != NO_SUMS and node_scorer.batch != rules.worth,
     )
     if by_sums:
         for k in range(len(all_c)):
@@ -496,7 +496,7 @@ def score_all(
     for at in range(first, stop):
         f = lists[at]
         if features.family[f] == MULTIWAY:
-            alive = scan_multiway(f, features, bins, allowed, block, ask)
+            alive = scan_multiway(f, features, bins, allowed, block, node_scorer)
         elif features.family[f] == SORTED:
             # ∞: it may be free further down
             price = 0.0 if allowed.free[f] else features.prices[features.price_offset[f]]
@@ -512,18 +512,29 @@ def score_all(
                     price,
                     runs.sums,
                     block,
-                    ask,
+                    node_scorer,
                 )
             else:
                 alive = price == np.inf or scan_run(
-                    f, features, low, high, objects, whole, rules, price, bar, runs, block, ask
+                    f,
+                    features,
+                    low,
+                    high,
+                    objects,
+                    whole,
+                    rules,
+                    price,
+                    bar,
+                    runs,
+                    block,
+                    node_scorer,
                 )
         else:
-            alive = scan_binary(f, features, bins, allowed, block, ask)
+            alive = scan_binary(f, features, bins, allowed, block, node_scorer)
         if alive and room:
             lists[stop + kept] = f
             kept += 1
-    flush(block, ask)
+    flush(block, node_scorer)
     return kept if room else stop - first
 
 

@@ -59,8 +59,8 @@ class Scorer(NamedTuple):
     ties: Ties
 
 
-class Ask(NamedTuple):
-    """The same inside a kernel.   factor : of the scores."""
+class NodeScorer(NamedTuple):
+    """What a kernel scores the tables of a node with.   factor : of the scores."""
 
     node: KernelNode
     batch: int
@@ -69,17 +69,25 @@ class Ask(NamedTuple):
 
 
 @jit(inner=True)
-def ask_of(scorer):
-    """What a kernel scores the tables of a node with."""
-    return Ask(
+def node_scorer_of(scorer):
+    """The scorer inside a kernel."""
+    return NodeScorer(
         make_node(scorer.scalars, scorer.params, scorer.impurity), scorer.batch, scorer.ties, 1.0
     )
 
 
 @jit(inline=True)
-def score_block(n, weights, counts, price, extra, ask, scores):
-    """Score the first n tables by the criterion of ``ask``, into ``scores``."""
-    call_batch(ask.batch, weights[:n], counts[:n], price[:n], extra[:n], ask.node, scores[:n])
+def score_block(n, weights, counts, price, extra, node_scorer, scores):
+    """Score the first n tables by the criterion of ``node_scorer``, into ``scores``."""
+    call_batch(
+        node_scorer.batch,
+        weights[:n],
+        counts[:n],
+        price[:n],
+        extra[:n],
+        node_scorer.node,
+        scores[:n],
+    )
 
 
 @jit
