@@ -129,7 +129,7 @@ def read(folder: Path) -> Lab:
 
     path, sums = folder / FILE, {}
 
-    def look(file: Path) -> bytes:
+    def contents(file: Path) -> bytes:
         try:
             content = file.read_bytes() if file.is_file() else None
         except OSError as error:
@@ -144,17 +144,17 @@ def read(folder: Path) -> Lab:
         return content
 
     try:
-        said = yaml.safe_load(look(path)) or {}
+        said = yaml.safe_load(contents(path)) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read: {' '.join(str(error).split())}") from None
     values = _checked(said, path)
     plugins = tuple(str(_inside(folder, name)) for name in values["plugins"])
     for file in plugins:
-        look(Path(file))
+        contents(Path(file))
     conf = str(_inside(folder, values["conf"])) if values["conf"] else ""
     for below, _, names in os.walk(conf) if conf else ():
         for name in names:
-            look(Path(below, name))
+            contents(Path(below, name))
     if conf and not os.path.isdir(conf):
         raise ConfigError(f"{path}: conf must name a folder; got {values['conf']!r}")
     data = str(_inside(folder, values["data"])) if values["data"] else ""

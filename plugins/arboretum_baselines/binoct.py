@@ -93,7 +93,7 @@ class BinOct:
         n_tests, n_groups = found.outcome.shape
         program = Program(found, min(depth, n_tests, n_groups - 1), self.tight)
         room_of(context, BYTES * program.entries, f"{program.entries:,} entries of its matrix")
-        context.look(PER_ENTRY * program.entries)
+        context.check_time(PER_ENTRY * program.entries)
         ended = Ended.of(lambda: program.solve(context))
         details = {"variables": program.width, "constraints": program.height}
         return found.solution(

@@ -194,7 +194,7 @@ def make_ready(location: Location, seconds: float) -> None:
         )
 
 
-def look(location: Location, seconds: float) -> None:
+def upgrade(location: Location, seconds: float) -> None:
     """Bring a database that holds runs to this schema; raises TrackerError where nothing was
     ever kept.
     """

@@ -71,12 +71,12 @@ class MLflowTracker:
         else:
             self._courier.ask("prepare", patience=LONG)
 
-    def look(self) -> None:
+    def check_readable(self) -> None:
         """Make sure that there is something to read; makes no store."""
         from arboretum_mlflow.schema import is_readable
 
         if not is_readable(self.location, self.timeout):
-            self._courier.ask("look", patience=LONG)
+            self._courier.ask("upgrade", patience=LONG)
 
     def warm(self) -> None:
         """Load MLflow and open the store in the background, while the run does its work."""
@@ -102,7 +102,7 @@ class MLflowTracker:
         """The parents that nobody closed: id, owner, folder.  Makes no store; raises
         TrackerError where there is none.
         """
-        self.look()
+        self.check_readable()
         # the first request waits for MLflow to load
         return self._courier.ask("open_sweeps", patience=LONG)
 
@@ -137,7 +137,7 @@ class MLflowTracker:
         """Artifact name → text of a stored run.  Raises TrackerError when there is none, or no
         store.
         """
-        self.look()
+        self.check_readable()
         return self._courier.ask("fetch", {"run_id": run_id})
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class MLflowTracker:
         """
         from arboretum_mlflow.server import serve
 
-        self.look()
+        self.check_readable()
         page = self._courier.ask("page", patience=LONG)
         self.close()
         serve(self.location, page, host, port)

@@ -35,7 +35,7 @@ REPEATABLE = frozenset(
     {
         "open",
         "prepare",
-        "look",
+        "upgrade",
         "store",
         "fetch",
         "annotate",
@@ -94,11 +94,13 @@ class Worker:
 
     def answer(self, action: str, arguments: Plain) -> Any:
         """Do what is asked."""
-        if action in ("prepare", "look"):
+        if action in ("prepare", "upgrade"):
             from arboretum_mlflow import schema
 
-            {"prepare": schema.make_ready, "look": schema.look}[action](self.location, self.seconds)
-            if action == "look":
+            {"prepare": schema.make_ready, "upgrade": schema.upgrade}[action](
+                self.location, self.seconds
+            )
+            if action == "upgrade":
                 return ""
         if action in ("prepare", "open"):
             return self.writer.experiment_id

@@ -67,7 +67,7 @@ def test_a_short_run_says_nothing_but_a_compilation_is_told_at_once():
     progress(0, None, "loading data")
     clock.now += QUIET_SECONDS - 0.1
     progress(5, 10, "growing")
-    progress.look()
+    progress.refresh()
     assert stream.getvalue() == ""
     progress(0, None, "compiling kernels")
     assert stream.getvalue().splitlines() == ["compiling kernels"]
@@ -79,7 +79,7 @@ def test_one_long_step_is_told_although_it_reports_nothing_meanwhile():
     progress(0, None, "loading data")
     for _ in range(4):
         clock.now += QUIET_SECONDS / 2
-        progress.look()
+        progress.refresh()
     assert stream.getvalue().splitlines() == ["loading data"]
 
 
@@ -138,7 +138,7 @@ def test_the_watch_shows_a_line_every_few_seconds_where_no_terminal_rewrites_it(
     for job in range(30):  # a job a second
         clock.now += 1.0
         notes.append(note(job, 0.1 + job))
-        watch.look()
+        watch.refresh()
     assert stream.getvalue().splitlines() == [
         "1 of 30, best valid_error 0.1 seed=0",
         *(f"{n} of 30, {30 - n} s left, best valid_error 0.1 seed=0" for n in (6, 11, 16, 21)),

@@ -206,7 +206,7 @@ def test_the_front_of_a_run_that_was_interrupted_is_kept_but_not_drawn(
     from arboretum_maxcost.fronts import solver as front
 
     def spread(*how, own=front.spread):
-        monkeypatch.setattr(interruptions.Held, "look", look)
+        monkeypatch.setattr(interruptions.Held, "deliver", look)
         return own(*how)
 
     def look(held):

@@ -15,7 +15,7 @@ from arboretum.runs.worker_pool import every, seconds_left
 
 QUIET_SECONDS = 2.0  # a run that is done by then says nothing of its progress
 LINE_SECONDS = 5.0  # between two lines where no terminal can rewrite one
-LOOK_SECONDS = 0.25
+REFRESH_SECONDS = 0.25
 
 
 class Line:
@@ -54,7 +54,7 @@ class Line:
     def shows(self, one: RunProgress | Watch) -> Iterator[None]:
         """Show now and then how something stands, until the block ends; then take the line away."""
         try:
-            with every(LOOK_SECONDS, one.look):
+            with every(REFRESH_SECONDS, one.refresh):
                 yield
         finally:
             self.clear()
@@ -73,19 +73,19 @@ class RunProgress:
     """What one run is doing: at once when it compiles, else once it takes longer than
     QUIET_SECONDS.
 
-    Reports come from the work (calls) and from the clock (:meth:`look`), so that one long step is
-    told, too.
+    Reports come from the work (calls) and from the clock (:meth:`refresh`), so that one long step
+    is reported, too.
     """
 
     def __init__(self, line: Line, clock: Callable[[], float] = time.monotonic) -> None:
         self._line, self._clock, self._start, self._text = line, clock, clock(), ""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
-        """Note a report, and show it as ``look`` does."""
+        """Note a report, and show it as ``refresh`` does."""
         self._text = f"{message} {100 * done / total:.0f} %" if total else message
-        self.look()
+        self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Show the last report: at once if it tells of compilation, else after QUIET_SECONDS."""
         compiles = "compil" in self._text
         if self._text and (compiles or self._clock() - self._start >= QUIET_SECONDS):
@@ -142,7 +142,7 @@ class Watch:
         self._line, self._read, self._total, self._clock = line, read, total, clock
         self._start, self._first = clock(), (0.0, 0)
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Read the notes and show how the sweep stands (:func:`standing`).
 
         Before the first note only the number of configurations is shown, after QUIET_SECONDS.

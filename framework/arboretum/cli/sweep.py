@@ -24,7 +24,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from arboretum.cli import terminal
 from arboretum.cli.comparison import Comparison, data_set_of, goal_of, uncertified
-from arboretum.cli.progress import LOOK_SECONDS, Line, Watch, counts_of, waiting
+from arboretum.cli.progress import REFRESH_SECONDS, Line, Watch, counts_of, waiting
 from arboretum.cli.sync import Parent, close_dead
 from arboretum.cli.terminal import (
     DEBUG,
@@ -338,7 +338,7 @@ def missing(notes: Notes, jobs: Mapping[int, Sequence[str]], job: Job) -> list[N
         ]
         if not (silent or unseen) or time.monotonic() >= end:
             break
-        time.sleep(LOOK_SECONDS)
+        time.sleep(REFRESH_SECONDS)
     lost = [
         Note(number, FAILED, job.label(jobs[number]), error=UNHEARD.format(job.sweep))
         for number in silent

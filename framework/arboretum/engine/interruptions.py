@@ -43,7 +43,7 @@ class Held:
     def note(self, number: int, frame: FrameType | None) -> None:
         """The handler while signals are held back."""
         if self.waiting:
-            self.look()
+            self.deliver()
         self.waiting.append((number, frame))
         self._begin()
 
@@ -85,7 +85,7 @@ class Held:
         self.timer.daemon = True
         self.timer.start()
 
-    def look(self) -> None:
+    def deliver(self) -> None:
         """Let the handler that was there before act on what has come (Ctrl-C: raise
         KeyboardInterrupt).
         """
@@ -103,7 +103,7 @@ class Held:
 
         def progress(done: float, total: float | None, message: str) -> None:
             context.progress(done, total, message)
-            self.look()
+            self.deliver()
 
         return attrs.evolve(context, progress=progress, after=after)
 
@@ -129,6 +129,6 @@ def held(wanted: bool) -> Iterator[Held]:
             if signal.getsignal(number) == found.note:
                 signal.signal(number, handler)
     try:
-        found.look()
+        found.deliver()
     except KeyboardInterrupt as error:
         found.ended = error

@@ -82,7 +82,7 @@ def reasons(problem: Problem, tree: Tree, node: int, seed: int) -> Reasons:
     growth = Growth.of_run(problem, Context(seed=seed))
     plan = growth.plan  # engines that list every candidate: bounds would skip those that cannot win
     growth.plan = plan.without_bins
-    item = growth.look(growth.root())
+    item = growth.evaluate(growth.root())
     for above, outcome in tree.path(node):
         item = _descend(growth, item, tree, above, outcome)
     chosen = None if tree.is_leaf[node] else tree.rule(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -202,7 +203,7 @@ class Context:
         """
         return None if self.deadline is None else max(self.deadline, time.monotonic() + MOMENT)
 
-    def look(self, steps: float) -> None:
+    def check_time(self, steps: float) -> None:
         """Raise OutOfTime where work of so many simple steps would not end by the deadline: for
         what no clock ends, once it is begun.
         """
@@ -212,6 +213,11 @@ class Context:
                 "the budget of seconds ran out before the search, which takes some "
                 f"{needed:.2g} seconds to prepare; raise budget.seconds"
             )
+
+    def look(self, steps: float) -> None:
+        """``check_time`` by its old name, until the next minor version."""
+        warnings.warn("context.look is context.check_time now", DeprecationWarning, stacklevel=2)
+        self.check_time(steps)
 
     def room(self, needed: float, what: str) -> None:
         """Raise BudgetError where arrays of so many bytes for ``what`` exceed the budget, before

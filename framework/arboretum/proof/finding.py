@@ -79,8 +79,8 @@ FRAME = np.dtype(
     align=True,
 )
 NEW, ENTERED, ASKED = range(3)
-LOOKED_AT = 4
-"""Frames by which is judged how much is done."""
+FRAMES_REPORTED = 4
+"""Frames by which progress is reported."""
 STATE = np.dtype(
     [
         ("at", np.int64),  # frame at work
@@ -273,7 +273,7 @@ def share_done(nodes, frames, at):
     best.
     """
     done, part_of = 0.0, 1.0
-    for d in range(min(at, LOOKED_AT)):
+    for d in range(min(at, FRAMES_REPORTED)):
         node, still = node_of(nodes, d), np.int64(0)
         for c in range(node.numbers.columns):
             still += joined_cost(node, c) < frames[d].goal

@@ -32,8 +32,8 @@ from arboretum.runs.folder import checksum, read_json, write_files
 
 SCHEMA = "arboretum.piece/1"
 OUT = "--out FOLDER"  # how a study's folder is chosen
-# between two looks at how the work stands, and at whether the command still lives
-LOOK_SECONDS = 0.5
+# between two reports of how the work stands, and two checks that the command still lives
+POLL_SECONDS = 0.5
 LEAST_SECONDS = 2.0  # of work, before what is left is estimated from it
 DIED = (
     "a worker process ended before its piece was done (killed, or out of memory?); what is "
@@ -217,13 +217,13 @@ def perform(
         len(pieces), len(found), total_cost=sum(pieces[i].cost for i in waiting), found=found
     )
 
-    def look() -> None:
+    def poll() -> None:
         work.seconds = time.perf_counter() - start
         watch(work)
 
     try:
         with (
-            every(LOOK_SECONDS, look),
+            every(POLL_SECONDS, poll),
             closing(_outcomes(job, waiting, min(workers, len(waiting)))) as outcomes,
         ):
             for i, (result, seconds, error) in outcomes:
@@ -284,7 +284,7 @@ def _begin(parent: int) -> None:
 
     def end_with_it() -> None:  # however the command ended; loky would wait for more work for ever
         while os.getppid() == parent:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         os._exit(1)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -322,7 +322,7 @@ def two_way_problem(
             "without objective.mu, or another solver"
         )
     outcome, tests = _tests(objects, context)
-    context.look(PER_OUTCOME * outcome.size)
+    context.check_time(PER_OUTCOME * outcome.size)
     keys = list(map(bytes, np.ascontiguousarray(np.packbits(outcome, axis=0).T)))
     place = {key: k for k, key in enumerate(sorted(set(keys)))}
     group = np.array([place[key] for key in keys], np.int64)
@@ -354,7 +354,7 @@ def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
     for f, feature in enumerate(objects.features):
         code = objects.codes[:, f]
         for k in range(feature.n_tests):
-            context.look(
+            context.check_time(
                 PER_OUTCOME
                 * objects.n_objects
                 * (objects.n_tests - int(objects.test_offset[f]) - k)

@@ -90,7 +90,7 @@ class GosdtReference:
         room = room_of(
             context, 10 * tests * groups, f"{tests:,} tests of {groups:,} groups of rows"
         )
-        context.look(MADE * PER_OUTCOME * tests * groups)
+        context.check_time(MADE * PER_OUTCOME * tests * groups)
         search = PrintedSearch(found, self.rule, self.high, context.seed)
 
         def tell() -> None:

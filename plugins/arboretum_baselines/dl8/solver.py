@@ -62,7 +62,7 @@ class Dl85:
         depth, least = problem.parts.limits().max_depth, problem.parts.limits().min_leaf
         found = two_way_problem(problem, self.name, self.limits, context=context)
         n_tests, n_groups = found.outcome.shape  # no path asks more
-        context.look(PER_OUTCOME * found.outcome.size)
+        context.check_time(PER_OUTCOME * found.outcome.size)
         search = self._search(
             found, min(n_tests, n_groups - 1, n_tests if depth is None else depth), least
         )

@@ -102,14 +102,16 @@ class Rank:
     def solve(self, problem: Problem, context: Context) -> Solution:
         """Minimise the run's objective.  Raises CapabilityError or DataError with the way out."""
         found = two_way_problem(problem, self.name, self.limits, class_weights, context)
-        context.look(PER_OUTCOME * found.outcome.size)
+        context.check_time(PER_OUTCOME * found.outcome.size)
         found = in_order(found)
         losses = (
             int(np.prod(found.cost.sum(axis=0) + 1.0))
             if shape_of(problem.parts.objective) is not Shape.ranking
             else 0
         )
-        context.look(MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES))
+        context.check_time(
+            MADE * PER_OUTCOME * found.outcome.size + PER_LOSS * min(losses, ENTRIES)
+        )
         losses = losses if losses <= ENTRIES else 0  # of more it is refused below
         what = f"{len(found.tests):,} tests and the losses of {losses:,} (FP, FN)"
         # an outcome as a mask, as a bit and itself
@@ -321,7 +323,7 @@ class Search:
     def _greedy(self) -> int:
         return self.first.greedy(*self._arrays())
 
-    def _look(self) -> int:
+    def _look_ahead(self) -> int:
         if self.leaves > MANY:
             self._settings["ahead"] = min(self._settings["ahead"], 2)
         data, leaves, _, sums, _, *rest = self._arrays()
@@ -338,7 +340,7 @@ class Search:
             return False
         self._pace = Pace()  # what was quick in one part may be slow in the next
         used = self._settings["used"]
-        if self._phase == self._look:
+        if self._phase == self._look_ahead:
             before = self.value
             self._plant()
             self.first.follow(*self._arrays())
@@ -347,7 +349,7 @@ class Search:
             )
         if used & self.kernels.SUBTREES and self._round < ROUNDS:
             self._aim()
-            self._phase = self._look
+            self._phase = self._look_ahead
             return True
         self._tighten()
         data, leaves, sets, _, room, *rest = self._arrays()

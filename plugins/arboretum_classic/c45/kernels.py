@@ -276,7 +276,7 @@ def count_bins(who, columns, objects, scratch):
 
 
 @jit(inner=True, borrow=True)
-def look(pool, item, columns, objects, whole, rule, scratch, found, pair):
+def best_tests(pool, item, columns, objects, whole, rule, scratch, found, pair):
     """Find the best test of each column at a node.   item : int64[·], the open node."""
     low, logs = item[LOW], objects.logs
     for e in range(item[HIGH] - low if len(logs) == 0 else 0):
@@ -581,7 +581,7 @@ def grow(pool, columns, objects, rule, scratch, root, bounds):
         if item[LEAF]:
             continue
         whole = weights.sum()
-        look(pool, item, columns, objects, whole, rule, scratch, found, pair)
+        best_tests(pool, item, columns, objects, whole, rule, scratch, found, pair)
         c, ratio = choose(found, columns.in_average, whole, rule)
         if c < 0:
             continue

@@ -264,7 +264,7 @@ class FuzzyGrowth(ByShares):
                 who=cell.who[there],
                 share=cell.share[there] * degree[there],
             )
-            below.append(self.look(part) if len(there) else None)
+            below.append(self.evaluate(part) if len(there) else None)
         mass = [0.0 if one is None else one.node.mass for one in below]
         grown.missing_child = MISSING_SPLITS if choice.splits else int(np.argmax(mass))
         return below

@@ -74,7 +74,7 @@ class ObliviousGrowth(Growth):
         stats = self.space.statistics
         search = Search(self, False, float(max(1, self.limits.min_leaf)))
         objects = Objects(stats.y, stats.weight, stats.count.astype(np.float64))
-        first = self.look(self.root())
+        first = self.evaluate(self.root())
         nodes, self.levels = [first], []
         while (
             len(self.levels) < most and any(item.cell.wanted for item in nodes) and not self.late()

@@ -91,7 +91,7 @@ class ObliviousSearch:
     def __init__(self, problem: Problem, depth: int, context: Context) -> None:
         objects, objective = problem.objects, problem.parts.objective
         self.problem, self.context = problem, context
-        context.look(PER_ROW * len(objects.codes) + PER_CODE * objects.codes.size)
+        context.check_time(PER_ROW * len(objects.codes) + PER_CODE * objects.codes.size)
         context.room(8 * objects.codes.size, f"equal rows among {objects.n_objects:,} objects")
         rows, self.group = np.unique(
             np.ascontiguousarray(objects.codes), axis=0, return_inverse=True
@@ -132,7 +132,7 @@ class ObliviousSearch:
         for f, feature in enumerate(objects.features):
             code = rows[:, f]
             for index in range(feature.n_tests):
-                self.context.look(
+                self.context.check_time(
                     PER_OUTCOME * len(rows) * (objects.n_tests - int(first[f]) - index)
                 )
                 outcome = feature.outcome(index, code)
@@ -175,7 +175,7 @@ class ObliviousSearch:
             np.zeros(n, np.int32),
         )
         self.suffix = np.zeros((t + 1, n), np.int32), np.ones(t + 1, np.int64), np.zeros(t + 1)
-        self.context.look(t * n)
+        self.context.check_time(t * n)
         set_kernels.suffixes(self.outcomes, self.arity, self.costs, *self.scratch[:2], *self.suffix)
         # of sets whose first test is t or later
         cheapest = np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)

@@ -302,7 +302,7 @@ def weight_if_light(part, literal, rows, setting):
 
 @jit(inline=True, borrow=True)
 def mixed_or_light(part, literal, rows, setting):
-    """What ``look`` says of rows of several classes."""
+    """What ``inspect_part`` says of rows of several classes."""
     if setting.share > 0.0 or setting.few > 0:
         mass = weight_if_light(part, literal, rows, setting)
         if mass >= 0.0:
@@ -311,7 +311,7 @@ def mixed_or_light(part, literal, rows, setting):
 
 
 @jit(inline=True, borrow=True)
-def look(part, literal, rows, setting):
+def inspect_part(part, literal, rows, setting):
     """(0 for no rows, 1 for what may be a leaf, 2 for mixed; weight of the rows of a leaf)."""
     words, same, kind, heavy = rows.words, rows.same, rows.kind, rows.heavy
     first = -1
@@ -358,7 +358,7 @@ def bound_ahead(literal, mass, enough, table, form, setting, ahead):
         for j in range(width // each):
             pure, mixed, of_pure = 0, 0, 0.0
             for o in range(base[f] + each * j, base[f] + each * (j + 1)):
-                what, found = look(part, bits[o], ahead, setting)
+                what, found = inspect_part(part, bits[o], ahead, setting)
                 pure += what == 1
                 mixed += what == 2
                 of_pure += found

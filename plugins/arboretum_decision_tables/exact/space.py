@@ -212,7 +212,7 @@ def space_of(
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rule = problem.parts.leaf_rule(counting_objects=True)
     refuse_unfit("subtable_dp", objects, prices)
-    context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
+    context.check_time(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
     context.room(
         BYTES * objects.codes.size,
         f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns",

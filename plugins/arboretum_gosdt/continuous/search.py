@@ -98,12 +98,12 @@ class IntervalSearch:
 
         def slice_of_work() -> int:
             found = kernels.work(self.plan, self.tables, self.state, STEPS)
-            self._look()
+            self._read_bounds()
             return found
 
         return run_slices(slice_of_work, lambda: False, until, lambda: tell(self.lower, self.upper))
 
-    def _look(self) -> None:
+    def _read_bounds(self) -> None:
         now = self.state.now[0]
         self.subproblems, self.measured = int(now["sets"]), int(now["measured"])
         if now["top"] < 0:

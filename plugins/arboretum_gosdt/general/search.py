@@ -213,8 +213,8 @@ class GeneralSearch:
 
     # -- the search; a step that needs another one done first yields it ----------------------------
 
-    def _look(self, steps: int) -> None:
-        Context(deadline=self._until).look(steps)
+    def _check_time(self, steps: int) -> None:
+        Context(deadline=self._until).check_time(steps)
 
     def _value(self, tree: Grown) -> int:
         return tree.cost + (tree.bill if self.rules.worst else 0)
@@ -410,7 +410,7 @@ class GeneralSearch:
         rules, k = self.rules, self._classes
         total = self._data[rows].sum(axis=0)
         mass = int(total[k + 3])
-        self._look(len(rows) * self.n_features * self._data.shape[1])
+        self._check_time(len(rows) * self.n_features * self._data.shape[1])
         if self._firm(total) or limits.depth < 1 or limits.leaves < 2 or not self.n_features:
             return None
         tally(rows, self._outcome, self._data, self._out)
@@ -440,7 +440,7 @@ class GeneralSearch:
         m, rules = len(split.feature), self.rules
         if limits.depth < 2 or limits.leaves < 3 or m > WIDE:
             return
-        self._look(len(rows) * m * m // 2 * self._data.shape[1])
+        self._check_time(len(rows) * m * m // 2 * self._data.shape[1])
         both, costs, floors = (
             np.empty((self._data.shape[1], m, m), np.int64),
             np.empty((5, 2, m), np.int64),

@@ -205,7 +205,7 @@ def _optimises(recipe: Recipe, house: House) -> Answer:
         return found("Greedy Search", "a method without a solver")
     if recipe.method not in DP:
         return stated("ILP", "an integer program")
-    own, every = _looked_at(house, recipe.method)
+    own, every = _visited(house, recipe.method)
     what = "sets of rows" if recipe.method == "gosdt_reference" else "itemsets"
     return (
         found("DP", f"it lists all {every:,} {what}")
@@ -214,7 +214,7 @@ def _optimises(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _looked_at(house: House, method: str) -> tuple[int, int]:
+def _visited(house: House, method: str) -> tuple[int, int]:
     """Itemsets or sets of rows of a table that needs no file, and how many there are."""
     table, held = loaded(house, "play-tennis"), {"objective.lam": 0.0}
     every = run(house, table, "dl8", {**held, "solver.row_sets": True}, 60.0).details
@@ -255,7 +255,7 @@ def _support_sets(recipe: Recipe, house: House) -> Answer:
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
     if recipe.method == "gosdt_reference":
-        own, every = _looked_at(house, recipe.method)
+        own, every = _visited(house, recipe.method)
         return found(
             YES if own <= every else NO, f"{own:,} entries of {every:,} sets of rows that differ"
         )

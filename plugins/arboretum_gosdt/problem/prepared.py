@@ -253,7 +253,7 @@ def all_tests(
     if objects.raw_features:
         from arboretum_gosdt.problem.ranks import ranks_of
 
-        context.look(SORTING * objects.raw.size)
+        context.check_time(SORTING * objects.raw.size)
         ranks = ranks_of(objects.raw)
         cuts = ranks.max(axis=1)
         most = max(int(cuts.max()), int(codes.max(initial=0))) + 1
@@ -340,7 +340,7 @@ def pack(tests: Tests, context: Context, order: np.ndarray) -> tuple[np.ndarray,
 
     n, n_tests = tests.codes.shape[1], len(tests.column)
     width = max(1, -(-n_tests // 32))
-    context.look(n * n_tests)
+    context.check_time(n * n_tests)
     context.room(8 * n * width, f"{n_tests:,} tests of {n:,} objects as bits")
     planes, kept, words = (
         np.zeros((width, n), np.uint32),
@@ -427,7 +427,7 @@ def merge_ranks(
     # each test of another family is one
     per_column = np.where(tests.family == THRESHOLDS, 1, np.diff(tests.first))
     ranks = tests.codes.shape[1] * int(per_column.sum())
-    context.look(LAYING * ranks)
+    context.check_time(LAYING * ranks)
     context.room(
         16 * ranks,
         f"the ranks of {int(per_column.sum()):,} columns of {tests.codes.shape[1]:,} objects",

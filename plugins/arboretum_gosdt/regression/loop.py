@@ -20,7 +20,7 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
             low₁[a] + low₀[k − a] ≤ limit, one of the two not solved                   (next_open)
         if there is one:
             side = the lighter one that is not solved
-            if its intervals were not looked at: raise its low by them                      (look)
+            if its intervals were not counted: raise its low by them          (bound_by_intervals)
             else push it, with its share of leaves and the budget limit − low of the other (enter)
         else:
             lb(s) = min(ub(s), least low₁[a] + low₀[k − a] of all i and a)            (least_open)
@@ -32,11 +32,12 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
 Invariants:
 
 - ``objects[first[d] : first[d + 1]]`` are those of level d in the order of their targets, which
-  ``intervals`` needs.  What is behind the top is room: ``look`` and ``enter`` lay a side there.
+  ``intervals`` needs.  What is behind the top is room: ``bound_by_intervals`` and ``enter`` lay a
+  side there.
 - low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
   Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
-- ``propagate_to_siblings`` and ``look`` take ``slack`` off their bounds: what rounding may have
-  added.
+- ``propagate_to_siblings`` and ``bound_by_intervals`` take ``slack`` off their bounds: what
+  rounding may have added.
 - ``memo``: numbers 0 … ``state.known`` − 1; a fingerprint stands for the objects with what depth
   and leaves are left (``keyed``); lower rises, upper falls, and ``test`` and ``share`` are those of
   ``upper`` (test −1: a leaf).
@@ -266,7 +267,7 @@ def next_open(levels, d, limit):
 
 
 @jit(inner=True, borrow=True)
-def look(table, levels, scratch, d, i, side):
+def bound_by_intervals(table, levels, scratch, d, i, side):
     """Bound a side by intervals of its targets: at a price p' ≥ p of a leaf, less what that
     overcharges the most leaves that it may have.
     """
@@ -373,7 +374,7 @@ def search(table, levels, scratch, memo, state, work, most):
                 (one, levels.low[d, 1, i, rest]) if side == 0 else (rest, levels.low[d, 0, i, one])
             )
             if levels.seen[d, side, i] == 0:
-                look(table, levels, scratch, d, i, side)
+                bound_by_intervals(table, levels, scratch, d, i, side)
                 continue
             enter(table, levels, d, i, side, k, limit - other)
             now.level = d + 1

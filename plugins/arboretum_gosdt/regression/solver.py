@@ -469,7 +469,7 @@ class RegressionSearch:
                 "solver regression counts weights exactly, and these have too many digits; "
                 "round them to fewer"
             )
-        context.look(PER_OBJECT * objects.n_objects)
+        context.check_time(PER_OBJECT * objects.n_objects)
         target, off = whole_targets(objects.y, int(mass.sum()))
         planes, self.kept = pack(self.tests, context, np.arange(len(self.tests.column)))
         absolute = isinstance(objective, AbsoluteDeviation)

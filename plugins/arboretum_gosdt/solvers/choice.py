@@ -201,7 +201,7 @@ def _general(
 
     # a byte per outcome, and once more while they are made
     needed = 2 * len(merged.bits) * len(merged.tests)
-    context.look(LAYING * needed)
+    context.check_time(LAYING * needed)
     context.room(
         needed, f"{len(merged.tests):,} tests of {len(merged.bits):,} objects in the general search"
     )
@@ -226,7 +226,7 @@ def _intervals(
     from arboretum_gosdt.continuous.search import IntervalSearch
 
     ranked = merge_ranks(problem, tests, units, context)
-    context.look(LAYING * ranked.ranks.size)
+    context.check_time(LAYING * ranked.ranks.size)
     search = IntervalSearch(
         ranked.ranks, ranked.weights, min(limits.depth or 0, max(0, len(ranked.ranks) - 1))
     )

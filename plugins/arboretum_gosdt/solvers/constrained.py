@@ -170,7 +170,7 @@ class ConstrainedSearch:
         )
         self.monotone = bool(asked.increasing or asked.decreasing)
         outcomes = len(found.tests.column) * len(self.first)
-        context.look(PER_OUTCOME * outcomes)
+        context.check_time(PER_OUTCOME * outcomes)
         context.room(
             BYTES * outcomes,
             f"the outcomes of {len(found.tests.column):,} tests of {len(self.first):,} objects",

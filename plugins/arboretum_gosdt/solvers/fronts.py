@@ -129,7 +129,7 @@ class NonDominatedSearch:
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
         self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, limits.leaves or n))
-        context.look(PER_OUTCOME * n * len(self.merged.tests))
+        context.check_time(PER_OUTCOME * n * len(self.merged.tests))
         context.room(
             BYTES * n * len(self.merged.tests),
             f"the outcomes of {len(self.merged.tests):,} tests of {n:,} objects",

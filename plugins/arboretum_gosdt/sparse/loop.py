@@ -36,7 +36,7 @@ Invariants:
   Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
 - ``pair[f]`` bounds the trees that ask f first and whose cost is not known; their three leaves or
   more on one side make it min(low₁ + many₀, many₁ + low₀) + paid.  NEVER: none is left.
-- ``keys[f]`` is valid where ``seen[f]`` has LOOKED; before, it is what another node left there.
+- ``keys[f]`` is valid where ``seen[f]`` has QUERIED; before, it is what another node left there.
 - ``memo`` has numbers 0 … ``state.known`` − 1; lower rises, upper falls.  A fingerprint stands for
   the rows together with the remaining depth (``keyed``).  Its costs have what every label loses,
   those of the levels do not (``equivalent_loss``).
@@ -108,7 +108,7 @@ STATE = np.dtype(
     ],
     align=True,
 )
-LOOKED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
+QUERIED, THREE_0, THREE_1, NEWLY = 1, 2, 4, 128
 """Bits of ``Levels.seen``: the memo was asked; trees of three leaves are known, by side; the
 memo is to be asked.
 """
@@ -306,15 +306,15 @@ def choose(data, levels, scratch, memo, d, limit, i):
         return again
     # else trees of three leaves settle every child, unless that was too much to do
     entered = limit >= 5 * data.numbers.p or use & THREE == 0 or priced
-    if seen[i] & LOOKED == 0 and (entered or seen[i] & NEWLY != 0):
+    if seen[i] & QUERIED == 0 and (entered or seen[i] & NEWLY != 0):
         for f in range(levels.node[d].n_features):
-            if (levels.pair[d, f] <= limit or seen[f] & NEWLY != 0) and seen[f] & LOOKED == 0:
+            if (levels.pair[d, f] <= limit or seen[f] & NEWLY != 0) and seen[f] & QUERIED == 0:
                 name_children(data, levels, memo, d, np.int64(f))
                 seen[f] |= NEWLY
         # of all features: what is known of one child bounds others
         for f in range(levels.node[d].n_features):
             if seen[f] & NEWLY != 0:
-                seen[f] ^= NEWLY | LOOKED
+                seen[f] ^= NEWLY | QUERIED
                 if levels.pair[d, f] <= limit and use & MEMO != 0:
                     look_up(data, levels, scratch, memo, d, np.int64(f))
         return again
@@ -342,7 +342,7 @@ def choose(data, levels, scratch, memo, d, limit, i):
                 if took > 0:
                     propagate_to_siblings(data, levels, scratch, d, i, one, low[place])
                     return np.int64(-1), took
-    if seen[i] & LOOKED == 0:  # who enters a child needs its fingerprint
+    if seen[i] & QUERIED == 0:  # who enters a child needs its fingerprint
         seen[i] |= NEWLY
         return again
     place = side * stride + i

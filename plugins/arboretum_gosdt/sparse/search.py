@@ -350,7 +350,7 @@ class SparseSearch:
         memory_bytes = self._left(memory_bytes)
 
         def told() -> None:
-            self._look()
+            self._read_bounds()
             if (
                 self._greedy
                 and self._slices >= EASY
@@ -375,7 +375,7 @@ class SparseSearch:
                     self._work, lambda: self.make_room(memory_bytes), until, told, slices
                 )
         finally:  # also where Ctrl-C ends it
-            self._look(finished=ended == "")
+            self._read_bounds(finished=ended == "")
             if ended and self.subproblems:
                 nodes = self.tree(hurry=True)
                 # which may cost less than is known, or more, where the best one takes long to be
@@ -416,7 +416,7 @@ class SparseSearch:
                 tell()
                 if found == NEED_ROOM and not self.make_room(memory_bytes):
                     break
-        self._look(finished=found == FINISHED)
+        self._read_bounds(finished=found == FINISHED)
         return self._slices
 
     def _work(self) -> int:
@@ -467,7 +467,7 @@ class SparseSearch:
         left = None if memory_bytes is None else memory_bytes - self._memo.bytes_used()
         return self._levels.make_room(dict.fromkeys(Levels._fields, level + 3), left)
 
-    def _look(self, finished: bool = False) -> None:
+    def _read_bounds(self, finished: bool = False) -> None:
         """Read bound and value from the root."""
         if not self._state.expanded:
             return
@@ -496,7 +496,7 @@ class SparseSearch:
         )
         if cost < node["best"]:
             node["best"], node["best_feature"], self._given = cost, GIVEN, nodes
-            self._look()
+            self._read_bounds()
         return cost + self._equivalent_loss
 
     def tree(self, hurry: bool = False) -> np.ndarray:

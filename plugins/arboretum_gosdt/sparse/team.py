@@ -18,7 +18,7 @@ import numpy as np
 from arboretum.api import OutOfTime
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.slices import FINISHED
-from arboretum_gosdt.sparse.loop import LOOKED, keep
+from arboretum_gosdt.sparse.loop import QUERIED, keep
 from arboretum_gosdt.sparse.node import EXPANDED_NODE, RANK
 from arboretum_gosdt.sparse.search import SparseSearch
 
@@ -52,7 +52,7 @@ def hand_over(levels, memo, state, other_levels, other_memo, other_state):
             other_levels.many[d, place] = max(other_levels.many[d, place], levels.many[d, place])
         for f in range(node.stride):
             other_levels.pair[d, f] = max(other_levels.pair[d, f], levels.pair[d, f])
-            other_levels.seen[d, f] &= ~np.uint8(LOOKED)
+            other_levels.seen[d, f] &= ~np.uint8(QUERIED)
         other.least = max(other.least, node.least)
         if node.best < other.best:
             other.best, other.best_feature = node.best, node.best_feature

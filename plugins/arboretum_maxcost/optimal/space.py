@@ -135,7 +135,7 @@ def space_of(
     """
     objects, prices = problem.objects, problem.prices
     refuse_unfit(solver, objects, prices)
-    context.look(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
+    context.check_time(2 * (PER_ROW * objects.n_objects + PER_CODE * objects.codes.size))
     context.room(
         BYTES * objects.codes.size,
         f"equal rows among {objects.n_objects:,} objects of {len(objects.features):,} columns",

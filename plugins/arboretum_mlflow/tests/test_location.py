@@ -95,7 +95,7 @@ def test_a_store_that_would_keep_nothing_is_refused(uri):
 
 def test_reading_makes_no_store_and_touches_no_database_of_something_else(tmp_path):
     absent = MLflowTracker(uri=f"sqlite:///{tmp_path}/absent/mlflow.db")
-    for read in (absent.look, lambda: absent.fetch("x"), absent.serve):
+    for read in (absent.check_readable, lambda: absent.fetch("x"), absent.serve):
         with pytest.raises(
             TrackerError, match="there is no MLflow store .* yet: the first run makes it"
         ):

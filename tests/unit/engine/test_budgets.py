@@ -84,7 +84,7 @@ def test_interrupted_while_it_is_prepared_a_search_keeps_the_best_leaf(asked, mo
 
     # which prepares a few rows
     monkeypatch.setattr("arboretum_basics.methods.Exact.warm_up", lambda *_: None)
-    monkeypatch.setattr(Context, "look", interrupt)
+    monkeypatch.setattr(Context, "check_time", interrupt)
     record = arboretum.run(["dataset=monk1-full", *ASKED[asked], "split=none"])
     found = record.solution
     assert (
@@ -106,10 +106,10 @@ def test_where_no_leaf_is_allowed_the_budget_is_named(method, slow):
 
 def test_what_takes_a_tenth_of_a_second_is_always_done():
     late = Context(deadline=time.monotonic() - 10)
-    late.look(GRACE * STEPS_PER_SECOND)
+    late.check_time(GRACE * STEPS_PER_SECOND)
     with pytest.raises(OutOfTime, match="takes some 2 seconds"):
-        late.look(2 * STEPS_PER_SECOND)
-    Context().look(math.inf)
+        late.check_time(2 * STEPS_PER_SECOND)
+    Context().check_time(math.inf)
     assert Context().latest is None and late.latest > late.deadline
 
 

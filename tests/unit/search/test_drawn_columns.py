@@ -112,7 +112,7 @@ def test_a_column_that_is_free_by_now_competes_no_more_often_than_others():
     )
     problem = attrs.evolve(problem_of(data, Reduction(), Gini()), prices=prices)
     growth = Growth.of(problem, Context(2), False, max_features=1)
-    item = growth.look(growth.root())
+    item = growth.evaluate(growth.root())
     growth.score(item)
     for child in growth.divide(item):
         growth.score(child)

@@ -49,7 +49,7 @@ class CoverageState:
     """The coverages of a run, bound to its objects.
 
     functions : values with ``covered(objects, rows)``.
-    look : called now and then while much is summed, to tell of progress.
+    tick : called now and then while much is summed, to tell of progress.
     last : float64[functions, n_objects], 1 − f of each object at the last node on its path that was
         visited; NaN before.
     """
@@ -58,11 +58,11 @@ class CoverageState:
     names: tuple[str, ...]
     objects: Encoded
     last: np.ndarray
-    look: Callable[[], None] = lambda: None
+    tick: Callable[[], None] = lambda: None
 
     @staticmethod
     def of(
-        coverage: tuple[Any, ...], objects: Encoded, look: Callable[[], None] = lambda: None
+        coverage: tuple[Any, ...], objects: Encoded, tick: Callable[[], None] = lambda: None
     ) -> CoverageState | None:
         """Bind them (``prepare``, where they have it); None without any."""
         if not coverage:
@@ -72,7 +72,7 @@ class CoverageState:
         )
         names = tuple(getattr(part, "name", None) or type(part).__name__ for part in coverage)
         return CoverageState(
-            bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), look
+            bound, names, objects, np.full((len(bound), objects.n_objects), np.nan), tick
         )
 
     def visit(self, rows: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ class CoverageState:
             self._gains(
                 rows, before, list(itertools.islice(waiting, step)), gains[first : first + step]
             )
-            self.look()
+            self.tick()
         return gains
 
     def _gains(

@@ -144,7 +144,7 @@ class Growth:
 
     def run(self, order: str) -> Grown:
         """Grow from the root; returns it with its descendants."""
-        first = self.look(self.root())
+        first = self.evaluate(self.root())
         waiting = Waiting(order, self)
         waiting.push([first])
         while (item := waiting.pop()) is not None:
@@ -175,7 +175,7 @@ class Growth:
         weights, counts = statistics.totals(rows)
         return weights, counts, statistics.rows_in(rows, counts)
 
-    def look(self, cell: Cell) -> Open:
+    def evaluate(self, cell: Cell) -> Open:
         """Describe a node; ``cell.wanted`` says whether its tests are to be scored."""
         rows, statistics = self.rows_of(cell), self.space.statistics
         weights, counts, count = self.totals(cell)
@@ -338,7 +338,7 @@ class Growth:
         send(self.rows_of(cell), outcome, space.goes)
         partition(self.rows_of(cell), space.goes, start, space.spare)
         below = self._child_cells(cell, candidate, start, grown.branch_price)
-        children = [None if c is None else self.look(c) for c in below]
+        children = [None if c is None else self.evaluate(c) for c in below]
         for each in self.engines:
             each.divide(cell, [c for c in below if c is not None], start)
         mass = [0.0 if c is None else c.node.mass for c in children]

@@ -487,7 +487,7 @@ class SharesGrowth(ByShares):
             share = cell.share[here] * np.where(outcome[here] < 0, weight[part].sum() / total, 1.0)
             path = {"asked": cell.asked | {*choice.column.names}, "paid": cell.paid + price}
             below.append(
-                self.look(
+                self.evaluate(
                     Part(0, len(here), cell.depth + 1, **path, who=cell.who[here], share=share)
                 )
                 if len(part)

@@ -52,7 +52,7 @@ def in_one_call(problem: Problem) -> bool:
         return True
     growth = Growth.of_run(problem, Context(deadline=math.inf))
     growth.use_subtrees()
-    root = growth.look(growth.root())
+    root = growth.evaluate(growth.root())
     return growth.subtrees is not None and growth.subtrees.takes(root.cell, root.node)
 
 
