@@ -473,7 +473,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
                 return f"node {node} is divided, but it is a leaf by the leaf rule"
         elif not leaf and depth[node] < deepest and limits.max_cost is None:
             # what is left may pay for none
-            column = _divides(
+            column = _splitting_column(
                 objects, np.flatnonzero(at == node), limits.min_leaf, leaves - tree.n_leaves + 1
             )
             if column:
@@ -484,7 +484,7 @@ def breaks_rule(tree: Tree, problem: Problem, rule: LeafRule) -> str:
     return ""
 
 
-def _divides(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> str:
+def _splitting_column(objects: Encoded, rows: np.ndarray, min_leaf: int, most: float) -> str:
     """The first column with a test that divides these objects, "" where there is none.
 
     Each of its branches has ``min_leaf`` rows, and there are at most ``most`` of them.

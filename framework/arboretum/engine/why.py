@@ -105,7 +105,7 @@ def _descend(growth: Growth, item: Open, tree: Tree, above: int, outcome: int) -
         raise ContractError(f"node {above} {takes}; code or data have changed")
     # an outcome without objects has no child
     present = np.unique(candidate.engine.outcomes(cell, candidate))
-    return growth.divide(item)[int((present < outcome).sum())]
+    return growth.split_node(item)[int((present < outcome).sum())]
 
 
 def _stopped_by(growth: Growth, item: Open) -> str:

@@ -19,7 +19,7 @@ the rank :data:`MISSING`; such entries come last.  A *cut* at position j of a ru
                 if entries j and j + 1 are separated, and the branches large enough, and no
                 neighbouring cut is known to score no less (``inner``):
                     put the table (left, all − left) into the block, once per side of missing rows
-    divide_run: move the entries stably by outcome, those of outcome 0 first
+    split_run: move the entries stably by outcome, those of outcome 0 first
 
 Invariants:
 
@@ -457,7 +457,7 @@ def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moment
 
 
 @jit(inner=True, borrow=True)
-def divide_run(run, goes, start, wanted, spare):
+def split_run(run, goes, start, wanted, spare):
     """Divide a run stably by outcome.
 
     start : of the outcomes.

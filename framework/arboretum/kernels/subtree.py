@@ -49,10 +49,10 @@ from arboretum.kernels.runs import (
     OBJECT,
     PROBED,
     TO_RANK,
-    divide_run,
     probe,
     scan_run,
     scan_sums,
+    split_run,
 )
 from arboretum.kernels.shares import ROUNDED, SPLITS, hand_on, lacking, load, score_shared
 from arboretum.kernels.sorting import split_many, split_shared, split_two, take_back
@@ -361,7 +361,7 @@ def grow_subtree(
         if born + outcomes > len(nodes.feature):
             return NO_ROOM
         beyond = send(features, f, index, side if side >= 0 else outcomes, rows, low, high, goes)
-        groups = divide(rows, low, high, outcomes, goes, shares, scratch)
+        groups = split_rows(rows, low, high, outcomes, goes, shares, scratch)
         if groups == 0:
             return NO_ROOM
         if shares is not None:
@@ -459,7 +459,7 @@ def grow_subtree(
                             runs.spare,
                         )
                         continue
-                    divide_run(
+                    split_run(
                         features.order[features.column[lists[at]], low:high],
                         goes,
                         start,
@@ -668,7 +668,7 @@ def send(features, f, index, side, rows, low, high, goes):
 
 
 @jit(inline=True, borrow=True)
-def divide(rows, low, high, outcomes, goes, shares, scratch):
+def split_rows(rows, low, high, outcomes, goes, shares, scratch):
     """Sort a node's rows stably by outcome, in place; ``scratch.start[o]`` receives the first place
     of outcome o, from ``low``.
 

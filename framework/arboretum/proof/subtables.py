@@ -119,13 +119,16 @@ class Subtables:
         total, parts = planes.sum(axis=0), self.inside[rows].T @ planes
         if self._leaves(total[None])[0]:
             return self.complexity.leaf(), -1
-        divides = np.flatnonzero((parts[:, -1] > 0) & (parts[:, -1] < total[-1]))
-        if not len(divides):
+        splitting = np.flatnonzero((parts[:, -1] > 0) & (parts[:, -1] < total[-1]))
+        if not len(splitting):
             return self.complexity.leaf(), -1
-        below, leaf = np.full(len(divides), self.complexity.leaf()), self._leaves(parts[divides])
+        below, leaf = (
+            np.full(len(splitting), self.complexity.leaf()),
+            self._leaves(parts[splitting]),
+        )
         for at in np.flatnonzero(~leaf).tolist():
-            below[at] = self._bound(bits & self.packed[divides[at]])
-        mass, of = float(total[: self.k].sum()), self.test_of[divides]
+            below[at] = self._bound(bits & self.packed[splitting[at]])
+        mass, of = float(total[: self.k].sum()), self.test_of[splitting]
         first = np.flatnonzero(np.diff(of, prepend=-1))
         tests, prices = of[first], self.problem.prices.tests
         if self.form is not None:

@@ -270,10 +270,10 @@ def slow_greedy(objects: Encoded, *, rows: np.ndarray | None = None, max_depth: 
     tables, node = contingency(objects, rows, impurity=toy_impurity(objects.task))
     if max_depth == 0 or tables.n_tests == 0 or node.impurity == 0:
         return None
-    divides = [
+    splitting = [
         t for t in range(int(objects.test_offset[-1])) if len(branches(objects, t, rows)) > 1
     ]
-    test = divides[int(np.argmin((tables.mass * tables.impurity(tables.weights)).sum(axis=1)))]
+    test = splitting[int(np.argmin((tables.mass * tables.impurity(tables.weights)).sum(axis=1)))]
     parts = branches(objects, test, rows)
     return test, {
         k: slow_greedy(objects, rows=part, max_depth=max_depth - 1) for k, part in parts.items()

@@ -224,10 +224,10 @@ class PrintedSearch:
         def extract(number: int) -> int:
             at, below = len(nodes), self.children(number)
             nodes.append([-1, -1, -1])
-            divides = np.flatnonzero(below[:, 0] >= 0)
-            sums = upper[below[divides]].sum(axis=1)
-            if len(divides) and sums.min() < leaf[number]:
-                test = int(divides[sums.argmin()])
+            splitting = np.flatnonzero(below[:, 0] >= 0)
+            sums = upper[below[splitting]].sum(axis=1)
+            if len(splitting) and sums.min() < leaf[number]:
+                test = int(splitting[sums.argmin()])
                 nodes[at] = [test, *(extract(int(child)) for child in below[test])]
             return at
 

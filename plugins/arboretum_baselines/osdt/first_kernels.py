@@ -1,14 +1,14 @@
 """First trees of a search over sets of leaves, grown a leaf at a time; each is the last set::
 
     greedy:   s ← the last set; while it may grow:
-                  (leaf, test) ← those that lower Gini's index most, of leaves that may be divided
-                  s ← s with the leaf divided; R(s) < R^c: it is the best set
-    follow:   s ← the last set; while some leaf is better divided, by what looking ahead found:
-                  its test ← the least sum of the parts' bounds; s ← s with the leaf divided
+                  (leaf, test) ← those that lower Gini's index most, of leaves that may be split
+                  s ← s with the leaf split; R(s) < R^c: it is the best set
+    follow:   s ← the last set; while some leaf is better split, by what looking ahead found:
+                  its test ← the least sum of the parts' bounds; s ← s with the leaf split
     prepare:  levels = 0: Σ g of all leaves anew, and what is known of them by their own
               else look that many levels of tests ahead from the root
 
-Invariants: the sets grown here have no leaf that must be divided (SPLIT), and are not in the queue.
+Invariants: the sets grown here have no leaf that must be split (SPLIT), and are not in the queue.
 ``greedy`` and ``prepare`` can be left and entered again: they go on from the last set, and from the
 leaves known; ``follow`` ends where there is no room.
 """
@@ -24,7 +24,7 @@ from arboretum_baselines.osdt.curve_kernels import LEAF, LEVEL, value_of
 from arboretum_baselines.osdt.leaf_kernels import (
     NONE,
     bound_leaf,
-    divided,
+    ensure_split,
     look_ahead,
     saving,
 )
@@ -41,7 +41,7 @@ from arboretum_baselines.osdt.set_kernels import (
 
 @jit(inner=True, borrow=True)
 def grow(data, leaves, sets, room, state, settings, s, leaf, test):
-    """The set s with a leaf divided by a test; if it is the best tree, it is kept as that."""
+    """The set s with a leaf split by a test; if it is the best tree, it is kept as that."""
     others(leaves, sets, room, s, leaf)
     at, depth = (
         leaves.start[leaf & LEAF] + 2 * test,
@@ -79,7 +79,7 @@ def greedy(data, leaves, sets, sums, room, state, settings):
                 data, leaves, room, sets.size[s] - 1, settings, x, sets.item[i] // LEVEL
             ):
                 continue
-            ended = divided(data, leaves, sums, state, settings, x)
+            ended = ensure_split(data, leaves, sums, state, settings, x)
             if ended != FINISHED:
                 return ended
             for f in range(data.mask.shape[1]):

@@ -5,7 +5,7 @@ Of a tree R(d) ≥ const + Σ_leaves (λ − g), where a leaf of p positives and
 = Σ_j ω_j max(p − w_j n, 0): tangents of a ROC curve, or a line below a loss of (FP, FN), where
 min(a n, b p) = b p − b max(p − a/b n, 0)::
 
-    divide(x):      one pass over the groups of x: for every test the sums of those with outcome 1
+    split_leaf(x):  one pass over the groups of x: for every test the sums of those with outcome 1
                     outcome 0 is x less these; find or enter both parts, if they hold enough rows
     look_ahead(x):  depth first, to so many levels of tests; when the parts of x are known:
                     split(x) ← max(split(x), min over tests of least(x_0) + least(x_1))
@@ -14,13 +14,13 @@ min(a n, b p) = b p − b max(p − a/b n, 0)::
 Invariants:
 
 - Leaf 0 is all rows.  A leaf is entered once, by the fingerprint of its rows, and is never removed.
-- least[x] is at most Σ (λ − g) of any subtree of x, split[x] of any that divides x.  level[x] says
+- least[x] is at most Σ (λ − g) of any subtree of x, split[x] of any that splits x.  level[x] says
   how many levels of tests they have looked ahead; SURE: looking further changes nothing.
-- start[x] is −1 before x is divided; then its parts are child[start[x] + 2 f + outcome].  Both
+- start[x] is −1 before x is split; then its parts are child[start[x] + 2 f + outcome].  Both
   entries of a test are −1 where a part would hold too few rows.
 - ``mask`` is −1 for outcome 1 and 0 else, so that ``mask & value`` adds a value or 0.
-- ``divided`` looks for room before ``divide`` writes; on PAUSED and NEED_ROOM all that was found
-  stays, and looking ahead begins at its top again.
+- ``ensure_split`` looks for room before ``split_leaf`` writes; on PAUSED and NEED_ROOM all that was
+  found stays, and looking ahead begins at its top again.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ STATE = np.dtype(
         ("items", np.int64),  # and of their entries
         ("queued", np.int64),  # sets in the queue
         ("turn", np.int64),  # sets pushed so far
-        ("expanded", np.int64),  # leaves that were divided
+        ("expanded", np.int64),  # leaves that were split
         ("work", np.int64),  # what was done,
         ("until", np.int64),  # and where to pause
         ("popped", np.int64),  # sets popped so far
@@ -89,12 +89,12 @@ ladder : float64[2, k], ascending values and the most that a tree below has as �
 Leaves = namedtuple("Leaves", "slots rows p n count share all start least split level child")
 """Of each leaf by its number: rows as bits, positives, negatives, training rows, share of
 positives; ``all``: Σ g of its groups; the first of its ``child`` entries (−1: none yet); lower
-bounds of Σ (λ − g) over its subtrees, of any and of those that divide it, and how many levels they
+bounds of Σ (λ − g) over its subtrees, of any and of those that split it, and how many levels they
 look ahead.
 
 slots : hash table of rows.
-child : int64[2 · tests · divided leaves], leaves of outcome 0 and 1, −1 where a test does not
-    divide.
+child : int64[2 · tests · split leaves], leaves of outcome 0 and 1, −1 where a test does not
+    split.
 """
 
 Sums = namedtuple("Sums", "p n count all one two stack cursor")
@@ -134,7 +134,7 @@ def room_for_leaves(data, leaves, state):
 
 
 @jit(inner=True, borrow=True, wraps=True)
-def divide(data, leaves, sums, state, settings, leaf):
+def split_leaf(data, leaves, sums, state, settings, leaf):
     """Enter the children of a leaf by every test; both sides must hold so many training rows."""
     n_tests, words = data.mask.shape[1], leaves.rows.shape[1]
     for f in range(n_tests):
@@ -193,7 +193,7 @@ def divide(data, leaves, sums, state, settings, leaf):
 
 
 @jit(inner=True, borrow=True)
-def divided(data, leaves, sums, state, settings, leaf):
+def ensure_split(data, leaves, sums, state, settings, leaf):
     """FINISHED when the children of a leaf are known, else why not."""
     if leaves.start[leaf] < 0:
         if state.work >= state.until:
@@ -201,7 +201,7 @@ def divided(data, leaves, sums, state, settings, leaf):
         if not room_for_leaves(data, leaves, state):
             return NEED_ROOM
         state.work += 1
-        divide(data, leaves, sums, state, settings, leaf)
+        split_leaf(data, leaves, sums, state, settings, leaf)
     return FINISHED
 
 
@@ -217,7 +217,7 @@ def look_ahead(data, leaves, sums, state, settings, leaf, levels):
         if leaves.level[x] >= want:
             top -= 1
             continue
-        ended = divided(data, leaves, sums, state, settings, x)
+        ended = ensure_split(data, leaves, sums, state, settings, x)
         if ended != FINISHED:
             return ended
         start, at = leaves.start[x], sums.cursor[top]

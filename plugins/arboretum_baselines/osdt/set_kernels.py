@@ -1,26 +1,26 @@
-"""Branch and bound over sets of leaves, some of them to be divided: PyGOSDT's search, a leaf at a
+"""Branch and bound over sets of leaves, some of them to be split: PyGOSDT's search, a leaf at a
 time::
 
-    queue ← {the root, to be divided}
+    queue ← {the root, to be split}
     while the queue is not empty:
         s ← its first set; if bound(s) ≥ R^c: pop it; next turn
-        leaf ← the heaviest of s that must be divided
+        leaf ← the heaviest of s that must be split
         enter its children by every test, and look ahead from each; pop s
-        for every test that divides the leaf into a and b:
+        for every test that splits the leaf into a and b:
             d ← the leaves of s with a and b in the place of the leaf
             if R(d) < R^c: R^c ← R(d), and d is the best set
-            for each choice which of a and b must be divided again (4 of them):
-                skip it if no leaf of d is left to be divided, or there are too many leaves,
-                    or a part that is to be divided cannot gain λ (B.6, C.2),
-                    or neither part is, and this division gains no more than λ (B.7),
+            for each choice which of a and b must be split again (4 of them):
+                skip it if no leaf of d is left to be split, or there are too many leaves,
+                    or a part that is to be split cannot gain λ (B.6, C.2),
+                    or neither part is, and this split gains no more than λ (B.7),
                     or a part that stays is not worth λ (support)
                 bound ← max(bound(s), bound of the subtrees, loss at least (2.1, 2.2, B.1, B.9, C.3)
-                            + λ · (leaves of d + by B.2 those that must be divided))
+                            + λ · (leaves of d + by B.2 those that must be split))
                 if bound < R^c and the set is new (B.8): it enters the queue
 
 A leaf of a set is one number: that of the leaf, its depth (where depth is limited) and whether it
-must be divided.  Leaves of a set stand by falling share of positives.  Every tree that refines a
-set divides each leaf that must be, and none of the others.
+must be split.  Leaves of a set stand by falling share of positives.  Every tree that refines a
+set splits each leaf that must be, and none of the others.
 
 Invariants:
 
@@ -33,7 +33,7 @@ Invariants:
 - ``queue[:state.queued]`` is a binary heap by key, then turn, the least first.
 - ``room.item[:size]`` is the set that is being made, ``room.sorted`` the entries that stay; one
   place behind them is used for the other part.
-- A set is popped to be divided only when the children of its leaf, their bounds that look ahead
+- A set is popped to be split only when the children of its leaf, their bounds that look ahead
   and room for all new sets are there: PAUSED and NEED_ROOM leave it first in the queue.  What is
   called after that looks for no room.
 """
@@ -66,7 +66,7 @@ from arboretum_baselines.osdt.curve_kernels import (
 )
 from arboretum_baselines.osdt.leaf_kernels import (
     NONE,
-    divided,
+    ensure_split,
     look_ahead,
     saving,
 )
@@ -78,14 +78,14 @@ better by less are not told apart.
 """
 
 PER_TEST = 5
-"""Sets that a test adds at most when a set is divided by it: one that is better, and four ways of
+"""Sets that a test adds at most when a set is split by it: one that is better, and four ways of
 dividing both sides further or not.
 """
 
 Sets = namedtuple("Sets", "slots item bound key turn queue parent via test start size")
 """Of each set of leaves: the first of its entries in ``item`` and how many; no tree below it is
 better than ``bound``; its place in the order of the queue, by key, then turn; the set it was made
-of, the leaf divided and the test.
+of, the leaf split and the test.
 
 slots : hash table of sets.
 queue : binary heap.
@@ -94,7 +94,7 @@ queue : binary heap.
 
 @jit(inner=True, borrow=True)
 def may_split(data, leaves, room, others, settings, leaf, depth):
-    """Whether a leaf may have to be divided, beside ``others`` in ``room.sorted``: impure, with
+    """Whether a leaf may have to be split, beside ``others`` in ``room.sorted``: impure, with
     rows for two, it could gain λ (B.6, C.2).
     """
     p, n = leaves.p[leaf], leaves.n[leaf]
@@ -254,7 +254,7 @@ def subtrees_bound(data, leaves, room, size, state, settings):
 
 @jit(inner=True, borrow=True)
 def consider(data, leaves, sets, room, state, settings, made, size, splits, value, above):
-    """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be divided; it enters the
+    """Bounds of the set in ``room.item``, ``splits`` of whose leaves must be split; it enters the
     queue unless they are too high.
 
     made : (set, leaf, test) that it comes from.
@@ -285,7 +285,7 @@ def consider(data, leaves, sets, room, state, settings, made, size, splits, valu
 @jit(inner=True, borrow=True)
 def others(leaves, sets, room, s, leaf):
     """The entries of a set but for one, which ``leaf`` is, into ``room.sorted``; how many of
-    them must be divided.
+    them must be split.
     """
     k, splits = np.int64(0), np.int64(0)
     for i in range(sets.start[s], sets.start[s] + sets.size[s]):
@@ -384,7 +384,7 @@ def expand(data, leaves, sets, sums, room, state, settings, s, leaf):
 
 @jit(inner=True, borrow=True)
 def chosen(leaves, sets, s):
-    """Of the leaves of a set that must be divided, the heaviest."""
+    """Of the leaves of a set that must be split, the heaviest."""
     found, most = NONE, np.int64(-1)
     for i in range(sets.start[s], sets.start[s] + sets.size[s]):
         leaf = sets.item[i] & LEAF
@@ -407,7 +407,7 @@ def room_for_sets(data, sets, state, size):
 
 @jit(borrow=True)
 def begin(data, leaves, sets, room, state, settings):
-    """The set of one leaf that must be divided enters the queue, where trees of more than a leaf
+    """The set of one leaf that must be split enters the queue, where trees of more than a leaf
     can be better.
     """
     room.item[0] = SPLIT
@@ -432,7 +432,7 @@ def begin(data, leaves, sets, room, state, settings):
 
 @jit(borrow=True)
 def search(data, leaves, sets, sums, room, state, settings):
-    """Pop and divide, until nothing is left that may be better."""
+    """Pop and split, until nothing is left that may be better."""
     n_tests, lookahead = data.mask.shape[1], settings.ahead if settings.used & SUBTREES else 0
     while state.queued > 0:
         if state.work >= state.until:
@@ -445,7 +445,7 @@ def search(data, leaves, sets, sums, room, state, settings):
         if not room_for_sets(data, sets, state, sets.size[s]):
             return NEED_ROOM
         leaf = chosen(leaves, sets, s)
-        ended = divided(data, leaves, sums, state, settings, leaf & LEAF)
+        ended = ensure_split(data, leaves, sums, state, settings, leaf & LEAF)
         if ended != FINISHED:
             return ended
         start = leaves.start[leaf & LEAF]

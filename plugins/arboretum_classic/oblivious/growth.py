@@ -99,19 +99,19 @@ class ObliviousGrowth(Growth):
                 self.refused += 1
                 break
             self.levels.append((test.test, found.score))
-            nodes = [child for item in nodes for child in self._divided(item, test, adds_up)]
+            nodes = [child for item in nodes for child in self._split(item, test, adds_up)]
         return first.grown
 
     def _parts(self, test: LevelTest, nodes: list) -> int:
         return sum(len(np.unique(test.outcomes(item.cell, None))) for item in nodes)
 
-    def _divided(self, item, test: LevelTest, adds_up: bool) -> list:
+    def _split(self, item, test: LevelTest, adds_up: bool) -> list:
         """The children that have objects; the node's own score is told where scores add up."""
         found = test.found
         item.candidate = Candidate(
             test, found.feature, found.index, found.side, found.price, np.nan, found.place
         )
-        below = self.divide(item)
+        below = self.split_node(item)
         if adds_up:
             arity, node = test.test.arity, item.node
             weights, counts, born = (

@@ -57,7 +57,7 @@ LEAST_BINS = 16
 MOST_KEPT = 1 << 22
 LOWEST = np.finfo(np.float64).min
 NO_BOUND, CORNERS, VARIANCE = range(3)
-EMPTY, SMALL, REFUSED, DIVIDED = range(4)
+EMPTY, SMALL, REFUSED, SPLIT = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the
 criterion says −inf; it is divided.
 """
@@ -383,7 +383,7 @@ def ask(kernel, v, cells, at, lost, level, price, rules, asked, work):
         return (SMALL if small else EMPTY), 0.0
     node = KernelNode(level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3])
     score = level.factor[v] * float(kernel(weights, counts, price, work.extra, node))
-    return (SMALL if small else REFUSED if score == -np.inf else DIVIDED), score
+    return (SMALL if small else REFUSED if score == -np.inf else SPLIT), score
 
 
 def edges(kernel, how, sums, level, price, rules, asked, score, bound):
@@ -399,7 +399,7 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
     """
     last, width, work = sums.shape[1] - 1, level.weights.shape[1], work_for(level)
     left = work.left
-    refused, divided = np.zeros(len(price), np.bool_), np.zeros(len(price), np.int64)
+    refused, n_split = np.zeros(len(price), np.bool_), np.zeros(len(price), np.int64)
     score[:] = 0.0
     bound[:] = 0.0 if BOUND else np.inf
     for v in range(len(sums)):
@@ -433,11 +433,11 @@ def edges(kernel, how, sums, level, price, rules, asked, score, bound):
                 left[0, k] += sums[v, b, k]
             score[b] += one
             refused[b] |= state == SMALL or state == REFUSED
-            divided[b] += state == DIVIDED
+            n_split[b] += state == SPLIT
             if BOUND:
                 bound[b] += top
     for b in range(len(price)):
-        if refused[b] or divided[b] == 0 or price[b] == np.inf:
+        if refused[b] or n_split[b] == 0 or price[b] == np.inf:
             score[b] = -np.inf
 
 
@@ -528,7 +528,7 @@ def scan(kernel, where, columns, level, objects, price, rules, asked, ties, best
                 total = one if n == 1 else total + (one - scores[v])
                 states[v], scores[v], waits[v] = state, one, False
             n_dirty = 0
-            if number[SMALL] + number[REFUSED] == 0 and number[DIVIDED] > 0 and not total <= bar:
+            if number[SMALL] + number[REFUSED] == 0 and number[SPLIT] > 0 and not total <= bar:
                 at, best = last, total
                 if total != total:
                     break
@@ -611,7 +611,7 @@ def all_bins(kernel, to, sums, level, price, rules, asked):
 
     to : outcome of rows without a value.
     """
-    bins, width, total, divided = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
+    bins, width, total, n_split = sums.shape[1] - 1, level.weights.shape[1], 0.0, 0
     weights, counts, extra = (
         np.empty((bins, width)),
         np.empty((bins, level.rows.shape[1]), np.int64),
@@ -636,5 +636,5 @@ def all_bins(kernel, to, sums, level, price, rules, asked):
                 level.mass[v], asked[1], level.impurity[v], asked[0], 0.0, asked[2], asked[3]
             )
             total += level.factor[v] * float(kernel(weights, counts, price, extra, node))
-            divided += 1
-    return total if divided > 0 and price < np.inf else -np.inf
+            n_split += 1
+    return total if n_split > 0 and price < np.inf else -np.inf

@@ -100,7 +100,7 @@ def level_scores(
     order : the rows.
     side : outcome of rows without a value.
     """
-    width, total, divided = (
+    width, total, n_split = (
         level.weights.shape[1],
         np.zeros(len(goes)),
         np.zeros(len(goes), np.int64),
@@ -151,5 +151,5 @@ def level_scores(
                 np.arange(len(some)),
             )
             total[some] += level.factor[v] * scorer.score(tables, node)
-            divided[some] += 1
-    return np.where(divided > 0, total, -np.inf)
+            n_split[some] += 1
+    return np.where(n_split > 0, total, -np.inf)

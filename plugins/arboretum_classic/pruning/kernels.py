@@ -276,7 +276,7 @@ def _deal(node, low, high, top, lost, entries, shape, nodes):
 
 
 @jit(inner=True)
-def _divide(node, low, high, top, weight, tests, shape, nodes, entries):
+def _split_rows(node, low, high, top, weight, tests, shape, nodes, entries):
     """Order the entries low … high by the outcomes at ``node`` of the tree as grown; those that
     rest there come last.
 
@@ -370,7 +370,7 @@ def _branch_errors(
             nodes.known[edge] = own * nodes.weights[child[edge]].sum() if child[edge] >= 0 else 0.0
             if child[edge] >= 0:
                 resting -= own * nodes.weights[child[edge]]
-        entries, _, rest, end = _divide(
+        entries, _, rest, end = _split_rows(
             asked, low, high, high, weight, tests, shape, nodes, entries
         )
         _add(rest, end, entries, label, weight, resting)
@@ -441,7 +441,7 @@ def prune_and_raise(label, weight, tests, shape, nodes, child, limit, margin):
                 )
                 continue
             nodes.known[first:last] = 0.0
-            entries, split, rest, end = _divide(
+            entries, split, rest, end = _split_rows(
                 asked, low, high, top, weight, tests, shape, nodes, entries
             )
             kept = 0 if split or nodes.split[node] else kept

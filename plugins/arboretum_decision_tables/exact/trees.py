@@ -122,15 +122,18 @@ def greedy_test(space: Space, rows: np.ndarray) -> int:
             int(space.first_test[f]),
         )
         if space.family[f] == FAMILIES[Family.multiway]:
-            after, divides = np.array([_pairs(table).sum()]), np.array([True])
+            after, splitting = np.array([_pairs(table).sum()]), np.array([True])
         else:
             if space.family[f] == FAMILIES[Family.thresholds]:
                 table, held = table.cumsum(axis=0)[:-1], held.cumsum()[:-1]
-            after, divides = _pairs(table) + _pairs(total - table), (held > 0) & (held < len(rows))
+            after, splitting = (
+                _pairs(table) + _pairs(total - table),
+                (held > 0) & (held < len(rows)),
+            )
         gain = whole - after
         price = space.price[first : first + len(after)]
         score = np.where(
-            divides,
+            splitting,
             np.divide(gain, price, out=np.full(len(gain), math.inf), where=price > 0),
             -math.inf,
         )

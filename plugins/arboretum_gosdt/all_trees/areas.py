@@ -207,14 +207,14 @@ class Tangents:
 
     @property
     def _theta(self) -> tuple[Fraction, Fraction]:
-        theta, divided = self.of.objective.false_positive_limit()
-        return decimal(theta), decimal(divided)
+        theta, divisor = self.of.objective.false_positive_limit()
+        return decimal(theta), decimal(divisor)
 
     @property
     def _scale(self) -> Fraction:
         """What value 1 is in units of gain."""
-        theta, divided = self._theta
-        return PARTS / theta * self.of.positives * divided
+        theta, divisor = self._theta
+        return PARTS / theta * self.of.positives * divisor
 
     @property
     def q(self) -> int:

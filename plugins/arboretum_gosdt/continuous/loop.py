@@ -17,13 +17,13 @@ interval what lies between two neighbouring nodes (:mod:`.cuts`).  With s the ro
         PICK:        while an interval is open, take the last (top = 0: that of least bound):
                          its bound ≥ ub: lb = min(lb, its bound)
                          else t = the middle of its cuts that are not closed      (choose_cut)
-                         d = 2: losses of both sides of t by one pass; divide at t
+                         d = 2: losses of both sides of t by one pass; add the cut t
                          d > 2: go on to JUDGE
                      then NEXT; at top = 0 leave
         JUDGE:       while left + right < ub and a side is not solved, the heavier one first:
                          push its frame, with the budget ub − bound of the other side + slack
-                     divide at t; go back to PICK
-    divide at t:     t becomes a node;  lb = min(lb, left + right)
+                     add the cut t; go back to PICK
+    add the cut t: t becomes a node;  lb = min(lb, left + right)
                      left + right < ub: ub = left + right, and the best tree is joined  (join)
                      two intervals, those whose bound is below ub, are open
     leave:           value = ub if ub < budget, else lb;  pop
@@ -198,7 +198,7 @@ def pick(plan, tables, state, top, limit):
             return
         losses(plan, tables, state, top, a.column, cut, mass)
         frame.low[0], frame.low[1] = state.out[0], state.out[1]
-        divide(state, top)
+        add_cut(state, top)
     frame.phase = NEXT
     if top == 0:
         leave(state, top)
@@ -231,7 +231,7 @@ def judge(plan, tables, state, top):
         start_list(plan, state, top + 1)
         return
     frame.phase = PICK
-    divide(state, top)
+    add_cut(state, top)
 
 
 @jit(inline=True, borrow=True)
@@ -242,7 +242,7 @@ def lists_of_side(state, i, j, side):
 
 
 @jit(inline=True, borrow=True)
-def divide(state, top):
+def add_cut(state, top):
     """The cut that was judged or measured becomes a node between two new intervals."""
     frame = state.frames[top]
     i, j = frame.a, frame.b

@@ -5,10 +5,10 @@ both cells y = x ∧ j and z = x ∧ ¬j (or the other way) rows enough::
 
     n(¬i ∧ j) = n(j) − n(i ∧ j), and so for every column of sums
     leaf(y) = q · least class sum of y + p;  paid = price of j · mass of x (worst path: 0)
-    divided(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf      (B.2, B.6)
+    split_cost(y) = 2 p + cheapest price · mass of y, FAR where y must be a leaf      (B.2, B.6)
     two(x) = min over j of leaf(y) + leaf(z) + paid
-    three(x) = min over j of paid + min(min(leaf(y), divided(y)) + divided(z),
-                                        divided(y) + min(leaf(z), divided(z)))
+    three(x) = min over j of paid + min(min(leaf(y), split_cost(y)) + split_cost(z),
+                                        split_cost(y) + min(leaf(z), split_cost(z)))
         only where children may have three leaves (``deep``), else FAR
     floors[x] = min(leaf(x), two(x), three(x)): no tree of x costs less
 
@@ -106,8 +106,8 @@ class Setting(NamedTuple):
 
 
 @jit(inline=True, borrow=True)
-def divided(count, size, mass, members, setting):
-    """The least that a set costs if it is divided; FAR where it must be a leaf."""
+def split_cost(count, size, mass, members, setting):
+    """The least that a set costs if it is split; FAR where it must be a leaf."""
     few = size < 2 or count < max(setting.split, 2 * setting.least)
     if few or mass <= setting.light or members < setting.members:
         return np.int64(FAR)
@@ -180,8 +180,8 @@ def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
                         if side == 0
                         else sums[0, k + OWN, j] - both[k + OWN, i, j]
                     )
-                    here = divided(count, size, mass, own, setting)
-                    there = divided(
+                    here = split_cost(count, size, mass, own, setting)
+                    there = split_cost(
                         other_count,
                         other_size,
                         sums[side, k + MASS, i] - mass,

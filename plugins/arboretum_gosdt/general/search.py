@@ -39,7 +39,7 @@ NODE_BYTES = 900
 
 @attrs.frozen
 class Rules:
-    """Which nodes may be divided, and how.
+    """Which nodes may be split, and how.
 
     limits : of the whole tree.
     least : training rows in every branch.
@@ -59,7 +59,7 @@ class Rules:
 @attrs.define(eq=False)
 class Split:
     """A node's features: the costs of both children as leaves, lower bounds of theirs if they are
-    divided, and what the test costs.
+    split, and what the test costs.
 
     feature, paid : int64[m].
     leaf, low : int64[2, m], of outcome 1 and of the rest.
@@ -425,12 +425,12 @@ class GeneralSearch:
         sums, price = np.ascontiguousarray(sums[:, :, feature]), self._price[feature]
         paid = np.zeros(len(feature), np.int64) if rules.worst else price * mass
         leaf = self.q * sums[:, :k].min(axis=1) + self.p
-        divided = self._divided(sums)
-        firm = divided >= ANY >> 2
+        split_cost = self._split_cost(sums)
+        firm = split_cost >= ANY >> 2
         if limits.depth < 2 or limits.leaves < 3:
-            divided[:] = ANY >> 2
-        either = np.minimum(leaf, divided)
-        bound = paid + np.minimum(either[0] + divided[1], divided[0] + either[1])
+            split_cost[:] = ANY >> 2
+        either = np.minimum(leaf, split_cost)
+        bound = paid + np.minimum(either[0] + split_cost[1], split_cost[0] + either[1])
         return Split(feature, paid, leaf, either, bound, sums, firm)
 
     def _look_ahead(self, known: Known, split: Split, rows: np.ndarray, limits: Bounds) -> None:
@@ -494,8 +494,8 @@ class GeneralSearch:
             )
         known.plant(self._join(int(split.feature[i]), int(split.paid[i]), one, other))
 
-    def _divided(self, sums: np.ndarray) -> np.ndarray:
-        """The least that sets cost if they are divided: two leaves and a test; far above all where
+    def _split_cost(self, sums: np.ndarray) -> np.ndarray:
+        """The least that sets cost if they are split: two leaves and a test; far above all where
         they must be leaves.
 
         sums : int64[sets, columns, …].

@@ -31,9 +31,9 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 from arboretum_gosdt.sparse.node import (
-    DIVIDED,
     NEVER,
     SIMILAR,
+    SPLIT_FIRST,
     TWO_0,
     TWO_1,
     UNLIMITED,
@@ -66,7 +66,7 @@ def inherit(data, levels, scratch, d):
     )
     path, tested = levels.node[d].path, levels.features[d - 1, above.child]
     cells(data, levels, scratch, d - 1, above.child, 1 - above.side)
-    if above.depth != UNLIMITED or data.numbers.bounds & DIVIDED == 0:
+    if above.depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
     wide, stride, n, found, lane = (
         above.stride,
@@ -112,7 +112,7 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
     if data.numbers.bounds & SIMILAR == 0:
         return
     cells(data, levels, scratch, d, i, side)
-    if levels.node[d].depth != UNLIMITED or data.numbers.bounds & DIVIDED == 0:
+    if levels.node[d].depth != UNLIMITED or data.numbers.bounds & SPLIT_FIRST == 0:
         support = NEVER
     upper, low, many, pair, found = (
         levels.upper[d],

@@ -26,7 +26,6 @@ from arboretum_gosdt.problem.prepared import SMALL
 from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
-    DIVIDED,
     EXPANDED_NODE,
     MEMO,
     NEVER,
@@ -37,6 +36,7 @@ from arboretum_gosdt.sparse.node import (
     SELECT,
     SHAPE,
     SIMILAR,
+    SPLIT_FIRST,
     SUPERSET,
     THREE,
     UNLIMITED,
@@ -55,7 +55,7 @@ not depend on clocks), then how long it takes.
 """
 BOUNDS = {
     "similar": SIMILAR,
-    "divided": DIVIDED,
+    "divided": SPLIT_FIRST,
     "parent": PARENT,
     "superset": SUPERSET,
     "three": THREE,

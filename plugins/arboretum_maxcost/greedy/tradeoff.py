@@ -127,9 +127,9 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     paid[stays] += mass_there * tree.price[stays]
     due[stays] = np.maximum(due[stays], rounded_once(paid_to(tree))[stays])
     # how many nodes lie above each level
-    divided = np.searchsorted(-np.array(reach)[order], -level, side="left")
-    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[divided]
-    dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[divided]
+    n_split = np.searchsorted(-np.array(reach)[order], -level, side="left")
+    total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
+    dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[n_split]
     mass = tree.mass[0]
     return Curve(
         setting,

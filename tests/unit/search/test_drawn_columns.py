@@ -114,7 +114,7 @@ def test_a_column_that_is_free_by_now_competes_no_more_often_than_others():
     growth = Growth.of(problem, Context(2), False, max_features=1)
     item = growth.evaluate(growth.root())
     growth.score(item)
-    for child in growth.divide(item):
+    for child in growth.split_node(item):
         growth.score(child)
         position = next(
             i

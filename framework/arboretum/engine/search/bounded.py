@@ -100,13 +100,13 @@ class BoundedEngine(RawColumns):
     def _threshold(self, cell: Cell, feature: int, index: int) -> float:
         return cell.memo[self]
 
-    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+    def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand the node's bins on to its children, or its sorted columns where it has such."""
         if cell.memo.get("sorted"):
             self.close(cell)
-            self._sorted.divide(cell, children, start)
+            self._sorted.split_node(cell, children, start)
         else:
-            self._histograms.divide(cell, children)
+            self._histograms.split_node(cell, children)
 
     def close(self, cell: Cell) -> None:
         """Forget the node's bins."""

@@ -251,10 +251,10 @@ class CodedEngine(TableEngine):
         )
         return out
 
-    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+    def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand the node's bins on to its children; features of more than WIDE bins have none."""
         if self._histograms is not None:
-            self._histograms.divide(cell, children)
+            self._histograms.split_node(cell, children)
 
     def close(self, cell: Cell) -> None:
         """Forget the node's counted bins."""

@@ -100,7 +100,7 @@ class Engine(Protocol):
     """One way of finding tests, by default of features with a raw column each.
 
     Call sequence for a node: ``best`` or ``blocks`` → (a test is chosen) → ``outcomes`` → the loop
-    divides the permutation → ``divide``.
+    divides the permutation → ``split_node``.
     """
 
     rank: int
@@ -137,7 +137,7 @@ class Engine(Protocol):
         permutation.
         """
 
-    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+    def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Hand on to the children what the engine keeps; the permutation has been divided already.
 
         start : int64[arity + 1], first position of each outcome relative to ``cell.low``, and the

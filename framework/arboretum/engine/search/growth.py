@@ -149,10 +149,10 @@ class Growth:
         waiting.push([first])
         while (item := waiting.pop()) is not None:
             self.report()
-            if item.candidate is None or not self.may_divide(item):
+            if item.candidate is None or not self.may_split(item):
                 self.close(item)
             else:
-                waiting.push(self.divide(item))
+                waiting.push(self.split_node(item))
         return first.grown
 
     # -- one node ----------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Growth:
             )
         return self.stopped
 
-    def may_divide(self, item: Open) -> bool:
+    def may_split(self, item: Open) -> bool:
         """Whether the leaf budget allows as many more leaves as the test has outcomes with
         objects.
         """
@@ -317,7 +317,7 @@ class Growth:
         """Outcomes of the chosen test that some object has."""
         return len(np.unique(item.candidate.engine.outcomes(item.cell, item.candidate)))
 
-    def divide(self, item: Open) -> list[Open]:
+    def split_node(self, item: Open) -> list[Open]:
         """Ask the chosen test; return the children that have objects."""
         item.grown.price, item.grown.score = item.candidate.price, item.candidate.score
         children = self.children(item)
@@ -340,7 +340,7 @@ class Growth:
         below = self._child_cells(cell, candidate, start, grown.branch_price)
         children = [None if c is None else self.evaluate(c) for c in below]
         for each in self.engines:
-            each.divide(cell, [c for c in below if c is not None], start)
+            each.split_node(cell, [c for c in below if c is not None], start)
         mass = [0.0 if c is None else c.node.mass for c in children]
         grown.missing_child = candidate.side if candidate.side >= 0 else int(np.argmax(mass))
         return children

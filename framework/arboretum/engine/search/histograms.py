@@ -47,7 +47,7 @@ class Histograms:
             return counts.astype(np.float64), counts
         return kept
 
-    def divide(self, cell: Cell, children: list[Cell]) -> None:
+    def split_node(self, cell: Cell, children: list[Cell]) -> None:
         """Count the smaller children; the largest is what is left of the parent.  Moments are
         counted anew: the square of an outlier that has left would leave its rounding, and equal
         scores would no longer be equal.

@@ -254,7 +254,7 @@ class MadeEngine(TableEngine):
         codes = self._codes(found.by[found.owner[candidate.feature]], tests, 0, 1, cell.size)[0]
         return np.where(codes == rule.arity, candidate.side, codes).astype(np.int32)
 
-    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+    def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Forget what was proposed for the node; predicates are asked anew below."""
         self.close(cell)
 

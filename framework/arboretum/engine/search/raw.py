@@ -237,7 +237,7 @@ class PresortedEngine(RawColumns):
             scan.fill_prefix_costs(run, known, stats.y, stats.weight, prefix, out)
         return costs
 
-    def divide(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
+    def split_node(self, cell: Cell, children: list[Cell], start: np.ndarray) -> None:
         """Divide the sorted columns as the permutation was, unless all children are leaves."""
         if any(child.wanted for child in children):
             presort.partition_order(

@@ -331,7 +331,7 @@ class SharesGrowth(ByShares):
         weights, counts = (column.tables(what) for what in (sums, rows))
         lost, lost_rows = (what[column.code < 0].sum(axis=0) for what in (sums, rows))
         present = (counts.sum(axis=2) > 0).sum(axis=1)
-        divides = np.flatnonzero(
+        splitting = np.flatnonzero(
             (present > (0 if lost_rows.any() else 1)) & (column.prices < np.inf)
         )
         if lost_rows.any() and getattr(missing, "left_out", False):
@@ -347,11 +347,11 @@ class SharesGrowth(ByShares):
         pairs = np.array(
             [
                 (test, to)
-                for test in divides.tolist()
+                for test in splitting.tolist()
                 for to in self._sent(mass[test], present[test] == 1, lacking, column, test)
             ]
             if missing.counted
-            else [(test, MISSING_STOPS) for test in divides[present[divides] > 1]],
+            else [(test, MISSING_STOPS) for test in splitting[present[splitting] > 1]],
             np.int64,
         ).reshape(-1, 2)
         # of rows without a value, with an outcome more
@@ -375,11 +375,14 @@ class SharesGrowth(ByShares):
             np.zeros((n, own.shape[1], 0)),
             first + np.arange(n),
         )
-        node, known = item.node, mass[divides[0]].sum() / item.node.mass if lost_rows.any() else 1.0
+        node, known = (
+            item.node,
+            mass[splitting[0]].sum() / item.node.mass if lost_rows.any() else 1.0,
+        )
         if not missing.counted and known < 1.0:
             whole, whole_rows = (
-                weights[divides[0]].sum(axis=0),
-                np.rint(counts[divides[0]].sum(axis=0)).astype(np.int64),
+                weights[splitting[0]].sum(axis=0),
+                np.rint(counts[splitting[0]].sum(axis=0)).astype(np.int64),
             )
             impurity = self.scorer.node_impurity(whole, statistics, item.cell.who[column.code >= 0])
             node = attrs.evolve(

@@ -51,7 +51,7 @@ MOST_WORK, MOST_WORK_IN_TIME = 1 << 62, 1 << 21
 ns, so that the deadline is passed by 0.1 s at most; a chain of 11,565 nodes took 38 s in one call.
 """
 
-RAW_NODE_COST, COLUMN_COST, SORT_COST, DIVIDE_COST = 200e3, 1e3, 3.0, 8.0
+RAW_NODE_COST, COLUMN_COST, SORT_COST, SPLIT_COST = 200e3, 1e3, 3.0, 8.0
 NODE_COST, COUNT_COST = 80e3, 1.0
 """Nanoseconds: the loop per node with raw columns, and without, and per node and raw column; the
 kernel per value and doubling of the node, and per value and level of raw columns, and of coded
@@ -191,8 +191,8 @@ class Tests:
         few, n_coded = (n_values <= most_codes) & ~close & (len(label) > 0), len(codes)
         missing = (order[:, -1] >> runs.TO_RANK) == runs.MISSING
         # known and missing are two values
-        divides = np.where(missing & (n_values > 0), 2, n_values) > 1
-        counted = np.flatnonzero(few & divides)
+        splitting = np.where(missing & (n_values > 0), 2, n_values) > 1
+        counted = np.flatnonzero(few & splitting)
         codes = np.concatenate([codes, np.empty((len(counted), n), np.uint16)])
         if len(counted):
             ranks = np.minimum(
@@ -204,8 +204,8 @@ class Tests:
         sorted_ones = ~few
         if few.any():
             order, reach, close = order[sorted_ones], reach[sorted_ones], close[sorted_ones]
-        column = np.where(few, n_coded + np.cumsum(few & divides) - 1, np.cumsum(sorted_ones) - 1)
-        alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), divides])[self.order]]
+        column = np.where(few, n_coded + np.cumsum(few & splitting) - 1, np.cumsum(sorted_ones) - 1)
+        alive = self.order[np.concatenate([np.ones(n_coded, np.bool_), splitting])[self.order]]
         layout = self._layout(
             alive,
             *(
@@ -333,20 +333,19 @@ class Subtrees:
         )
         if m * (raw + coded) >= self.most_entries:
             return False
-        divisions = node.count / max(1, self.limits.min_leaf, self.rules.min_split / 2)
+        splits = node.count / max(1, self.limits.min_leaf, self.rules.min_split / 2)
         if self.rules.min_weight > 0.0:
-            divisions = min(divisions, node.mass / self.rules.min_weight)
+            splits = min(splits, node.mass / self.rules.min_weight)
         if not self.space.statistics.moments:
-            divisions = min(divisions, int(node.counts.sum() - node.counts.max()))
-        levels = 2 + math.log2(max(1.0, divisions))
+            splits = min(splits, int(node.counts.sum() - node.counts.max()))
+        levels = 2 + math.log2(max(1.0, splits))
         if self.limits.max_depth is not None:
             left = self.limits.max_depth - cell.depth
-            levels, divisions = min(levels, left), min(divisions, 2.0 ** min(left, 60) - 1)
+            levels, splits = min(levels, left), min(splits, 2.0 ** min(left, 60) - 1)
         kernel = m * (
-            raw * (SORT_COST * math.log2(m + 1) + DIVIDE_COST * levels)
-            + coded * levels * COUNT_COST
+            raw * (SORT_COST * math.log2(m + 1) + SPLIT_COST * levels) + coded * levels * COUNT_COST
         )
-        return kernel <= divisions * (RAW_NODE_COST + COLUMN_COST * raw if raw else NODE_COST)
+        return kernel <= splits * (RAW_NODE_COST + COLUMN_COST * raw if raw else NODE_COST)
 
     def grow(self, cell: Cell, root: Grown, late: Callable[[], bool]) -> int:
         """Grow below ``root``; return how many nodes were divided, or −1 if the criterion broke
