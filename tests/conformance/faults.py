@@ -225,7 +225,7 @@ class WorthOfTheOther(Never):
     def is_leaf_among(self, tables, node):
         return all((block.counts.sum(axis=2) < 3).any(axis=1).all() for block in tables)
 
-    def worth(self):
+    def significance(self):
         return large_enough, False
 
 

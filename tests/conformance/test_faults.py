@@ -263,7 +263,7 @@ BEFORE_GROWTH = [
     ),
     (
         lambda: growth(stopping=(faults.WorthOfTheOther(),)),
-        "makes a node with the tests .* by worth .* by is_leaf_among",
+        "makes a node with the tests .* by significance .* by is_leaf_among",
     ),
     (
         lambda: growth(missing=faults.LastBranch()),

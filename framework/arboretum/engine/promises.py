@@ -213,7 +213,7 @@ def _stopping(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iter
     if hasattr(rule, "leaf_rule"):
         yield from _leaf_rule(rule, rule.leaf_rule(), ground, impurity)
     if not ground.numbers:
-        yield from _worth(rule, ground, impurity)
+        yield from _significance(rule, ground, impurity)
 
 
 def _leaf_rule(
@@ -301,17 +301,17 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
     return counts
 
 
-def _worth(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
-    """The kernel of ``worth`` decides what ``is_leaf_among`` decides, of nodes with one, two and
+def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
+    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one, two and
     three tests.
     """
     from arboretum.engine.search.compiled_criterion import numeric_fields
     from arboretum.engine.search.kernel_check import as_plain_python
     from arboretum.kernels.kernel_decorators import KernelNode
 
-    if not (hasattr(rule, "worth") and hasattr(rule, "is_leaf_among")):
+    if not (hasattr(rule, "significance") and hasattr(rule, "is_leaf_among")):
         return
-    kernel, each = rule.worth()
+    kernel, each = rule.significance()
     score, params, value = (
         as_plain_python(kernel),
         numeric_fields(rule),
@@ -353,10 +353,10 @@ def _worth(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterato
             if (said := bool(rule.is_leaf_among(iter([tables]), node))) != wanted:
                 told = " and ".join(f"{_tuple(one[0])} | {_tuple(one[1])}" for one in weights[:n])
                 is_one = "a leaf", "no leaf"
-                way = "let both decide by one formula, or leave worth out"
+                way = "let both decide by one formula, or leave significance out"
                 yield (
-                    f"makes a node with the tests {told} {is_one[not wanted]} by worth (its best "
-                    f"is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
+                    f"makes a node with the tests {told} {is_one[not wanted]} by significance "
+                    f"(its best is {best:.6g}) and {is_one[not said]} by is_leaf_among; {way}"
                 )
 
 

@@ -196,9 +196,9 @@ class StoppingOptional(Protocol):
         of all that compete, many at a time.
         """
 
-    def worth(self) -> tuple[Callable[..., float], bool]:
+    def significance(self) -> tuple[Callable[..., float], bool]:
         """The same for kernels: a criterion kernel, and whether a node is a leaf where no test
-        is worth 1, or (True) as many as compete.
+        scores 1, or (True) as many as compete.
         """
 
     def notes(self, problem: Problem, tree: Tree) -> Sequence[str]:

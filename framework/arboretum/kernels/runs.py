@@ -214,7 +214,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
         missing += lost_c[k]
     inner = (
         rules.corners
-        and node_scorer.batch != rules.worth
+        and node_scorer.batch != rules.significance
         and min_weight == 0.0
         and not moments
         and not close

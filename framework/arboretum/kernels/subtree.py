@@ -9,7 +9,7 @@ It finds what the loop finds, by the same rules of ties, prices and missing valu
         score the tests of lists[first : stop]; list behind them what may divide further down
         if no test competes, or the best is not above ``least``: pop v, a leaf; next
         goes ← outcomes of the best test; divide rows by it; describe the children
-        if the stopping rule finds no test worth it: drop the children, pop v, a leaf; next
+        if the stopping rule finds no test significant: drop the children, pop v, a leaf; next
         put those that may be divided in place of v; divide the runs that they need
 
 Coded features, and raw columns of few values, are counted at each node (:mod:`.coded`); other raw
@@ -93,8 +93,8 @@ class Rules(NamedTuple):
     once : asked columns are free further down.
     total : weight of the root.
     corners : the criterion is quasi-convex in the class weights of an outcome.
-    worth, own : address and parameters of a stopping rule's kernel, 0 without one; a test has to be
-        worth 1, or (``each``) as much as tests compete.
+    significance, own : address and parameters of a stopping rule's kernel, 0 without one; a test
+        has to be of 1, or (``each``) as much as tests compete.
     """
 
     max_depth: int
@@ -111,7 +111,7 @@ class Rules(NamedTuple):
     total: float
     corners: bool
     max_cost: float
-    worth: int
+    significance: int
     own: np.ndarray
     each: bool
 
@@ -396,13 +396,13 @@ def grow_subtree(
             describe(born, n, rows, before, objects, rules, scorer.impurity, nodes, shares),
         )
         if bins is not None:
-            # mostly the chosen test is worth it, and no other need be looked at
-            if rules.worth != 0:
+            # mostly the chosen test is significant, and no other need be looked at
+            if rules.significance != 0:
                 node = KernelNode(
                     mass, rules.total, nodes.impurity[v], segment[v, 2], 0.0, rules.own, impurity_of
                 )
                 node_scorer, most = (
-                    NodeScorer(node, rules.worth, node_scorer.ties, 1.0),
+                    NodeScorer(node, rules.significance, node_scorer.ties, 1.0),
                     2 * (len(bins.counts) + (high - low) * n_runs) if rules.each else 1,
                 )
                 weights, counts = (
@@ -410,7 +410,7 @@ def grow_subtree(
                     nodes.counts[born:n].reshape(1, n - born, nodes.counts.shape[1]),
                 )
                 call_batch(
-                    rules.worth,
+                    rules.significance,
                     weights,
                     counts,
                     block.price[:1],
@@ -487,7 +487,7 @@ def score_all(
         whole,
         np.int64(0),
         0.0,
-        runs.sums.form != NO_SUMS and node_scorer.batch != rules.worth,
+        runs.sums.form != NO_SUMS and node_scorer.batch != rules.significance,
     )
     if by_sums:
         for k in range(len(all_c)):

@@ -31,7 +31,10 @@ SWEEPER = "hydra.sweeper"
 NO_NAMES = frozenset({NONE, "null", "nan", "inf", "true", "false", "yes", "no", "on", "off"})
 """Words that Hydra or YAML takes for something else than text, in any spelling."""
 
-_RENAMED: dict[Any, dict[str, str]] = {"criterion": {"settle": "finalise_scores"}}
+_RENAMED: dict[Any, dict[str, str]] = {
+    "criterion": {"settle": "finalise_scores"},
+    "stopping": {"worth": "significance"},
+}
 """Kind → method of its contract as it was called → as it is called now."""
 
 ONE_FILE = "(file)"  # distribution of a plugin that is a file given on the command line

@@ -83,11 +83,11 @@ class Additive:
         )
         self.has, saved = np.ascontiguousarray(columns.has[kept]), costs.saved[kept]
         (n, n_columns), n_labels = self.has.shape, saved.shape[1]
-        worth = max(1, int(np.gcd.reduce(saved, axis=None)))
+        saving_unit = max(1, int(np.gcd.reduce(saved, axis=None)))
         rows = np.bincount(columns.group, problem.objects.count).astype(np.int64)[kept] * (
             least > 1
         )
-        planes = [*(saved // worth).T, rows, costs.mass[kept]]
+        planes = [*(saved // saving_unit).T, rows, costs.mass[kept]]
         groups = [
             (k, b)
             for k, plane in enumerate(planes)
@@ -124,7 +124,7 @@ class Additive:
             price,
             dearest,
             costs.p,
-            worth,
+            saving_unit,
             n_labels,
             least if least > 1 else 0,
         )

@@ -53,7 +53,7 @@ def refuse_unknown(problem: Problem, shape: str) -> None:
         if (
             not hasattr(rule, "leaf_rule")
             or hasattr(rule, "is_leaf_among")
-            or hasattr(rule, "worth")
+            or hasattr(rule, "significance")
         ):
             raise CapabilityError(
                 f"stopping={rule.name} looks at more than a node's objects; proofs know "

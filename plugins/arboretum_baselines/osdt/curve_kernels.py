@@ -10,7 +10,7 @@ whatever the other leaves are::
                         front[x] ← min(front[x] + p, front[x − n])    (labelled −, labelled +)
                     the least loss[x, front[x]]
     value_of:       λ · leaves + the area's loss of the leaves alone, or ``labelled_loss``
-    gain_of, worth_of:  what a division gains at most (B.6, B.7, C.2), a leaf is worth at most
+    gain_of, leaf_gain_bound:  what a split gains at most (B.6, B.7, C.2), and what a leaf does
 
 Invariants: ``rise`` and ``run`` hold the positives and negatives of the segments, in the order of
 falling share, which that of the leaves and groups is already.  front[x] is the least FN of labels
@@ -191,7 +191,7 @@ def gain_of(data, leaves, room, others, settings, p, n, p_a, n_a):
 
 
 @jit(inner=True, borrow=True)
-def worth_of(data, settings, p, n, divided):
+def leaf_gain_bound(data, settings, p, n, divided):
     """The most that a tree loses when a leaf is cut off and its rows join its sibling's leaves;
     ``divided``: for all leaves of a subtree, summed.
     """

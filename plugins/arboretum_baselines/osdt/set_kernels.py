@@ -61,8 +61,8 @@ from arboretum_baselines.osdt.curve_kernels import (
     SUPPORT,
     bound_loss,
     gain_of,
+    leaf_gain_bound,
     value_of,
-    worth_of,
 )
 from arboretum_baselines.osdt.leaf_kernels import (
     NONE,
@@ -105,7 +105,10 @@ def may_split(data, leaves, room, others, settings, leaf, depth):
         or (settings.depth > 0 and depth >= settings.depth)
     ):
         return False
-    if settings.used & SUPPORT and worth_of(data, settings, p, n, True) <= 2.0 * settings.lam:
+    if (
+        settings.used & SUPPORT
+        and leaf_gain_bound(data, settings, p, n, True) <= 2.0 * settings.lam
+    ):
         return False
     return (
         not settings.used & SPLITTING
@@ -357,13 +360,13 @@ def expand(data, leaves, sets, sums, room, state, settings, s, leaf):
             if (
                 used & SUPPORT
                 and not first
-                and worth_of(data, settings, leaves.p[a], leaves.n[a], False) <= settings.lam
+                and leaf_gain_bound(data, settings, leaves.p[a], leaves.n[a], False) <= settings.lam
             ):
                 continue
             if (
                 used & SUPPORT
                 and not second
-                and worth_of(data, settings, leaves.p[b], leaves.n[b], False) <= settings.lam
+                and leaf_gain_bound(data, settings, leaves.p[b], leaves.n[b], False) <= settings.lam
             ):
                 continue
             with_children(leaves, room, size, zero + first * SPLIT, other + second * SPLIT)

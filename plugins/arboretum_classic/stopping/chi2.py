@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import Capability, Limits, Node, Tables, Tree, param
-from arboretum_classic.stopping.kernels import FEW, MOST, WORTH
+from arboretum_classic.stopping.kernels import FEW, MOST, SIGNIFICANCE
 
 
 @attrs.frozen
@@ -53,9 +53,9 @@ class ChiSquared:
         """False: only the tests tell, in :meth:`is_leaf_among`."""
         return False
 
-    def worth(self) -> tuple[Callable, bool]:
+    def significance(self) -> tuple[Callable, bool]:
         """The kernel that says how significant a test is: α/p."""
-        return WORTH[self.small], self.bonferroni
+        return SIGNIFICANCE[self.small], self.bonferroni
 
     def is_leaf_among(self, tables: Iterator[Tables], node: Node) -> bool:
         """Weights are counted in rows: those of the node share its rows by weight."""
@@ -63,7 +63,7 @@ class ChiSquared:
         from arboretum.kernels.scoring import score_tables
 
         batch, own, n, best = (
-            address_of(WORTH[self.small], "criterion"),
+            address_of(SIGNIFICANCE[self.small], "criterion"),
             np.array([self.alpha]),
             0,
             0.0,

@@ -6,7 +6,7 @@ SciPy twin::
         (Yates: |n − e| less ½, with one degree of freedom)
     p ← Q(degrees / 2, χ² / 2), degrees = (outcomes with rows − 1) · (classes with rows − 1)
         (exact, if some e_vk < FEW: Fisher's test, unless there are too many tables)
-    worth = α / p
+    significance = α / p
 
 Invariants: weights times ``rows`` are numbers of rows; Fisher's test rounds them to whole ones.
 While :func:`fisher` lists tables, ``left`` is what the rows of the table still need, and ``cell``
@@ -37,7 +37,7 @@ in another order must decide as one.  χ² of n cells is wrong by some n ε of i
 
 
 @criterion_kernel
-def worth(weights, counts, price, extra, node):
+def significance(weights, counts, price, extra, node):
     """α/p of a test, which is significant from 1 on.
 
     counts : the rows that the weights stand for; all 0: weights are rows.
@@ -196,8 +196,8 @@ def fisher(weights, rows):
     return part / whole
 
 
-WORTH = {
-    "plain": worth,
-    "yates": baked(worth, "worth_yates", SMALL=YATES),
-    "exact": baked(worth, "worth_exact", SMALL=EXACT),
+SIGNIFICANCE = {
+    "plain": significance,
+    "yates": baked(significance, "significance_yates", SMALL=YATES),
+    "exact": baked(significance, "significance_exact", SMALL=EXACT),
 }

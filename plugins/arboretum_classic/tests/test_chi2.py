@@ -33,7 +33,7 @@ from arboretum.testing.tables import (
 from arboretum_classic.criteria.criteria import Reduction
 from arboretum_classic.criteria.impurities import Gini
 from arboretum_classic.stopping.chi2 import ChiSquared
-from arboretum_classic.stopping.kernels import CLOSE, FEW, MOST, ROUNDING, WORTH
+from arboretum_classic.stopping.kernels import CLOSE, FEW, MOST, ROUNDING, SIGNIFICANCE
 
 TENNIS = {
     "outlook": [[2, 3], [4, 0], [3, 2]],
@@ -206,7 +206,7 @@ def by_kernel(tables: np.ndarray, small: str, rows: float = 1.0) -> np.ndarray:
     found, n = np.empty(len(tables)), np.zeros(tables.shape, np.int64)
     node = (
         np.zeros((len(tables), 2, 0)),
-        address_of(WORTH[small], "criterion"),
+        address_of(SIGNIFICANCE[small], "criterion"),
         np.zeros(5),
         np.ones(1),
         0,

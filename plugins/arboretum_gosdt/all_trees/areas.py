@@ -29,7 +29,7 @@ PIECES, FINEST = 4, 30
 """Of tangents that are searched, as each is one more answer of a leaf; of those that are sought."""
 MOST_COSTS, MOST_AGAIN = 12, 3
 """Of tangents tried; of those that bound hardly better, by a twentieth of a leaf."""
-WORTH = 0.05
+PROGRESS = 0.05
 STEPS, STEEPEST, FLAT = 150, 7.0, 0.05
 """Of the bundle method; logarithm of the greatest slope, and of the inverse of the least; a
 slope that is hardly told from none.
@@ -94,7 +94,7 @@ class RankedLoss:
     def learn(self, cost: Tangents, least: int, leaves: np.ndarray | None = None) -> None:
         """No tree costs less.   leaves : int64[leaves, 2], of the one that costs so much."""
         bound = cost.value(least)
-        self._again += bound < self._bound + WORTH * self.objective.lam
+        self._again += bound < self._bound + PROGRESS * self.objective.lam
         if bound > self._bound:
             self._slopes, self._bound = self._asked, bound
         self._least[cost] = least

@@ -17,7 +17,7 @@ With n_k(x) the weight of class k in the rows x, for feature i and a vector of f
     saving(x) = greatest n_k(x);  loss(x) = Σ n_k(x) − equivalent_loss(x) − saving(x)
     leaf(x) = loss(x) if saving(x) is enough, else the largest number
     two[ℓ] = min of leaf(ℓ ∧ f) + leaf(ℓ ∧ ¬f), saturating, over all f
-    three[ℓ] = min of leaf(x) over cells x of ℓ beside one whose loss is worth to be divided
+    three[ℓ] = min of leaf(x) over cells x of ℓ beside one whose loss is enough for a split
 
 Invariants: ``two`` and ``three`` only fall while ``pairs_of`` runs feature by feature; it keeps
 those of i and of all f at once, so that half of the pairs is enough.  It may begin at i's vector:
@@ -363,7 +363,7 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
 
     totals : [k], weight of class k.
     counts : [k · stride + f].
-    least : [2], what a leaf must save, and the loss of a leaf that is worth to be divided.
+    least : [2], what a leaf must save, and the least loss of one that may be split.
     both : out, [k · stride + f], weight of class k that has feature i and f (lanes before ``begin``
         stay as they are).
     two : in and out, [side · stride + f] for side 0 (feature f absent) and 1: least loss of two
@@ -373,7 +373,10 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
     """
     b, words, stride, classes = v.builder, node.words, node.stride, node.classes
     never = v.all((1 << v.word.width) - 1)
-    saving, worth = v.spread(v.element(least, v.index(0))), v.spread(v.element(least, v.index(1)))
+    saving, least_loss = (
+        v.spread(v.element(least, v.index(0))),
+        v.spread(v.element(least, v.index(1))),
+    )
     with v.loop(begin, stride, [never] * 4, v.count) as part:
 
         def word(w: Any) -> Any:
@@ -417,7 +420,7 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
         for weight, most in zip(more.after[:4], one.after[4:], strict=True):
             loss = b.sub(weight, most)
             leaves.append(b.select(b.icmp_unsigned(">=", most, saving), loss, never))
-            divisible.append(b.icmp_unsigned(">=", loss, worth))
+            divisible.append(b.icmp_unsigned(">=", loss, least_loss))
 
         def lower(two_now: Any, three_now: Any, c: int, d: int) -> tuple[Any, Any]:
             """With the cells c and d of a literal: as two leaves, and as a leaf beside a cell
@@ -448,17 +451,23 @@ def pairs_of(v, node, i, begin, totals, counts, least, both, two, three, alive):
 
 
 @lanes_kernel()
-def cells_of(v, cells, stride, classes, summed, both, counts, totals, i, absent, saving, worth):
+def cells_of(
+    v, cells, stride, classes, summed, both, counts, totals, i, absent, saving, least_loss
+):
     """Child i (absent = 1: its other side) with and without every feature.
 
     both : [k · stride + f] for feature i, all lanes.
     cells : out, [6 · stride], loss and saving with f, loss and saving without f; then masks by lane
-        (all bits or none): both cells save enough; the same, and their loss is worth to be divided
+        (all bits or none): both cells save enough; the same, and their loss is enough for a split
         (bit 0: that without f, so that f can be a leaf; bit 1: that with f).
-    saving, worth : as in ``pairs_of``.
+    saving, least_loss : as in ``pairs_of``.
     """
     b = v.builder
-    enough, worth, flip = v.spread(saving), v.spread(worth), b.icmp_signed("!=", absent, v.index(0))
+    enough, least_loss, flip = (
+        v.spread(saving),
+        v.spread(least_loss),
+        b.icmp_signed("!=", absent, v.index(0)),
+    )
     with v.loop(v.index(0), stride, step=v.count) as part:
 
         def pair(k: Any) -> tuple[Any, Any]:
@@ -477,7 +486,7 @@ def cells_of(v, cells, stride, classes, summed, both, counts, totals, i, absent,
         losses = [b.sub(total, most) for total, most in zip(sums, saved, strict=True)]
         valid = b.and_(*(b.icmp_unsigned(">=", most, enough) for most in saved))
         with_leaf, without_leaf = (
-            b.and_(valid, b.icmp_unsigned(">=", loss, worth)) for loss in reversed(losses)
+            b.and_(valid, b.icmp_unsigned(">=", loss, least_loss)) for loss in reversed(losses)
         )
         mask = b.add(
             b.select(with_leaf, v.all(1), v.all(0)), b.select(without_leaf, v.all(2), v.all(0))

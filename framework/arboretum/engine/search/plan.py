@@ -143,7 +143,7 @@ def _no_kernel(
         yield "method.max_features draws columns at each node"
     for stopping in parts.stopping:
         yield from reasons_of("stopping", stopping)
-    judges = [rule.name for rule in parts.stopping if hasattr(rule, "worth")]
+    judges = [rule.name for rule in parts.stopping if hasattr(rule, "significance")]
     if len(judges) > 1 or (judges and (parts.by_shares or len(space.statistics.n_rows))):
         yield (
             f"stopping rule {judges[-1]} has no kernel beside another one, for shares of rows, "
@@ -195,8 +195,10 @@ def leaf_rule_of(parts: Parts) -> LeafRule | None:
     """The combination of leaf rules that look at a node's objects alone, beside such as have a
     kernel; None when one of them is of another sort.
     """
-    if not all(hasattr(rule, "leaf_rule") or hasattr(rule, "worth") for rule in parts.stopping):
+    if not all(
+        hasattr(rule, "leaf_rule") or hasattr(rule, "significance") for rule in parts.stopping
+    ):
         return None
     return tightest(
-        LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "worth")]
+        LeafRule, [rule.leaf_rule() for rule in parts.stopping if not hasattr(rule, "significance")]
     )

@@ -30,7 +30,9 @@ def reasons_of(kind: str, part: Any) -> Iterator[str]:
         yield f"missing {name} is asked at each node"
     elif kind == "predicate":
         yield f"predicate {name} makes its tests at each node"
-    elif kind == "stopping" and not hasattr(part, "leaf_rule") and not hasattr(part, "worth"):
+    elif (
+        kind == "stopping" and not hasattr(part, "leaf_rule") and not hasattr(part, "significance")
+    ):
         yield f"stopping rule {name} has no leaf_rule()"
 
 

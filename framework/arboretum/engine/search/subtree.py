@@ -96,9 +96,9 @@ def rules_of(
     limits, rule, judge = (
         parts.limits(),
         leaf_rule_of(parts),
-        next((rule for rule in parts.stopping if hasattr(rule, "worth")), None),
+        next((rule for rule in parts.stopping if hasattr(rule, "significance")), None),
     )
-    kernel, each = judge.worth() if judge else (None, False)
+    kernel, each = judge.significance() if judge else (None, False)
     light, mixed = rule.levels(total)
     return kernels.Rules(
         max_depth=-1 if limits.max_depth is None else limits.max_depth,
@@ -115,7 +115,7 @@ def rules_of(
         total=total,
         corners=more.get("corners", False),
         max_cost=math.inf if limits.max_cost is None else float(limits.max_cost),
-        worth=compiled_kernel(kernel, "criterion", judge),
+        significance=compiled_kernel(kernel, "criterion", judge),
         own=numeric_fields(judge),
         each=each,
     )

@@ -104,7 +104,8 @@ class StoppingSuite(ComponentSuite):
     def test_its_leaf_rule_and_its_kernel_say_what_it_says(self, component):
         """Of nodes around their levels; and of the whole trees that a kernel grows by them."""
         skip_if(
-            not (hasattr(component, "leaf_rule") or hasattr(component, "worth")), "promises neither"
+            not (hasattr(component, "leaf_rule") or hasattr(component, "significance")),
+            "promises neither",
         )
         task = tasks_of(component)[0]
         assert_kept(component, toy_impurity(task))
