@@ -16,7 +16,7 @@ SHARED = ["dataset=monk1-full", "cost=random", "split=none", "seed=3"]
 
 
 def error(method: str, budget: int, *more: str) -> float:
-    """Training error of a tree whose dearest path pays at most the budget."""
+    """Training error of a tree whose costliest path pays at most the budget."""
     limit = ["stopping=[max_cost]", f"stopping.max_cost.limit={budget}"]
     return arboretum.run([*SHARED, f"method={method}", *limit, *more]).metrics["train_error"]
 
@@ -29,7 +29,7 @@ chart = LineChart(
         Line("greedytree_powers", budgets, [error("greedytree_powers", b) for b in budgets]),
         Line("optimum", budgets, [error("max_cost", b, *exact) for b in budgets]),
     ],
-    Axis("budget of the dearest path"),
+    Axis("budget of the costliest path"),
     Axis("training error"),
     subtitle="monk1, tests of prices 1 to 10",
 )

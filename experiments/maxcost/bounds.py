@@ -56,11 +56,11 @@ OTHERS = (
 )
 TWO_WAY = ("monk1-full", "monk2-full", "monk3-full", "house-votes", "car", "tic-tac-toe")
 KINDS: dict[str, dict[str, bool]] = {
-    "Least dearest path without error: multiway tests, equal prices": {},
-    "Least dearest path without error: multiway tests, whole prices from 1 to 10 at random": {
+    "Least maximum path cost without error: multiway tests, equal prices": {},
+    "Least maximum path cost without error: multiway tests, whole prices from 1 to 10 at random": {
         "random_prices": True
     },
-    "Least dearest path without error: two-way tests, equal prices": {"two_way": True},
+    "Least maximum path cost without error: two-way tests, equal prices": {"two_way": True},
 }
 FRONT = "Least errors by budget: multiway tests, equal prices"
 CELLS = Path(__file__).with_suffix(".csv")
@@ -86,7 +86,7 @@ class Pure:
 
 
 def problem_of(name: str, *, two_way: bool = False, random_prices: bool = False) -> Problem:
-    """Zero error at the least dearest path; continuous columns in ten equal widths, duplicates
+    """Zero error at the least maximum path cost; continuous columns in ten equal widths, duplicates
     merged, as in the paper.
     """
     data = canonical(name)

@@ -224,7 +224,7 @@ class ByOutcome:
 
     An outcome is named by a value of its column, by ``at_most``, ``above`` or ``other`` (of all
     tests "≤", ">", "≠" of the column), or as trees print it ("≤ 2.5").  One that holds several
-    values and is not named itself costs as much as the dearest of them. Thresholds that are found
+    values and is not named itself costs as much as the costliest of them. Thresholds that are found
     at the nodes know ``at_most`` and ``above`` alone.
     """
 

@@ -238,7 +238,7 @@ class DfepDataset:
     first object.
 
     With ten bits these are the 1024 objects of ``dataset=dfep-synthetic``.  Without errors a tree's
-    dearest path has all bits, and 2 where the four outliers are given up: a constant against log₂
+    costliest path has all bits, and 2 where the four outliers are given up: a constant against log₂
     n.
     """
 

@@ -16,7 +16,7 @@ import attrs
 class TreeProblem:
     """What is minimised, and over which trees: loss + lam · leaves + mu · price.
 
-    worst : the dearest path counts, else the mean price over the mass.
+    worst : the costliest path counts, else the mean price over the mass.
     depth, leaves : at most, None: any.
     least : objects in every branch.
     split : objects that a node needs to be divided.
@@ -56,7 +56,7 @@ def minimum(
 
     @cache
     def trees(objects: frozenset[int], depth: int) -> frozenset[tuple[Any, int, Any]]:
-        """(loss and expected price, leaves, price of the dearest path) of every tree on these
+        """(loss and expected price, leaves, maximum path cost) of every tree on these
         objects.
         """
         found = {(min(sum(cost[u][k] for u in objects) for k in range(len(cost[0]))), 1, 0)}

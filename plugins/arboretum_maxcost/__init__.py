@@ -1,3 +1,3 @@
-"""Nan, Wang & Saligrama: trees whose dearest path is bounded, admissible impurities, exact
+"""Nan, Wang & Saligrama: trees whose costliest path is bounded, admissible impurities, exact
 minima and fronts of error and price.
 """

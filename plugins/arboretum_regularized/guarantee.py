@@ -328,12 +328,12 @@ def _hidden(problem: Problem, lam: float) -> str:
         if hasattr(impurity, "value")
         else 0.0
     )
-    dearest = float(np.concatenate([prices.tests, prices.raw]).max(initial=0.0))
-    lost = TIES * level * (dearest + lam) + objects.n_objects * np.finfo(np.float64).eps
+    highest = float(np.concatenate([prices.tests, prices.raw]).max(initial=0.0))
+    lost = TIES * level * (highest + lam) + objects.n_objects * np.finfo(np.float64).eps
     if lost <= SMALL * lightest / total:
         return ""
     return (
         f"rounding and ties may hide balance and coverage of a test (lam={lam:g}, price at "
-        f"most {dearest:g}, p_min = "
+        f"most {highest:g}, p_min = "
         f"{lightest / total:.3g}); choose a smaller lam, or a larger unit of prices"
     )

@@ -255,7 +255,7 @@ class SplitsAndCounts(LastBranch):
 
 @attrs.frozen
 class NoForm:
-    """The dearest path."""
+    """The costliest path."""
 
     kind, name, paper, capabilities, per_object = "complexity", "no_form", "", (), False
 
@@ -268,7 +268,7 @@ class NoForm:
 
 @attrs.frozen
 class ForgetsPrices(NoForm):
-    """The dearest path, and in closed form the longest."""
+    """The costliest path, and in closed form the longest."""
 
     name = "forgets_prices"
 
@@ -281,7 +281,7 @@ class ForgetsPrices(NoForm):
 
 @attrs.frozen
 class SumOfTwo(ForgetsPrices):
-    """What the two dearest branches cost, and in closed form what all cost."""
+    """What the two costliest branches cost, and in closed form what all cost."""
 
     name = "sum_of_two"
 

@@ -55,8 +55,8 @@ def variants(
 
     leaves : of the plain optimum.
 
-    λ grows with the mean cost of an error.  μ is a tenth of λ, so that a test of the dearest price
-    costs all rows a leaf.
+    λ grows with the mean cost of an error.  μ is a tenth of λ, so that a test of the costliest
+    price costs all rows a leaf.
     """
     rng, n = np.random.default_rng(zlib.crc32(question.table.encode())), len(y)
     lam, k = float(question.lam), int(y.max()) + 1
@@ -79,7 +79,7 @@ def variants(
         yield "leaves − 1", {"leaves": leaves - 1}
     yield "leaves + 2", {"leaves": leaves + 2}
     yield "least leaf 5", {"least": 5}
-    yield "dearest path", {**price, "price": Price.max}
+    yield "costliest path", {**price, "price": Price.max}
 
 
 def measured(

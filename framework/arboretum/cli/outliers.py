@@ -112,7 +112,7 @@ class Outliers:
         )
         share = f"{len(self.wrong)} of {n} rows ({100 * len(self.wrong) / n:.3g} %) are given up"
         head = f"{share}: no path pays more than {most:g}; " + (
-            self.unknown or f"without limits the dearest pays {unlimited:g}"
+            self.unknown or f"without limits the costliest pays {unlimited:g}"
         )
         cells = self.cells()
         more = (

@@ -159,7 +159,7 @@ def _tests(problem: Problem) -> list[TestRule]:
 
 def _planted(top: Asked, below: Sequence[Asked | None], problem: Problem) -> Tree:
     """The tree that asks ``top`` and then, on either side, a test or none; free of charge, as
-    the dearest path is no sum.
+    the costliest path is no sum.
     """
     objects, statistics = problem.objects, Statistics.of(problem.objects)
 

@@ -302,8 +302,8 @@ def _counts(size: int, ground: Ground, even: bool) -> np.ndarray:
 
 
 def _significance(rule: Stopping, ground: Ground, impurity: Impurity | None) -> Iterator[str]:
-    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one, two and
-    three tests.
+    """The kernel of ``significance`` decides what ``is_leaf_among`` decides, of nodes with one, two
+    and three tests.
     """
     from arboretum.engine.search.compiled_criterion import numeric_fields
     from arboretum.engine.search.kernel_check import as_plain_python

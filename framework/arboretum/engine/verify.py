@@ -424,7 +424,7 @@ def check_prices(tree: Tree, objects: Encoded, prices: Prices) -> None:
     """Every inner node's prices (of its branches, and the most of them) are ones that the list of
     its path has for a test of its column, or 0 where the column is paid already.
 
-    A test that reads several columns pays for each what the dearest test of that column costs.
+    A test that reads several columns pays for each what the costliest test of that column costs.
     """
     allowed = _prices_by_column(objects, prices)
     columns = [rule.columns for rule in tree.rules]

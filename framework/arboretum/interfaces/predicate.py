@@ -64,7 +64,7 @@ class Predicate(Component, Protocol):
 
         Object i is row ``objects.row_of_object[i]`` of ``objects.table``.  Equal seeds and rows
         give equal tests; ties of their scores go to the first.  A test of one outcome at the node
-        never competes.  It costs, summed over the columns it reads, what the dearest test of each
+        never competes.  It costs, summed over the columns it reads, what the costliest test of each
         column costs (0 where ``Prices.once_per_column`` and the path has asked the column).
         """
 

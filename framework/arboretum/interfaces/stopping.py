@@ -29,7 +29,7 @@ class Limits:
     min_leaf : rows in every branch that receives any.
     min_decrease : a test whose score is not above it is refused.
     min_mass : share of the total weight in every branch that receives any.
-    max_cost : what a path from the root to a leaf pays; a test is asked only where its dearest
+    max_cost : what a path from the root to a leaf pays; a test is asked only where its costliest
         outcome can still be paid.
     """
 

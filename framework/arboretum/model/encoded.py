@@ -282,10 +282,10 @@ class Prices:
     @staticmethod
     def by_outcome(outcomes: np.ndarray, n_raw: int = 0, **more: Any) -> Prices:
         """A list by outcome; its last ``n_raw`` tests are the raw features."""
-        dearest = np.nanmax(outcomes, axis=1, initial=0.0)
-        split = len(dearest) - n_raw
+        highest = np.nanmax(outcomes, axis=1, initial=0.0)
+        split = len(highest) - n_raw
         return Prices(
-            dearest[:split], dearest[split:], outcomes=np.asarray(outcomes, np.float64), **more
+            highest[:split], highest[split:], outcomes=np.asarray(outcomes, np.float64), **more
         )
 
     @property
@@ -302,13 +302,13 @@ class Prices:
         they are all the same.
         """
         n = len(self.tests)
-        dearest = float(self.tests[test] if test < n else self.raw[test - n])
+        highest = float(self.tests[test] if test < n else self.raw[test - n])
         own = (
             ()
             if self.outcomes is None
             else tuple(self.outcomes[test][~np.isnan(self.outcomes[test])].tolist())
         )
-        return own if len(set(own)) > 1 else (dearest,)
+        return own if len(set(own)) > 1 else (highest,)
 
 
 @attrs.frozen(eq=False)

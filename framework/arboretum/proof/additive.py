@@ -8,10 +8,10 @@ limits of a record ("looser" limits allow all that tighter ones allow):
 
 1. *A tree with the fewest leaves among the best.*  Its subtrees are such trees of their sets, for
    the limits that are left to them.  As none costs more than a leaf, S has at most loss(S) / p
-   leaves besides one, and so many tests on a path: a path costs at most the dearest of these.  Let
-   w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of a
-   leaf saves.  Give a leaf's objects to its sibling's subtree instead: costs rise by at most save +
-   π − p, no path and no count of leaves grows, no leaf gets smaller.  So **save(L) + π(L) > p for
+   leaves besides one, and so many tests on a path: a path costs at most the costliest of these.
+   Let w_u be the most that object u can cost, and save(L) = Σ w_u − loss(L) what the best label of
+   a leaf saves.  Give a leaf's objects to its sibling's subtree instead: costs rise by at most save
+   + π − p, no path and no count of leaves grows, no leaf gets smaller.  So **save(L) + π(L) > p for
    every leaf L of such a tree that is not its root**, and, as both grow with the set, for every set
    below the root.  A test with a side that has less ("idle") does not occur, here or further down.
    And a set with loss ≤ p is not divided, as two leaves cost 2p and the cheapest test at least.
@@ -107,7 +107,7 @@ class Additive:
         ) * np.uint64(2) + np.uint64(1)
         price = np.full(n_columns + 1, counting.NEVER)
         np.minimum.at(price, columns.literal >> 1, np.repeat(costs.price, np.diff(columns.first)))
-        dearest = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
+        max_path_cost = np.cumsum([0, *np.sort(price[:-1])[::-1][: max(0, n - 1)]])
         literal, first = (
             np.concatenate([np.empty(0, np.int64), *self.literals]),
             np.cumsum([0, *map(len, self.literals)]),
@@ -122,7 +122,7 @@ class Additive:
             literal,
             first,
             price,
-            dearest,
+            max_path_cost,
             costs.p,
             saving_unit,
             n_labels,

@@ -52,7 +52,7 @@ COUNTED, RECORDED = 1, 2
 
 Ground = namedtuple(
     "Ground",
-    "bits packed everything members plane shift mixer literal first price dearest "
+    "bits packed everything members plane shift mixer literal first price max_path_cost "
     "p unit labels least",
 )
 """The table.  Planes of counts: what each label saves, then rows, then mass; nothing is counted
@@ -68,7 +68,7 @@ mixer : uint64[·], random.
 literal : int64[·], 2 · column + side of a literal of the log; first : int64[tests + 1], where those
     of a test begin.
 price : int64[columns + 1], of a unit of mass.
-dearest : int64[·], sums of so many of the highest prices, of most tests on a path.
+max_path_cost : int64[·], sums of so many of the highest prices, of most tests on a path.
 p, unit, labels, least : int64, what a leaf costs and a saving of 1 is worth, how many labels, and
     rows that a leaf must have.
 """
@@ -281,12 +281,12 @@ def paths_of(ground, node, depth):
     """What paths cost at most, for a unit of mass: a tree has no more leaves than pay for what
     they save (rule 1).
     """
-    p, most = ground.p, np.int64(ground.dearest.shape[0] - 1)
+    p, most = ground.p, np.int64(ground.max_path_cost.shape[0] - 1)
     tests = min(most, (node.numbers.leaf - p) // p) if p > 0 else most
     below = tests if depth < 0 else min(tests, max(depth - 1, np.int64(0)))
     node.numbers.path, node.numbers.beside = (
-        ground.dearest[below],
-        ground.dearest[max(min(below, tests - 1), np.int64(0))],
+        ground.max_path_cost[below],
+        ground.max_path_cost[max(min(below, tests - 1), np.int64(0))],
     )
 
 

@@ -303,7 +303,7 @@ BALANCE = ["dataset=balance-scale", "split=none", "tracker=none", "method=cart",
     ],
 )
 def test_runs_pay_by_outcome_and_report_what_their_rows_paid(encoder, given, price_of):
-    """A branch of several values costs as much as the dearest of them; the columns of
+    """A branch of several values costs as much as the costliest of them; the columns of
     balance-scale are ordinal, 1 to 5.
     """
     record = arboretum.run(

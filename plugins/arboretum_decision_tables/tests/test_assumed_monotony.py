@@ -67,20 +67,22 @@ def mass_of_an_inner_node() -> float:
 
 
 def test_what_falls_only_at_large_masses_would_have_ended_as_optimal():
-    """Dynamic programming takes the cheapest branches; at the root the dearest are the best."""
+    """Dynamic programming takes the cheapest branches; at the root the costliest are the best."""
     space = space_of(table())
     own = Own(start=space.total_mass - 1.0)
     assert Monotony(own).on_a_grid().at_random(500).found is None, (
         "not to be seen at masses below 1000"
     )
     graph, whole = slow.delta(space), frozenset(range(space.n_objects))
-    dearest = {}
+    costliest = {}
     for rows in sorted(graph, key=len):
         choices = [
-            slow.bundle_value(space, Nodes(), rows, bundle, dearest) for bundle in graph[rows]
+            slow.bundle_value(space, Nodes(), rows, bundle, costliest) for bundle in graph[rows]
         ]
-        dearest[rows] = max(choices, default=1.0)
-    there_is = min(slow.bundle_value(space, own, whole, bundle, dearest) for bundle in graph[whole])
+        costliest[rows] = max(choices, default=1.0)
+    there_is = min(
+        slow.bundle_value(space, own, whole, bundle, costliest) for bundle in graph[whole]
+    )
     assert there_is < 0.95 * slow.minima(space, own, graph)[whole], "which is no minimum"
     with pytest.raises(CapabilityError, match=r"complexity own is not monotone: F\(mass=[12]\d{4}"):
         SubtableDP().solve(table(own), Context())

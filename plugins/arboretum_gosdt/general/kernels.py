@@ -88,7 +88,7 @@ class Setting(NamedTuple):
     p, q : price of a leaf and of a loss.
     least, split, light, members, worst : of :class:`general.Rules`.
     cheapest : the least price of a test.
-    bill : what the dearest path may cost, where ``worst``.
+    path_cost : what the costliest path may cost, where ``worst``.
     deep : whether children may have three leaves.
     """
 
@@ -101,7 +101,7 @@ class Setting(NamedTuple):
     members: int
     cheapest: int
     worst: bool
-    bill: int
+    path_cost: int
     deep: bool
 
 
@@ -152,7 +152,7 @@ def look_ahead(both, sums, price, firm, leaf, setting, costs, floors):
                     or other_count < setting.least
                 ):
                     continue
-                if setting.worst and price[i] + price[j] > setting.bill:
+                if setting.worst and price[i] + price[j] > setting.path_cost:
                     continue
                 one, rest = np.int64(FAR), np.int64(FAR)
                 for c in range(k):

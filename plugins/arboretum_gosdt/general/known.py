@@ -16,14 +16,14 @@ ANY = 1 << 62
 
 
 class Grown(NamedTuple):
-    """A tree: its value without the dearest path, and what it uses of the limits (0 where there
+    """A tree: its value without the costliest path, and what it uses of the limits (0 where there
     is none); ``feature`` −1: a leaf.
     """
 
     cost: int
     depth: int
     leaves: int
-    bill: int
+    path_cost: int
     feature: int = -1
     one: Grown | None = None
     rest: Grown | None = None
@@ -34,15 +34,23 @@ class Bounds(NamedTuple):
 
     depth: int = ANY
     leaves: int = ANY
-    bill: int = ANY
+    path_cost: int = ANY
 
     def hold(self, tree: Grown) -> bool:
         """Whether a tree keeps within them."""
-        return tree.depth <= self.depth and tree.leaves <= self.leaves and tree.bill <= self.bill
+        return (
+            tree.depth <= self.depth
+            and tree.leaves <= self.leaves
+            and tree.path_cost <= self.path_cost
+        )
 
     def within(self, other: Bounds) -> bool:
         """Whether these are at least as tight."""
-        return self.depth <= other.depth and self.leaves <= other.leaves and self.bill <= other.bill
+        return (
+            self.depth <= other.depth
+            and self.leaves <= other.leaves
+            and self.path_cost <= other.path_cost
+        )
 
 
 class Known:

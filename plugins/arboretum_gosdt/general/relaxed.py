@@ -1,7 +1,7 @@
 """Limits that the fast searches do not know, relaxed: their bounds hold, and their trees may keep
 the limits.
 
-Without least leaves, rules and the price of the dearest path more trees are allowed, so that the
+Without least leaves, rules and the maximum path cost more trees are allowed, so that the
 best of them costs no more.  A limit of k leaves is relaxed by a higher price p + more of a leaf
 (Lagrange): a tree within it costs q · loss + p · leaves = q · loss + (p + more) · leaves − more ·
 leaves, which is at least the fast search's minimum less more · k.
@@ -57,7 +57,7 @@ def attained(low: int, leaves: int, p: int, q: int) -> int:
 class Relaxed:
     """The fast searches on sets of a problem's objects, each of at most ``memory_bytes``.
 
-    worst : prices count by the dearest path, which they do not know.
+    worst : prices count by the costliest path, which they do not know.
     """
 
     memory_bytes: int | None = None
@@ -76,7 +76,7 @@ class Relaxed:
         self._own = q * (merged.weights.sum(axis=1) - merged.weights.max(axis=1))
 
     def expected(self, depth: int | None) -> tuple[Any, Callable[[int], int]] | None:
-        """The fast search for expected prices, where those of the dearest path count: they are
+        """The fast search for expected prices, where those of the costliest path count: they are
         no lower.
         """
         merged, mass = self._merged, int(self._merged.mass.sum())

@@ -45,7 +45,7 @@ class Rules:
     least : training rows in every branch.
     split, light, members : a node of fewer rows, of at most this mass, or of fewer objects is a
         leaf.
-    worst : prices count by the dearest path, else by mass.
+    worst : prices count by the costliest path, else by mass.
     """
 
     limits: Bounds = Bounds()
@@ -217,7 +217,7 @@ class GeneralSearch:
         Context(deadline=self._until).check_time(steps)
 
     def _value(self, tree: Grown) -> int:
-        return tree.cost + (tree.bill if self.rules.worst else 0)
+        return tree.cost + (tree.path_cost if self.rules.worst else 0)
 
     def _keep(self) -> None:
         tree = self._root.best(self._cap)
@@ -225,7 +225,7 @@ class GeneralSearch:
             self._best = tree
 
     def _everything(self, rows: np.ndarray) -> Iterator:
-        """Of the trees whose dearest path costs at most a cap the best, for lower and lower caps
+        """Of the trees whose costliest path costs at most a cap the best, for lower and lower caps
         (one cap where that is no matter).
         """
         if self._relaxed.usable:
@@ -243,11 +243,17 @@ class GeneralSearch:
             low, self._top = self._root.low(self._cap), None
             self._lower = max(self._lower, low)
             found = self._root.best(self._cap)
-            if not self.rules.worst or found.bill == 0 or self._lower >= self._value(self._best):
+            if (
+                not self.rules.worst
+                or found.path_cost == 0
+                or self._lower >= self._value(self._best)
+            ):
                 break
             # trees of the same or a higher value are all that is left above what this one pays; a
             # lower one pays less
-            self._cap = self._cap._replace(bill=min(found.bill, self._value(self._best) - low) - 1)
+            self._cap = self._cap._replace(
+                path_cost=min(found.path_cost, self._value(self._best) - low) - 1
+            )
         self._lower = self._value(self._best)
 
     def _of(self, rows: np.ndarray) -> Known:
@@ -417,7 +423,7 @@ class GeneralSearch:
         sums = np.stack([self._out, total[:, None] - self._out])  # [2, columns, features]
         there = (sums[:, k + 2] > 0) & (sums[:, k + 1] >= rules.least)
         feature = np.flatnonzero(
-            there.all(axis=0) & (self._price <= limits.bill if rules.worst else True)
+            there.all(axis=0) & (self._price <= limits.path_cost if rules.worst else True)
         )
         if not len(feature):
             return None
@@ -461,7 +467,7 @@ class GeneralSearch:
             rules.members,
             cheapest,
             rules.worst,
-            limits.bill,
+            limits.path_cost,
             deep,
         )
         look_ahead(
@@ -529,20 +535,22 @@ class GeneralSearch:
         )
 
     def _join(self, f: int, paid: int, one: Grown, rest: Grown) -> Grown:
-        bill = int(self._price[f]) + max(one.bill, rest.bill) if self.rules.worst else 0
+        path_cost = (
+            int(self._price[f]) + max(one.path_cost, rest.path_cost) if self.rules.worst else 0
+        )
         depth = 1 + max(one.depth, rest.depth) if self._deep else 0
         return Grown(
-            paid + one.cost + rest.cost, depth, one.leaves + rest.leaves, bill, f, one, rest
+            paid + one.cost + rest.cost, depth, one.leaves + rest.leaves, path_cost, f, one, rest
         )
 
     def _below(self, limits: Bounds, f: int) -> Bounds:
         """Limits of a child if the other one is a leaf."""
-        bill = (
-            limits.bill - int(self._price[f])
-            if self.rules.worst and limits.bill < ANY
-            else limits.bill
+        path_cost = (
+            limits.path_cost - int(self._price[f])
+            if self.rules.worst and limits.path_cost < ANY
+            else limits.path_cost
         )
-        return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), bill)
+        return Bounds(*(one if one == ANY else one - 1 for one in limits[:2]), path_cost)
 
     def _solve(self, known: Known, rows: np.ndarray, limits: Bounds, budget: int) -> Iterator:
         """Afterwards the best tree within limits is known, or its value is proven to exceed the
@@ -552,7 +560,7 @@ class GeneralSearch:
             ANY if limits.depth >= len(rows) - 1 else limits.depth,
             ANY if limits.leaves >= len(rows) else limits.leaves,
         )
-        limits = Bounds(depth, leaves, limits.bill)  # no tree on so few objects uses more
+        limits = Bounds(depth, leaves, limits.path_cost)  # no tree on so few objects uses more
         if known.low(limits) >= min(known.best(limits).cost, budget + 1):
             return
         paid = (

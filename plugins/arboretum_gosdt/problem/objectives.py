@@ -67,7 +67,8 @@ class Additive:
     )
     price: Price = param(
         Price.expected,
-        "which price of the tree counts: expected (mean over the weight) or max (the dearest path)",
+        "which price of the tree counts: expected (mean over the weight) or max "
+        "(the costliest path)",
     )
 
     def factors(self, weights: Sequence[Fraction]) -> Sequence[Fraction]:

@@ -81,7 +81,7 @@ class Units:
     cost : int64[classes, classes], that cost by the object's class (row) and the answer.
     mass : int64[objects], weights without their common divisor, for prices.
     price_value : what price 1 costs per unit of mass, in 1/q losses (per path, where ``worst``: the
-        dearest counts); 0: prices do not count.
+        costliest counts); 0: prices do not count.
     slack, slack_per_leaf : by how much rounding may have changed a tree's value; 0 where everything
         is exact.
     above : what λ is more than p, in 1/q losses, where it is above all losses together: then the

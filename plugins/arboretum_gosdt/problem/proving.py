@@ -59,7 +59,9 @@ def _unprovable(attempt: Any) -> str:
     if units.slack or units.slack_per_leaf:
         return "weights, costs or objective.lam were rounded to 62 bits; give them fewer digits"
     return (
-        "it would have to account for the dearest path (objective.price=max)" if units.worst else ""
+        "it would have to account for the costliest path (objective.price=max)"
+        if units.worst
+        else ""
     )
 
 

@@ -211,7 +211,7 @@ class TreeSet:
         of.limits.refuse_rules(solver, limits)
         if units.worst:
             raise CapabilityError(
-                f"solver {solver} knows expected prices, and not those of the dearest path; "
+                f"solver {solver} knows expected prices, and not those of the costliest path; "
                 "leave objective.price=max out"
             )
         if of.rounded:
@@ -237,7 +237,7 @@ class TreeSet:
         weights, step, more = self.merged.weights, max(1, int(self.units.p * WIDER)), 0
         paid = int(self.merged.price.sum()) * int(self.merged.mass.sum())
         # no tree costs more
-        dearest = (
+        highest = (
             q * int(weights.max(axis=1).sum())
             + self.units.p * len(weights)
             + paid
@@ -247,7 +247,7 @@ class TreeSet:
         while True:
             if ended := self.find(more):
                 return ended
-            if sum(self.counts) >= asked.k or more >= dearest:
+            if sum(self.counts) >= asked.k or more >= highest:
                 break
             more, step = more + step, 2 * step
         kept = next(

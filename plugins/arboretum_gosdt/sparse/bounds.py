@@ -228,7 +228,7 @@ def three_leaves(data, levels, scratch, d, i, side, most):
     least_saved = levels.upper[d, side * stride + i] - 2 * p
     if priced:
         size = levels.mass[d, side * stride + i]
-        least_saved -= data.dearest[1] * size
+        least_saved -= data.max_path_cost[1] * size
     cells(data, levels, scratch, d, i, side)
     found, lanes, allowed, never = (
         scratch.cells,

@@ -52,7 +52,7 @@ class Data(NamedTuple):
     of_class : int64[planes + 1], factors : int64[groups], see :mod:`.pair_counts`.
     saving : [1], what a leaf must save, in the type of a lane.
     price : int64, of every feature, ascending; none where tests cost nothing.
-    dearest : int64, [k] the sum of the k highest prices.
+    max_path_cost : int64, [k] the sum of the k highest prices.
     numbers : a record of NUMBERS.
     """
 
@@ -60,7 +60,7 @@ class Data(NamedTuple):
     factors: np.ndarray
     saving: np.ndarray
     price: np.ndarray
-    dearest: np.ndarray
+    max_path_cost: np.ndarray
     numbers: np.record
 
 
@@ -296,9 +296,9 @@ def weigh(data, levels, scratch, d):
             most = max(most, np.int64(levels.totals[d, k]))
         rest = np.int64(levels.totals[d, summed]) if numbers.planes > summed else np.int64(0)
         node.mass = numbers.own * weight + rest
-        tests = min(q * (weight - most) // p, node.depth - 1, data.dearest.shape[0] - 1)
-        node.path = data.dearest[max(tests, 0)]
-        path = data.dearest[max(min(tests, q * (weight - most) // p - 1), 0)]
+        tests = min(q * (weight - most) // p, node.depth - 1, data.max_path_cost.shape[0] - 1)
+        node.path = data.max_path_cost[max(tests, 0)]
+        path = data.max_path_cost[max(min(tests, q * (weight - most) // p - 1), 0)]
         saved = (
             (p - rest * path) // (q + numbers.own * classes * path) + 1
             if rest * path <= p

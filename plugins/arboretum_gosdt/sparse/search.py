@@ -210,7 +210,7 @@ class SparseSearch:
         sizes_of = classes, summed, n_planes, word_bits, positions, lanes
         numbers = np.rec.array([(*sizes_of, 0, 0, 0, own, use, LONGEST)], NUMBERS)[0]
         # no path asks more than there are rows
-        dearest = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])
+        max_path_cost = np.cumsum([0, *np.sort(price)[::-1][: len(bits)].tolist()])
         shape = stride, n_words, positions, n_planes, len(sizes), bool(len(price))
         level = sum(
             math.prod(one.shape[1:]) * one.itemsize
@@ -231,7 +231,12 @@ class SparseSearch:
             ),
         )
         self._data = Data(
-            of_class, shared[group_class] << shifts, np.empty(1, kind), price, dearest, numbers
+            of_class,
+            shared[group_class] << shifts,
+            np.empty(1, kind),
+            price,
+            max_path_cost,
+            numbers,
         )
         self._levels = room_of_levels(kind, levels, *shape)
         self._scratch = Scratch(

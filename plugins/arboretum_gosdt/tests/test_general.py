@@ -29,7 +29,7 @@ def told(merged, integer):
 
 def replayed(merged, search, worst):
     """The value of the search's tree, from its nodes and the merged objects."""
-    nodes, units, leaves, dearest = search.tree(), merged.units, 0, 0
+    nodes, units, leaves, costliest = search.tree(), merged.units, 0, 0
     total, waiting = merged.base * units.q, [(0, np.arange(len(merged.bits)), 0)]
     while waiting:
         node, rows, paid = waiting.pop()
@@ -37,14 +37,14 @@ def replayed(merged, search, worst):
         if f < 0:
             weights = merged.weights[rows]
             total += units.q * int(weights.sum() - weights.sum(axis=0).max()) + units.p
-            leaves, dearest = leaves + 1, max(dearest, paid)
+            leaves, costliest = leaves + 1, max(costliest, paid)
             continue
         bit = (merged.bits[rows, f // 32] >> (f % 32)) & 1 == 1
         assert 0 < bit.sum() < len(rows)
         price = int(merged.price[f])
         total += 0 if worst else price * int(merged.mass[rows].sum())
         waiting += [(one, rows[bit], paid + price), (rest, rows[~bit], paid + price)]
-    return (total + (dearest if worst else 0)) * units.loss_value / units.q
+    return (total + (costliest if worst else 0)) * units.loss_value / units.q
 
 
 def check(seed, objective, **limits):

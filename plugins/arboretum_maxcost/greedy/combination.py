@@ -1,9 +1,9 @@
-"""A tree of small worst bill and one of small expected bill, combined (Cicalese, Laber & Saettler,
-ICML 2014).
+"""A tree of small worst-case cost and one of small expected cost, combined (Cicalese, Laber &
+Saettler, ICML 2014).
 
-Take a tree A whose dearest path costs W, a tree B of expected cost E, and ρ > 0.  Follow B as long
-as what its path has paid stays within ρ W; where the next test would go beyond it, go on with A
-from its root, leaving out what all objects of the node answer alike.
+Take a tree A whose costliest path costs W, a tree B of expected cost E, and ρ > 0.  Follow B as
+long as what its path has paid stays within ρ W; where the next test would go beyond it, go on with
+A from its root, leaving out what all objects of the node answer alike.
 
 * No path pays more than ρ W + W: ρ W in B at most, and then a path of A.
 * An object that leaves B would have paid more than ρ W there.  So its path of A, at most W, costs
@@ -47,11 +47,11 @@ MEANS = {criterion.name: criterion for criterion in CRITERIA if criterion.name !
 
 @attrs.frozen
 class Combined:
-    """Grow a tree by the run's criterion, for the worst bill, and one by information per price, for
-    the expected bill, and combine them.
+    """Grow a tree by the run's criterion, for the worst-case cost, and one by information per
+    price, for the expected cost, and combine them.
 
-    The dearest path costs at most (1 + ρ) times the first one's, the expected cost is at most (1 +
-    1/ρ) times the second one's.
+    The costliest path costs at most (1 + ρ) times the first one's, the expected cost is at most (1
+    + 1/ρ) times the second one's.
     """
 
     kind = "method"
@@ -62,7 +62,7 @@ class Combined:
     example = "dataset=monk2-full criterion=worst_case impurity=pairs cost=random"
 
     rho: float = param(
-        1.0, "ρ: small keeps the worst bill, large the expected one", gt=0.0, lt=math.inf
+        1.0, "ρ: small keeps the worst-case cost, large the expected one", gt=0.0, lt=math.inf
     )
     expected: str = param(
         "eg2", f"criterion of the tree of small expected cost: {', '.join(MEANS)}"

@@ -1,9 +1,9 @@
-"""Theorem 2.2: the worst bill of the greedy tree is at most (ln F(S) + 1) times the least; where
-that is so, and what is so elsewhere.
+"""Theorem 2.2: the worst-case cost of the greedy tree is at most (ln F(S) + 1) times the least;
+where that is so, and what is so elsewhere.
 
-With c_k the price of the k-th test of the dearest path of the greedy tree, G_k the set that is
-asked it, and OPT the least worst bill of a tree with F ≤ δ at every leaf, Lemmas 2.1 and 4.1 say
-c_k ≤ OPT (F(G_k) − F(G_k+1)) / (F(G_k) − δ).
+With c_k the price of the k-th test of the costliest path of the greedy tree, G_k the set that is
+asked it, and OPT the least worst-case cost of a tree with F ≤ δ at every leaf, Lemmas 2.1 and 4.1
+say c_k ≤ OPT (F(G_k) − F(G_k+1)) / (F(G_k) − δ).
 
 * Greedy on [F − δ]₊, which is admissible (docs/paper.md), or δ = 0: the sum over the path is at
   most ln((F(S) − δ)/β) + 1, β the least positive value of [F − δ]₊.  For whole-number F and δ that
@@ -48,7 +48,8 @@ the number of objects at most.
 
 @attrs.frozen
 class Guarantee:
-    """At most ``factor`` times the least worst bill; NaN and the reason where nothing is known."""
+    """At most ``factor`` times the least worst-case cost; NaN and the reason where nothing is
+    known."""
 
     factor: float = math.nan
     reason: str = ""

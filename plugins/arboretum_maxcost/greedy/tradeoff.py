@@ -1,5 +1,5 @@
-"""Trade-off curves of greedy trees: error against what the dearest path pays, by early stopping or
-over the hinge α.
+"""Trade-off curves of greedy trees: error against what the costliest path pays, by early stopping
+or over the hinge α.
 
 Nan, Wang & Saligrama 2015, section 4: a tree may stop at F ≤ δ, or grow by an F that leaves out
 classes of at most α objects.
@@ -29,7 +29,7 @@ class Curve:
 
     setting : what varies: delta (smallest of those that give the tree), alpha, or budget.
     at : float64[k], its values.
-    max_cost : float64[k], price of the dearest path.
+    max_cost : float64[k], maximum path cost.
     error : float64[k], share of the weight.
     expected_cost : float64[k].
     n_leaves : int64[k].
@@ -46,7 +46,7 @@ class Curve:
         return len(self.at)
 
     def lowest(self) -> np.ndarray:
-        """int64[·]: the entries with less error than every one whose dearest path pays no more;
+        """int64[·]: the entries with less error than every one whose costliest path pays no more;
         by that price, of equals the first.
         """
         order = np.lexsort((self.error, self.max_cost))
@@ -54,7 +54,7 @@ class Curve:
         return order[np.diff(best, prepend=np.inf) < 0.0]
 
     def error_within(self, budgets: Sequence[float]) -> np.ndarray:
-        """float64[budgets]: the lowest error of an entry whose dearest path pays at most so
+        """float64[budgets]: the lowest error of an entry whose costliest path pays at most so
         much; NaN where there is none.
         """
         kept = self.lowest()
@@ -94,7 +94,7 @@ def by_delta(tree: Tree) -> Curve:
 
 
 def by_budget(tree: Tree) -> Curve:
-    """What is left of a tree that stops before a test whose dearest branch cannot be paid any
+    """What is left of a tree that stops before a test whose costliest branch cannot be paid any
     more, for all budgets that differ, from 0 on.
     """
     due = np.full(tree.n_nodes, -np.inf)
@@ -129,12 +129,12 @@ def _stopped(setting: str, tree: Tree, key: np.ndarray, at: np.ndarray, level: n
     # how many nodes lie above each level
     n_split = np.searchsorted(-np.array(reach)[order], -level, side="left")
     total = lambda amount: np.concatenate([[0.0], np.cumsum(amount[order])])[n_split]
-    dearest = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[n_split]
+    max_cost = np.concatenate([[0.0], np.maximum.accumulate(due[order])])[n_split]
     mass = tree.mass[0]
     return Curve(
         setting,
         at,
-        dearest,
+        max_cost,
         (wrong[0] + total(down)) / mass,
         total(paid) / mass,
         1 + total(leaves).astype(np.int64),
@@ -224,7 +224,7 @@ def curve_of(alphas: Sequence[float], forests: Sequence[tuple[Any, np.ndarray]])
 
 @attrs.frozen
 class TradeOff:
-    """What early stopping makes of the tree: δ, price of the dearest path, error, expected cost,
+    """What early stopping makes of the tree: δ, maximum path cost, error, expected cost,
     leaves; a line per δ that differs.
     """
 

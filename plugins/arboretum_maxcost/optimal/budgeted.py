@@ -1,4 +1,4 @@
-"""Every budget at once: the least errors of trees by the price of their dearest path, and the
+"""Every budget at once: the least errors of trees by their maximum path cost, and the
 least price by errors or leaf rule.
 """
 

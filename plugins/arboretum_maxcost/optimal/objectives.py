@@ -1,4 +1,4 @@
-"""The price of the dearest path, over the trees that err little enough."""
+"""The maximum path cost, over the trees that err little enough."""
 
 from __future__ import annotations
 

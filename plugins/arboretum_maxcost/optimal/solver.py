@@ -1,4 +1,4 @@
-"""Exact trees of bounded price (Nan, Wang & Saligrama): the least dearest path, and the least
+"""Exact trees of bounded price (Nan, Wang & Saligrama): the least maximum path cost, and the least
 error within a budget.
 """
 
@@ -44,7 +44,7 @@ DEFAULT_BYTES = 2_000_000_000
 
 @attrs.frozen
 class MaxCostSolver:
-    """Proven least price of the dearest path, or least error among trees whose every path keeps
+    """Proven least maximum path cost, or least error among trees whose every path keeps
     within a budget.
 
     Three questions: ``objective=zero_error complexity=max_cost`` (or depth) with
@@ -109,7 +109,7 @@ class MaxCostSolver:
     def minima(
         self, problem: Problem, complexities: Sequence[Any], context: Context
     ) -> list[Solution]:
-        """The least price of the dearest path, or depth, of trees that obey the leaf rule;
+        """The least maximum path cost, or depth, of trees that obey the leaf rule;
         seconds are shared evenly.
         """
         found, context = [], self._checked(context)
@@ -189,7 +189,7 @@ class MaxCostSolver:
     ) -> Solution:
         """The least budget at which some tree loses at most ``limit``.
 
-        value : of the complexity, by the price of the dearest path.
+        value : of the complexity, by the maximum path cost.
         """
         top = self._budget(problem, space, EVER)
         search = Search(space, context, self.without)

@@ -1,7 +1,7 @@
 """Figure 4: error against max cost on nine data sets, by Powers with early stopping and by hinged
 Pairs over α.
 
-Every tree is a point: the price of its dearest path (all prices are 1), and the share of the
+Every tree is a point: its maximum path cost (all prices are 1), and the share of the
 objects, those it grew on, that it has wrong.  Powers(l) is grown once, to the end, and stopped at
 all δ that differ; hinged Pairs is grown with α = 0, 1, 2 … up to n/2.
 """

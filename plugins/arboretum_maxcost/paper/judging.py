@@ -67,7 +67,7 @@ class DataSet:
 
     @property
     def longest(self) -> int:
-        """Tests on the dearest path of the worst of the trees without error."""
+        """Tests on the costliest path of the worst of the trees without error."""
         return int(max(points[-1, 0] for points in self.points.values()))
 
     @property
@@ -327,7 +327,7 @@ def _portfolio_table(sets: Sequence[DataSet]) -> str:
 
 def _picture(sets: Sequence[DataSet]) -> Panels:
     """Nine panels as in the paper."""
-    x, y = Axis("tests on the dearest path, at most"), Axis("objects in error, %")
+    x, y = Axis("tests on the costliest path, at most"), Axis("objects in error, %")
     charts = []
     for one in sets:
         budgets = list(range(one.name in WITHOUT_ROOT, one.longest + 1))
@@ -344,7 +344,7 @@ def _picture(sets: Sequence[DataSet]) -> Panels:
         )
         charts.append(LineChart(one.called, lines, x, y, f"{one.objects:,} objects"))
     return Panels(
-        "How much error does a bounded bill leave?",
+        "How much error does a bounded cost leave?",
         charts,
         3,
         "Figure 4: lowest error per max cost; Powers(l) stopped at every δ, hinged Pairs "

@@ -20,8 +20,8 @@ def _chosen(values: Any) -> tuple[str, ...]:
 
 @attrs.frozen
 class MaxCostStudy(Chaptered):
-    """Greedy trees whose dearest path is bounded: what the functions F choose, and what error they
-    leave at which max cost.
+    """Greedy trees whose costliest path is bounded: what the functions F choose, and what error
+    they leave at which max cost.
 
     Figure 1 (two tests, seven functions); Lemmas 4.3 to 4.5 and Theorem 4.6 on drawn leaves and
     small tables; the 1024 objects with four outliers, and 2^k objects of that kind, with proven

@@ -112,7 +112,7 @@ class Measured:
 
 def verified(tree: Tree, objects: Encoded, errors: float, max_cost: float) -> Tree:
     """The tree itself.  Raises VerificationError where its objects do not find that many errors
-    and that price of the dearest path.
+    and that maximum path cost.
     """
     found = Measured.of(tree, objects)
     if (found.errors, found.max_cost) != (round(errors), max_cost):

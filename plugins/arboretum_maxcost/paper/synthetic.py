@@ -57,8 +57,8 @@ def pieces(paper: Any) -> list[Piece]:
 
 
 def work(key: Key, seed: int, house: House) -> Facts:
-    """The greedy tree of Pairs, what stopping makes of it, and the proven least price of a dearest
-    path without errors.
+    """The greedy tree of Pairs, what stopping makes of it, and the proven least maximum path cost
+    of trees without errors.
 
     greedy, stopped : errors, max cost, leaves, expected cost;  errors : by depth;  F : of the
         nodes, by depth, each value once;
@@ -328,7 +328,7 @@ def _pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:
         "Four outliers: two tests, or all of them",
         lines,
         Axis("objects", log=True),
-        Axis("tests on the dearest path"),
+        Axis("tests on the costliest path"),
         "Pairs on 2^k objects, k binary tests of price 1; δ = n/4 − 1",
     )
     if PUBLISHED not in found:
@@ -338,7 +338,7 @@ def _pictures(found: Mapping[int, Plain]) -> dict[str, LineChart]:
     trade = LineChart(
         "Two tests find the class of all but four of 1024 objects",
         [Line("Pairs", list(range(len(error))), error)],
-        Axis("tests on the dearest path"),
+        Axis("tests on the costliest path"),
         Axis("objects in error, %"),
         "Figure 3: error of the greedy tree, stopped at each depth",
     )

@@ -106,7 +106,7 @@ class Instance:
         return {outcome: frozenset(own) for outcome, own in sorted(found.items())}
 
     def optimum(self, is_leaf: Callable[[np.ndarray], bool]) -> float:
-        """The least worst bill of all trees whose leaves are such; ∞ where there is none."""
+        """The least worst-case cost of all trees whose leaves are such; ∞ where there is none."""
         known: dict[frozenset[int], float] = {}
 
         def least(members: frozenset[int]) -> float:
@@ -163,6 +163,6 @@ def grown(problem: Problem) -> Tree:
     return grow(problem, Context()).tree
 
 
-def worst_bill(tree: Tree) -> float:
-    """The dearest path from the root, by the prices that the tree states for its edges."""
+def max_cost_of(tree: Tree) -> float:
+    """The costliest path from the root, by the prices that the tree states for its edges."""
     return float(tree.price_to[tree.is_leaf].max())

@@ -67,10 +67,10 @@ def test_both_bills_are_bounded_whatever_the_trees(problem, one, other, rho):
     worst, expected = grown(problem, one), grown(problem, other)
     tree = combine(worst.tree, expected.tree, problem, rho)
     verify_solution(attrs.evolve(worst, tree=tree), problem)
-    (error, most, _), (same, _, mean), (found, dearest, average) = (
+    (error, most, _), (same, _, mean), (found, costliest, average) = (
         values_of(each, problem.objects) for each in (worst.tree, expected.tree, tree)
     )
-    assert dearest <= (1 + rho) * most * SLACK
+    assert costliest <= (1 + rho) * most * SLACK
     assert average <= (1 + 1 / rho) * mean * SLACK
     assert found == pytest.approx(min(error, same), abs=1e-12), (
         "trees without error that tests can avoid stay so"

@@ -295,7 +295,7 @@ def test_the_1024_objects_with_hinged_pairs_and_lemma_4_4():
 
 
 def test_prices_by_outcome_are_read_outcome_by_outcome():
-    """By its dearest outcome t0 would cost 9; the objects that pay it gain the most."""
+    """By its costliest outcome t0 would cost 9; the objects that pay it gain the most."""
     label = np.array([0] * 6 + [1] * 6)
     answers = np.stack([(np.arange(12) >= 11).astype(int), (np.arange(12) % 2), label], axis=1)
     price = np.array([[1.0, 9.0], [2.0, 2.0], [30.0, 30.0]])

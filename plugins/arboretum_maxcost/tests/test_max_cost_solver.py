@@ -409,7 +409,7 @@ class TestMinima:
     """What it certifies is what it answers when it is asked for it, and what all trees say."""
 
     @pytest.mark.parametrize("batch", range(2))
-    def test_of_dearest_path_and_depth_are_those_of_all_trees(self, batch):
+    def test_of_path_cost_and_depth_are_those_of_all_trees(self, batch):
         for seed in range(batch * 30, batch * 30 + 30):
             problem = asked(random_problem(seed), None)
             slow = SubtableDP().minima(problem, [Dearest(), Depth()], Context())

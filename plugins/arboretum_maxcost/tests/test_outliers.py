@@ -53,7 +53,7 @@ def test_exactly_the_four_outliers_are_given_up_at_a_budget_of_two(folder, capsy
     assert status == 0
     assert (
         "4 of 1024 rows (0.391 %) are given up: no path pays more than 2; without limits the "
-        "dearest pays 10" in out
+        "costliest pays 10" in out
     )
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [int(row["row"]) for row in rows] == [0, 256, 512, 768]

@@ -42,7 +42,7 @@ def test_no_impurity_of_it_does_better_alone(seed, limit):
 
 
 def bills(tree, objects):
-    """(error, dearest bill, mean bill), row by row, of prices as they are written."""
+    """(error, worst-case cost, mean cost), row by row, of prices as they are written."""
     at, total = tree.apply(objects.table)[objects.row_of_object].tolist(), Fraction(0)
     wrong, mean, most = Fraction(0), Fraction(0), Fraction(0)
     for node, label, weight in zip(
@@ -60,7 +60,7 @@ def bills(tree, objects):
 
 @pytest.mark.parametrize(("n", "seed"), [(24, 29), (24, 33), (40, 8), (30, 1), (30, 2)])
 def test_equal_bills_are_equal_whatever_floats_add_up_to(n, seed):
-    """Of the first three, floats keep a tree whose mean bill is higher, for a dearest bill of
+    """Of the first three, floats keep a tree whose mean cost is higher, for a worst-case cost of
     1.7 that adds up to 1.7000000000000002.
     """
     objects, draw = toy_objects(toy_table(seed, n)), np.random.default_rng(seed)

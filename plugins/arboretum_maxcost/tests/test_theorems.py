@@ -10,7 +10,7 @@ import math
 import attrs
 import numpy as np
 import pytest
-from small_instances import Instance, component, drawn, grown, worst_bill
+from small_instances import Instance, component, drawn, grown, max_cost_of
 
 from arboretum.api import CapabilityError, Context
 from arboretum_maxcost.greedy.criteria import WorstCase
@@ -88,7 +88,7 @@ def test_theorem_2_2_holds_for_every_function_and_unequal_prices(function):
         if total == 0:
             assert math.isnan(factor)
             continue
-        bill = worst_bill(grown(problem))
+        bill = max_cost_of(grown(problem))
         assert least <= bill * CLOSE
         assert bill <= factor * least, (seed, bill, least)
         worst = max(worst, bill / least)
@@ -130,7 +130,7 @@ def test_early_stopping_keeps_what_is_promised(function, shifted, prices):
         tree = grown(problem)
         assert (function.value(tree.weights[tree.is_leaf]) <= delta).all()
         least = x.optimum(lambda counts, delta=delta: float(function.value(counts)) <= delta)
-        assert worst_bill(tree) <= factor * least
+        assert max_cost_of(tree) <= factor * least
 
 
 def test_lemmas_2_1_and_4_1_are_lower_bounds():
@@ -172,14 +172,14 @@ def test_theorem_4_2_is_false_as_printed_for_unequal_prices(m):
     least = 1.0  # A leaves m (m − 1) ≤ δ pairs, and no test is cheaper
     assert float(PAIRS.value(np.array([m - 1.0, m]))) <= delta
     plain = x.problem(PAIRS, delta)
-    bill = worst_bill(grown(plain))
+    bill = max_cost_of(grown(plain))
     assert bill == pytest.approx(0.99 * m) and bill > (math.log(m * m) + 1) * least
     with_prices = guarantee_of(plain, 0.0)
     assert bill <= with_prices.factor * least, (
         "what is promised instead has the ratio of the prices in it"
     )
     shifted = x.problem(PAIRS, delta, WorstCase(delta=delta))
-    assert worst_bill(grown(shifted)) == least and guarantee_of(
+    assert max_cost_of(grown(shifted)) == least and guarantee_of(
         shifted, delta
     ).factor == pytest.approx(1.0)
 
@@ -202,7 +202,7 @@ def test_theorem_2_2_with_prices_by_outcome_for_two_way_tests():
         factor = factor_of(problem)
         if function is PAIRS:
             assert factor == pytest.approx(math.log(total) + 1, rel=1e-8)
-        assert worst_bill(grown(problem)) <= factor * x.optimum(
+        assert max_cost_of(grown(problem)) <= factor * x.optimum(
             lambda counts, f=function: float(f.value(counts)) == 0
         )
 
@@ -215,7 +215,7 @@ def test_theorem_2_2_with_prices_by_outcome_for_multiway_tests_has_the_ratio_of_
         ratio = float((x.price.max(axis=1) / x.price.min(axis=1)).max())
         factor = factor_of(problem)
         assert factor == pytest.approx(ratio * (math.log(total) + 1), rel=1e-8)
-        assert worst_bill(grown(problem)) <= factor * x.optimum(
+        assert max_cost_of(grown(problem)) <= factor * x.optimum(
             lambda counts: np.count_nonzero(counts) < 2
         )
 
@@ -229,7 +229,7 @@ def test_theorem_2_2_is_false_for_multiway_tests_whose_prices_differ_by_outcome(
     rare = np.arange(2 * m) == 0
     price = np.array([[1.0, 1.0, np.nan], [1.0, 1.0, m - 1.0]])
     x = Instance(np.stack([rare.astype(int), np.where(rare, 2, label)], axis=1), label, price)
-    bill, least = worst_bill(grown(x.problem(PAIRS))), 2.0
+    bill, least = max_cost_of(grown(x.problem(PAIRS))), 2.0
     if m == 10:
         assert x.optimum(lambda counts: np.count_nonzero(counts) < 2) == least
     assert bill == m - 1
@@ -243,9 +243,9 @@ def test_prices_of_zero_are_legal():
         free = attrs.evolve(x, price=np.where(x.price < 4, 0.0, x.price))
         problem = free.problem(PAIRS)
         tree, least = grown(problem), free.optimum(lambda counts: np.count_nonzero(counts) < 2)
-        assert worst_bill(tree) <= factor_of(problem) * least
+        assert max_cost_of(tree) <= factor_of(problem) * least
         if not free.price.any():
-            assert worst_bill(tree) == 0
+            assert max_cost_of(tree) == 0
         last = free.problem(PAIRS, 3.0)
         assert (
             guarantee_of(last, 0.0).reason == "a price is 0 where others are not"
@@ -371,14 +371,14 @@ def test_theorem_4_6_bounds_the_bill_by_the_best_of_trees_with_few_errors():
         if float(function.value(whole)) == 0:
             continue
         best = least_with_errors(x, frozenset(range(len(x.label))), int(alpha))
-        assert worst_bill(grown(problem)) <= factor_of(problem) * best
+        assert max_cost_of(grown(problem)) <= factor_of(problem) * best
         assert x.optimum(lambda counts, f=function: float(f.value(counts)) == 0) <= best, (
             "Lemma 4.5"
         )
 
 
 def least_with_errors(x: Instance, members: frozenset[int], errors: int) -> float:
-    """The least worst bill of the trees that misclassify so many objects at most."""
+    """The least worst-case cost of the trees that misclassify so many objects at most."""
 
     def best(members: frozenset[int]) -> dict[int, float]:
         counts = x.counts(members)
@@ -403,4 +403,4 @@ def least_with_errors(x: Instance, members: frozenset[int], errors: int) -> floa
 def test_max_cost_with_unit_prices_is_the_depth():
     for seed in range(5):
         tree = grown(drawn(seed, prices="unit").problem(PAIRS))
-        assert worst_bill(tree) == tree.depth_of.max()
+        assert max_cost_of(tree) == tree.depth_of.max()

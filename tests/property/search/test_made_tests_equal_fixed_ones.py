@@ -114,7 +114,7 @@ def test_of_numbers(objects, min_leaf):
 @EXAMPLES
 @given(objects=encodeds(), data=st.data(), once=st.booleans())
 def test_prices_are_those_of_the_columns_read(objects, data, once):
-    """One price per column: then the dearest test of a column is any of them."""
+    """One price per column: then the costliest test of a column is any of them."""
     price = {
         f.column: data.draw(st.sampled_from([1.0, 2.0, 5.0]))
         for f in (*objects.features, *objects.raw_features)

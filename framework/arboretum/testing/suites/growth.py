@@ -358,9 +358,9 @@ class CostSuite(SeededSuite):
                 objects.raw_features
             )
             for test, n in enumerate(arity):
-                own, dearest = prices.of(test), (*prices.tests, *prices.raw)[test]
-                assert len(own) in (1, n) and min(own) >= 0 and max(own) == dearest, (
-                    "the list's price is that of the dearest outcome"
+                own, highest = prices.of(test), (*prices.tests, *prices.raw)[test]
+                assert len(own) in (1, n) and min(own) >= 0 and max(own) == highest, (
+                    "the list's price is that of the costliest outcome"
                 )
 
     def test_no_price_rises_on_the_way_down_and_a_tree_pays_those_of_the_list(self, component):

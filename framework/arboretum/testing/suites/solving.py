@@ -178,7 +178,7 @@ def tiny_table(seed: int, weighted: bool = False) -> Table:
 
 @attrs.frozen
 class Paid:
-    """What tests cost: in all, by the weight that is asked, or on the dearest path."""
+    """What tests cost: in all, by the weight that is asked, or on the costliest path."""
 
     combine: str
     kind, name, paper, capabilities, per_object = "complexity", "paid", "", (), True
