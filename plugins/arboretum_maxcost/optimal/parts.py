@@ -89,9 +89,9 @@ class Table(NamedTuple):
     rows : ROW[n].
     n_classes : int.
 
-    star : int64[n + 1]; object x has the rivals star_row[star[x] : star[x + 1]] (int32), of other
-        classes, no two of which are divided from x by the same test; star_price (int64) is the
-        cheapest test that divides each from x.
+    conflict : int64[n + 1]; object x has the rivals conflict_row[conflict[x] : conflict[x + 1]]
+        (int32), of other classes, no two of which are divided from x by the same test;
+        conflict_price (int64) is the cheapest test that divides each from x.
     """
 
     codes: np.ndarray
@@ -99,9 +99,9 @@ class Table(NamedTuple):
     price: np.ndarray
     rows: np.ndarray
     n_classes: int
-    star: np.ndarray
-    star_row: np.ndarray
-    star_price: np.ndarray
+    conflict: np.ndarray
+    conflict_row: np.ndarray
+    conflict_price: np.ndarray
 
 
 class Parts(NamedTuple):
@@ -160,7 +160,7 @@ class Setting(NamedTuple):
     bound: int
     lemma: bool
     ahead: bool
-    stars: bool
+    conflicts: bool
 
 
 class Task(NamedTuple):

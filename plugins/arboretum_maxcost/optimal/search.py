@@ -21,9 +21,9 @@ SLICE = 2_000_000
 FIRST_NODES = 1 << 12
 LIMITS = (8, 3, 1)
 """Shares of what is open that a limit rises by."""
-MOST_STARS, STAR_SHARE, STAR_STEP = 5.0, 0.1, 2e7
-"""Seconds for listing stars at most; of those that are left; comparisons of codes between two
-looks at the clock.
+MOST_CONFLICTS, CONFLICT_SHARE, CONFLICT_STEP = 5.0, 0.1, 2e7
+"""Seconds for listing conflict sets at most; of those that are left; comparisons of codes between
+two looks at the clock.
 """
 BOUNDS = ("lemma", "ahead", "stars")
 EVER = 1 << 60
@@ -199,7 +199,7 @@ class Search:
         """(errors that no tree within the budget avoids, next budget worth a look), without a
         search.
         """
-        if not self.task.setting.stars:
+        if not self.task.setting.conflicts:
             return self.equivalent_loss, EVER
         n = self.space.n_objects
         self.arrays["rows"][:n] = np.arange(n)
@@ -246,7 +246,7 @@ class Search:
             *map(bool, used),
         )
         if used[2]:
-            table = table._replace(**_stars(table, space, self.context.deadline))
+            table = table._replace(**_conflicts(table, space, self.context.deadline))
         room = parts.new_parts(space.n_bins, space.objects.n_classes)
         scratch = *np.zeros((2, n), np.int64), np.zeros(tests, np.int64)
         return parts.Task(table, room, None, setting, *scratch)
@@ -386,13 +386,17 @@ class Search:
         return self.arrays.make_room(wanted, self.context.memory_bytes)
 
 
-def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.ndarray]:
-    """The fields ``star…`` of a table: stars of as many objects as there is time for."""
-    from arboretum_maxcost.optimal.star_kernels import LONGEST, list_stars
+def _conflicts(table: Any, space: Space, deadline: float | None) -> dict[str, np.ndarray]:
+    """The fields ``conflict…`` of a table: conflict sets of as many objects as there is time
+    for.
+    """
+    from arboretum_maxcost.optimal.conflict_kernels import LONGEST, list_conflicts
 
     n, start = space.n_objects, time.monotonic()
     until = start + (
-        MOST_STARS if deadline is None else min(MOST_STARS, STAR_SHARE * (deadline - start))
+        MOST_CONFLICTS
+        if deadline is None
+        else min(MOST_CONFLICTS, CONFLICT_SHARE * (deadline - start))
     )
     apart = (
         np.zeros(n, np.bool_)
@@ -405,13 +409,17 @@ def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.nda
         np.full(tests, -1, np.int64),
         np.zeros(tests + 2, np.int64),
     )
-    star, row, price = np.zeros(n + 1, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int64)
-    step = 1 + int(STAR_STEP / (n * max(1, len(space.family))))
+    conflict, row, price = (
+        np.zeros(n + 1, np.int64),
+        np.zeros(room, np.int32),
+        np.zeros(room, np.int64),
+    )
+    step = 1 + int(CONFLICT_STEP / (n * max(1, len(space.family))))
     for low in range(0, n, step):
         if time.monotonic() >= until:
-            star[low + 1 :] = star[low]
+            conflict[low + 1 :] = conflict[low]
             break
-        list_stars(
+        list_conflicts(
             table,
             apart,
             used,
@@ -419,8 +427,12 @@ def _stars(table: Any, space: Space, deadline: float | None) -> dict[str, np.nda
             begin,
             low,
             min(n, low + step),
-            star,
+            conflict,
             row,
             price,
         )
-    return {"star": star, "star_row": row[: star[n]].copy(), "star_price": price[: star[n]].copy()}
+    return {
+        "conflict": conflict,
+        "conflict_row": row[: conflict[n]].copy(),
+        "conflict_price": price[: conflict[n]].copy(),
+    }

@@ -8,8 +8,8 @@ given up where the parts' lower bounds add up to more than is wanted::
 
     while a question (G, b, limit) is on top:
         if G is not opened: best ← loss of a leaf
-            give up all tests if the stars say so; list the tests of price ≤ b that divide G;
-            give up what the lemma or the memory refutes; sort the others by rank
+            give up all tests if the conflict sets say so; list the tests of price ≤ b that divide
+            G; give up what the lemma or the memory refutes; sort the others by rank
         needed ← min(limit + 1, best)
         no test is left: keep "E(G, reach) ≥ min(least loss given up, best)"; pop; next turn
         needed = 0: pop; next turn
@@ -34,11 +34,12 @@ Where errors are counted, F is that of hinged pairs with α = the errors allowed
 leaf with no more errors than α (Lemma 4.5), hence the bound says which losses a budget cannot
 reach.
 
-Stars.  F may also look at objects: the number of rivals of one object x (objects of other classes)
-is monotone and supermodular, with any weights, and so is it when x is left out.  With rivals of
-which no two are divided from x by the same test, weighted by the cheapest test that divides each,
-no test lowers F by more than its price: the path of x costs at least F.  Where errors are counted,
-stars that are too dear for the budget hold an error each, and disjoint stars add up.
+Conflict sets.  F may also look at objects: the number of rivals of one object x (objects of other
+classes) is monotone and supermodular, with any weights, and so is it when x is left out.  With
+rivals of which no two are divided from x by the same test, weighted by the cheapest test that
+divides each, no test lowers F by more than its price: the path of x costs at least F.  Where errors
+are counted, conflict sets that are too dear for the budget hold an error each, and disjoint
+conflict sets add up.
 
 Invariants:
 
@@ -283,8 +284,8 @@ def use_lemma(task, frame, whole, needed, stacks):
 
 
 @jit(inner=True, borrow=True)
-def count_stars(task, frame, needed, stacks):
-    """Bound the loss of a subtable by its stars; True when it is ``needed`` or more."""
+def count_conflicts(task, frame, needed, stacks):
+    """Bound the loss of a subtable by its conflict sets; True when it is ``needed`` or more."""
     table, rows, mark, used = task.table, stacks.rows, task.mark, task.used
     stacks.state[0].stamp += 1
     stamp, counting = stacks.state[0].stamp, not task.setting.without_error
@@ -297,19 +298,19 @@ def count_stars(task, frame, needed, stacks):
         x = rows[k]
         if used[x] == stamp:
             continue
-        total, end = np.int64(0), table.star[x]
-        while end < table.star[x + 1] and (total <= frame.left or not counting):
-            y = table.star_row[end]
+        total, end = np.int64(0), table.conflict[x]
+        while end < table.conflict[x + 1] and (total <= frame.left or not counting):
+            y = table.conflict_row[end]
             if mark[y] == stamp and used[y] != stamp:
-                total += table.star_price[end]
+                total += table.conflict_price[end]
             end += 1
         if not counting:
             longest = max(longest, total)
         elif total > frame.left:
             lightest = table.rows[x].mass
             used[x] = stamp
-            for at in range(table.star[x], end):
-                y = table.star_row[at]
+            for at in range(table.conflict[x], end):
+                y = table.conflict_row[at]
                 if mark[y] == stamp and used[y] != stamp:
                     used[y] = stamp
                     lightest = min(lightest, table.rows[y].mass)
@@ -340,7 +341,7 @@ def open_subtable(task, frame, stacks):
     write_leaf_loss(task, all_of_it)
     frame.best = parts.sets[all_of_it].loss
     needed = min(frame.limit + 1, frame.best)
-    if setting.stars and count_stars(task, frame, needed, stacks):
+    if setting.conflicts and count_conflicts(task, frame, needed, stacks):
         return
     alpha = np.int64(0) if setting.without_error else needed - 1
     whole = potential(task, all_of_it, alpha)
@@ -452,8 +453,8 @@ def search_budgets(task, limit, stacks):
 
 @jit(borrow=True)
 def bound_loss(task, budget, needed, stacks):
-    """(errors that no tree of that price avoids, next budget worth a look), by the stars of a
-    whole table, whose rows are on the stack; at most ``needed``.
+    """(errors that no tree of that price avoids, next budget worth a look), by the conflict sets of
+    a whole table, whose rows are on the stack; at most ``needed``.
     """
     frame = stacks.frames[0]
     frame.low, frame.high, frame.left, frame.least_loss = 0, len(task.mark), budget, EVER
@@ -461,7 +462,7 @@ def bound_loss(task, budget, needed, stacks):
     while low < up:  # the largest loss that is refuted
         middle = (low + up + 1) // 2
         frame.reach = EVER
-        if count_stars(task, frame, middle, stacks):
+        if count_conflicts(task, frame, middle, stacks):
             low, reach = middle, frame.reach
         else:
             up = middle - 1

@@ -73,7 +73,7 @@ class Space:
     impurity: Any
 
     def table(self) -> Any:
-        """As the kernels read it, without stars."""
+        """As the kernels read it, without conflict sets."""
         from arboretum.kernels.solving.fingerprints import random_words
         from arboretum_maxcost.optimal.parts import FEATURE, ROW, Table
 

@@ -279,7 +279,7 @@ def test_the_words_with_four_outliers_are_solved_at_once():
         (10, 0),
     ]
     best = solved(asked(problem, ZeroError(), Dearest(), stopping=(Held(),)))
-    # the inner nodes of the tree: the star of an outlier refutes the rest
+    # the inner nodes of the tree: the conflict set of an outlier refutes the rest
     assert best.status is Status.optimal and best.value == 10 and best.subproblems == 35
 
 

@@ -1,4 +1,5 @@
-"""Stars: of every object some rivals, no two of which are divided from it by the same test::
+"""Conflict sets: of every object some rivals, no two of which are divided from it by the same
+test::
 
     for x in low … high − 1:
         number[y] ← how many tests divide y from x, 0 for one that is no rival
@@ -6,12 +7,12 @@
             number[y] > tests that divide no rival yet, LONGEST rivals, or no room: stop
             if no test that divides y from x is used:
                 y is a rival, with the price of the cheapest such test; use all of them
-        star[x + 1] ← end
+        conflict[x + 1] ← end
 
-Invariants: the rivals of x are star_row[star[x] : star[x + 1]], and ``star`` never falls; star[low]
-is set by the call before (0 at first).  A test t is used in the star of x where used[t] = x, so
-that nothing is cleared between objects.  ``begin`` has a place for every number from 0 to all
-tests, and one more.
+Invariants: the rivals of x are conflict_row[conflict[x] : conflict[x + 1]], and ``conflict`` never
+falls; conflict[low] is set by the call before (0 at first).  A test t is used in the conflict set
+of x where used[t] = x, so that nothing is cleared between objects.  ``begin`` has a place for every
+number from 0 to all tests, and one more.
 """
 
 from __future__ import annotations
@@ -69,15 +70,17 @@ def count_ways(table, x, apart, number):
 
 
 @jit(borrow=True)
-def list_stars(table, apart, used, number, order, begin, low, high, star, star_row, star_price):
-    """Fill ``star``, ``star_row``, ``star_price`` (see ``parts.Table``) of the objects low
-    … high − 1, nearest rivals first.
+def list_conflicts(
+    table, apart, used, number, order, begin, low, high, conflict, conflict_row, conflict_price
+):
+    """Fill ``conflict``, ``conflict_row``, ``conflict_price`` (see ``parts.Table``) of the objects
+    low … high − 1, nearest rivals first.
 
-    apart : bool[n], objects that belong to no star.
+    apart : bool[n], objects that belong to no conflict set.
     used : int64[tests], −1.
     number, order : int64[n], begin : int64[tests + 2], scratch.
     """
-    end = star[low]
+    end = conflict[low]
     for x in range(low, high):
         count_ways(table, x, apart, number)
         begin[:] = 0
@@ -89,15 +92,15 @@ def list_stars(table, apart, used, number, order, begin, low, high, star, star_r
         for y in range(len(number)):
             order[begin[number[y]]] = y
             begin[number[y]] += 1
-        left = np.int64(len(used))  # tests that divide no rival of the star
+        left = np.int64(len(used))  # tests that divide no rival of the conflict set
         for k in range(first, len(order)):
             y = order[k]
-            if number[y] > left or end - star[x] == LONGEST or end == len(star_row):
+            if number[y] > left or end - conflict[x] == LONGEST or end == len(conflict_row):
                 break
             count, price = ways(table, x, y, used, np.int64(x), False)
             if count > 0:
-                star_row[end], star_price[end] = y, price
+                conflict_row[end], conflict_price[end] = y, price
                 ways(table, x, y, used, np.int64(x), True)
                 left -= count
                 end += 1
-        star[x + 1] = end
+        conflict[x + 1] = end
