@@ -306,7 +306,7 @@ def write_leaf_loss(task, slot):
 
 
 @jit(inner=True, borrow=True)
-def potential(task, slot, alpha):
+def impurity_bound(task, slot, alpha):
     """F of a part: the bound's impurity, or Σ_{i<j} [n_i − α]₊ [n_j − α]₊ in units of mass."""
     if task.setting.bound != 0:
         return impurity_at_slot(task, task.setting.bound, slot)

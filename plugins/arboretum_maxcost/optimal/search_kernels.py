@@ -82,8 +82,8 @@ from arboretum_maxcost.optimal.parts import (
     append_part,
     clear_parts,
     fill_parts,
+    impurity_bound,
     keep_fact,
-    potential,
     unevenness,
     weigh_parts,
     without_part,
@@ -160,7 +160,7 @@ def list_test(task, frame, f, index, m, whole, alpha, stacks):
     for k in range(m):
         slot = parts.chosen[k].slot
         write_leaf_loss(task, slot)
-        top = max(top, potential(task, slot, alpha))
+        top = max(top, impurity_bound(task, slot, alpha))
         mixed += unevenness(parts, slot)
     needed = min(frame.limit + 1, frame.best)
     lower, reach, upper, cost, _unsolved, _ = weigh_parts(task, m, frame.left - price, needed)
@@ -344,7 +344,7 @@ def open_subtable(task, frame, stacks):
     if setting.conflicts and count_conflicts(task, frame, needed, stacks):
         return
     alpha = np.int64(0) if setting.without_error else needed - 1
-    whole = potential(task, all_of_it, alpha)
+    whole = impurity_bound(task, all_of_it, alpha)
     list_tests(task, frame, all_of_it, whole, alpha, stacks)
     needed = min(frame.limit + 1, frame.best)
     if setting.lemma and use_lemma(task, frame, whole, needed, stacks):
