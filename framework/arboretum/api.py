@@ -49,7 +49,7 @@ from arboretum.model.judgement import (
     Known,
     Verdict,
     csv_text,
-    fared,
+    summarise,
 )
 from arboretum.model.plain import Facts, Key, Keyed, Plain
 from arboretum.model.record import (
@@ -160,7 +160,7 @@ GROUPS = {
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",
     "trackers": "RunInfo Record Checked Certificate Certified masked visible",
     "reproductions": """House Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
-        fared curves importances table charts Axis BarChart Line LineChart Panels""",
+        summarise curves importances table charts Axis BarChart Line LineChart Panels""",
     "inside": """ByShares GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
         current_lab""",
 }
@@ -175,9 +175,15 @@ _LEFT = {
     "counterexample_to_monotony": "arboretum.interfaces.monotony",
 }
 """A name that left → where it is; it is found here until the next minor version."""
+_RENAMED = {"fared": "summarise"}
+"""A name as it was → as it is now; the old one is found until the next minor version."""
 
 
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        what = f"{name} is called {_RENAMED[name]} now"
+        warnings.warn(f"{what}, and goes with the next minor version", DeprecationWarning, 2)
+        return globals()[_RENAMED[name]]
     if name in _LEFT:
         where = f"{name} left arboretum.api, and goes with the next minor version"
         warnings.warn(f"{where}; it is in {_LEFT[name]}", DeprecationWarning, stacklevel=2)

@@ -1,6 +1,6 @@
-"""Splits: which rows teach, which judge?
+"""Splits: which rows train, which test?
 
-``split=none`` is no component: without a split all rows teach.  Every division is drawn by NumPy's
+``split=none`` is no component: without a split all rows train.  Every division is drawn by NumPy's
 PCG64 from the run's seed, so that it is the same on every platform.  Rows of one group
 (``Table.groups``) stay on one side.
 """
@@ -15,7 +15,7 @@ from arboretum.api import ConfigError, DataError, Division, Table, Task, param
 
 def _division(part: np.ndarray, split: Holdout | KFold | Contiguous) -> Division:
     """The division of rows marked 0 (train), 1 (valid), 2 (test); raises DataError when nothing
-    teaches, or a fold is empty.
+    trains, or a fold is empty.
     """
     parts = [np.flatnonzero(part == code) for code in range(3)]
     if hasattr(split, "folds") and not len(parts[2]):
@@ -120,11 +120,11 @@ class Holdout:
     paper = ""
     capabilities = ("randomised",)
 
-    train: float = param(0.7, "share of the rows that teach", gt=0, le=1)
+    train: float = param(0.7, "share of the rows that train", gt=0, le=1)
     valid: float = param(0.1, "share kept for pruning and tuning", ge=0, lt=1)
     test: float = param(0.2, "share that judges", ge=0, lt=1)
     stratify: bool = param(
-        True, "keep the class shares in every part (a class with one row teaches)"
+        True, "keep the class shares in every part (a class with one row trains)"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -170,7 +170,7 @@ class KFold:
         _check_fold(self, self.folds * self.repeats)
 
     def divide(self, table: Table, seed: int) -> Division:
-        """The fold's rows judge; every other row teaches, but for a share of ``valid``."""
+        """The fold's rows judge; every other row trains, but for a share of ``valid``."""
         repeat, fold = divmod(self.fold, self.folds)
         strata = _strata(table, self.stratify)
         part = np.where(self._deal(table, strata, _generator(seed, 1, repeat)) == fold, 2, 0)

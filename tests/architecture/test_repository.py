@@ -136,6 +136,12 @@ def test_what_a_plugin_may_import_is_grouped_by_what_its_author_writes():
     assert brought - types - {"GROUPS", "warnings"} == set(grouped), "give each name its group"
 
 
+@pytest.mark.parametrize("name", api._RENAMED)
+def test_a_name_that_changed_works_for_one_version_and_says_what_it_is_called(name):
+    with pytest.warns(DeprecationWarning, match=f"{name} is called {api._RENAMED[name]} now"):
+        assert getattr(api, name) is getattr(api, api._RENAMED[name])
+
+
 @pytest.mark.parametrize("name", api._LEFT)
 def test_a_name_that_left_works_for_one_version_and_says_where_it_is(name):
     with pytest.warns(DeprecationWarning, match=f"{name} left arboretum.api") as told:

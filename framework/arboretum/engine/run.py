@@ -477,7 +477,7 @@ def pose(
     timings : takes the seconds of "encode".
     sealed, scale : as for :func:`fit`.
     """
-    division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows teach
+    division = Division(*map(np.arange, (table.n_rows, 0, 0)))  # without a split all rows train
     if parts.split is not None:
         division = check.returned(parts.split.divide(table, seed), Division, parts.split, "divide")
     everything = len(division.train) == table.n_rows

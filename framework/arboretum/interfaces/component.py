@@ -94,7 +94,7 @@ class Component(attrs.AttrsInstance, Protocol):
 
 KINDS: dict[str, str] = {
     "dataset": "where does the table come from?",
-    "split": "which rows teach, which judge?",
+    "split": "which rows train, which test?",
     "encoder": "how do raw columns become tests?",
     "predicate": "which tests may a node use?",
     "impurity": "how mixed is a class-weight vector?",

@@ -1,4 +1,4 @@
-"""Contract: which rows teach, which judge?"""
+"""Contract: which rows train, which test?"""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ class Split(Component, Protocol):
     """
 
     def divide(self, table: Table, seed: int) -> Division:
-        """Return the parts.  Called once per run.  Raises DataError when a part that must teach
+        """Return the parts.  Called once per run.  Raises DataError when a part that must train
         would be empty.
         """

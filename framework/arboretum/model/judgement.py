@@ -194,7 +194,7 @@ class Chapter:
     pictures: Sequence[str] = ()
 
 
-def fared(cells: Sequence[Cell]) -> dict[str, float]:
+def summarise(cells: Sequence[Cell]) -> dict[str, float]:
     """Metrics: the number of cells by verdict, and the largest deviation that is finite; none
     without cells.
     """
@@ -235,7 +235,7 @@ class Judgement:
     ) -> Judgement:
         """One chapter with what belongs to it; how its cells fare is added to the metrics."""
         chapter = Chapter(
-            name, settings, {**metrics, **fared(cells)}, tables or {}, tuple(pictures or ())
+            name, settings, {**metrics, **summarise(cells)}, tables or {}, tuple(pictures or ())
         )
         return Judgement(cells, claims, tables or {}, pictures or {}, [chapter], notes)
 

@@ -325,7 +325,7 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 """Keys of a run that an estimator does not take, and what to do instead."""
 UNUSED = ("dataset", "split", "tracker")
-"""Groups an estimator has no use for: rows are given, all of them teach, and nothing is
+"""Groups an estimator has no use for: rows are given, all of them train, and nothing is
 recorded.
 """
 

@@ -1,4 +1,4 @@
-"""How much trees change with the rows that teach: resampling, false labels and false values;
+"""How much trees change with the training rows: resampling, false labels and false values;
 whole trees and pruned ones.
 """
 

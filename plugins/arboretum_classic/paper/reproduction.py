@@ -41,7 +41,7 @@ class Lecture(Chaptered):
         DATASETS, "what trees grow on: " + ", ".join(DATASETS), converter=_chosen
     )
     seeds: int = param(
-        10, "divisions of each data set into rows that teach and rows that test", ge=2
+        10, "divisions of each data set into rows that train and rows that test", ge=2
     )
     draws: int = param(100, "random tables per number of values", ge=2)
     times: bool = param(True, "measure the seconds of growth with pruning, too")

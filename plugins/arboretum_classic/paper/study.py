@@ -29,7 +29,7 @@ from arboretum.api import (
 )
 
 TAUGHT = 0.7
-"""Share of the rows that teach; the others test."""
+"""Share of the training rows; the others test."""
 SMALL = ("iris", "wine", "wdbc", "tic-tac-toe", "balance-scale")
 """Data sets of classes on which hundreds of trees grow in seconds."""
 
@@ -87,7 +87,7 @@ def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
 
 
 def divided(house: House, dataset: str, seed: int) -> tuple[Table, Table]:
-    """Rows that teach and rows that test, stratified."""
+    """Rows that train and rows that test, stratified."""
     table = house.component("dataset", dataset).load(seed)
     split = house.component(
         "split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)}

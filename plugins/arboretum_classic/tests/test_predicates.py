@@ -313,7 +313,7 @@ class Given:
 
 
 def grown(house, chosen, values) -> Tree:
-    """The tree of a verified run; all rows teach."""
+    """The tree of a verified run; all rows train."""
     parts = attrs.evolve(house.parts({**chosen, "split": "none"}, values), dataset=Given())
     record = run(Request(parts))
     assert record.verified

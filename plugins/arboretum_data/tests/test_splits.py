@@ -47,7 +47,7 @@ def test_holdout_gives_every_class_its_share_to_within_a_row(codes, seed):
     for k in np.unique(codes):
         size = np.sum(table.target.codes == k)
         n_train = np.sum(table.target.codes[division.train] == k)
-        assert n_train >= 1, "every class teaches"
+        assert n_train >= 1, "every class trains"
         for part, share in ((division.valid, 0.1), (division.test, 0.2)):
             assert abs(np.sum(table.target.codes[part] == k) - share * size) < 1 + (size < 5)
 

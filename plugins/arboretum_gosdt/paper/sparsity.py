@@ -103,7 +103,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
     """points : rows of [setting, leaves, training accuracy, test accuracy, training errors] of the
     runs that ended in time.
 
-    late : settings whose runs ran out of time;  rows : that teach.
+    late : settings whose runs ran out of time;  rows : that train.
     """
     if not there(house, key["method"]):
         return {"absent": True}

@@ -139,7 +139,7 @@ def bits_of(house: House, dataset: str) -> tuple[np.ndarray, list[str]]:
 
 
 def fold_of(table: Table, fold: int, folds: int = 5) -> tuple[Table, Table]:
-    """Rows that teach and rows that test: contiguous stretches, the first ones a row longer
+    """Rows that train and rows that test: contiguous stretches, the first ones a row longer
     where they are not equal.
     """
     parts = np.array_split(np.arange(table.n_rows), folds)

@@ -28,7 +28,7 @@ from arboretum.api import (
     VerificationError,
     csv_text,
 )
-from arboretum_regularized.paper.protocol import Measured, lesson, price_list
+from arboretum_regularized.paper.protocol import Measured, price_list, training_split
 from arboretum_regularized.paper.results import PROVEN, RANDOM, UNIT
 from arboretum_regularized.paper.study import recipe
 
@@ -61,7 +61,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
 
     Raises VerificationError when a tree is not what it says, or costs less than the least.
     """
-    split = lesson(house, key["dataset"], seed)
+    split = training_split(house, key["dataset"], seed)
     price = price_list(house, split.objects, key["prices"], seed)
     least, found = math.nan, {}
     for method in METHODS:

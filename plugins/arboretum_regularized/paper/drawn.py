@@ -27,7 +27,7 @@ METHODS = ("c45_ig", "ec45", "asr")
 PRINTED = {"test ROC AUC": 0.001, "expected height": 0.1}
 """What a caption says, and to which digit."""
 LEAF, TAUGHT = 0.01, 0.7
-"""Least branch as a share of the data set, and the share of it that teaches."""
+"""Least branch as a share of the data set, and the share of it that trains."""
 
 
 def pieces(paper: Any) -> list[Piece]:

@@ -29,7 +29,13 @@ from arboretum.api import (
 )
 from arboretum_regularized import comparing
 from arboretum_regularized.paper.claims import MEASURABLE
-from arboretum_regularized.paper.protocol import Lesson, Measured, lesson, price_list, taught
+from arboretum_regularized.paper.protocol import (
+    Measured,
+    TrainingSplit,
+    price_list,
+    taught,
+    training_split,
+)
 from arboretum_regularized.paper.results import PAPER, UNIT
 from arboretum_regularized.paper.study import recipe
 from arboretum_regularized.scores import Scores
@@ -61,7 +67,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
     told apart, and all tests would be asked there.
     """
     run = seed + key["seed"]
-    whole, rows = lesson(house, key["dataset"], run), []
+    whole, rows = training_split(house, key["dataset"], run), []
     price = price_list(house, whole.objects, UNIT, run)
     for kind, cut in (("objects", _fewer_rows), ("tests", _fewer_columns)):
         for share in SHARES if kind == "objects" else SHARES[1:]:
@@ -90,8 +96,8 @@ def work(key: Key, seed: int, house: House) -> Facts:
     return {"rows": rows}
 
 
-def _fewer_rows(whole: Lesson, share: float, seed: int) -> Lesson:
-    """A lesson of some of the training rows; validation and test rows stay."""
+def _fewer_rows(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
+    """A training split of some of the training rows; validation and test rows stay."""
     rows = np.sort(
         np.random.default_rng([seed, 15]).permutation(whole.rows)[: round(share * len(whole.rows))]
     )
@@ -101,7 +107,7 @@ def _fewer_rows(whole: Lesson, share: float, seed: int) -> Lesson:
     )
 
 
-def _fewer_columns(whole: Lesson, share: float, seed: int) -> Lesson:
+def _fewer_columns(whole: TrainingSplit, share: float, seed: int) -> TrainingSplit:
     """The same objects with some of the columns; objects that no test tells apart any more stay
     two.
     """

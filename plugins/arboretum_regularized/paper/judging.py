@@ -33,7 +33,7 @@ from arboretum.api import (
     Plain,
     Verdict,
     csv_text,
-    fared,
+    summarise,
 )
 from arboretum_regularized.paper.claims import claims
 from arboretum_regularized.paper.means import REACH, cell_of_runs, known_between, standard_error
@@ -338,7 +338,7 @@ def chapter(
             if not np.isnan(means).all():
                 metrics[f"{measure}/{called(algorithm, part.prices)}"] = float(np.nanmean(means))
     if part == JUDGED:
-        metrics |= fared(made)
+        metrics |= summarise(made)
     mine = {
         name: text for name, text in tables.items() if part.slug in name or name == "results.csv"
     }

@@ -63,14 +63,14 @@ class Coded:
 
 
 @attrs.frozen(eq=False)
-class Lesson:
+class TrainingSplit:
     """One split of a data set.
 
     objects : the coalesced training rows.
     origin : int64[objects], which distinct row of the data set each is.
     train, valid, test : int64[distinct rows of the data set, classes].
     theta : mass at which a node is a leaf.
-    rows : int64[training rows], which rows of the data set teach.
+    rows : int64[training rows], which rows of the data set train.
     """
 
     coded: Coded
@@ -131,15 +131,17 @@ def coded(house: House, name: str) -> Coded:
 
 
 @lru_cache(maxsize=2)
-def lesson(house: House, name: str, seed: int) -> Lesson:
-    """The split of that seed: 70/10/20, stratified, and the objects it teaches.  Raises
+def training_split(house: House, name: str, seed: int) -> TrainingSplit:
+    """The split of that seed: 70/10/20, stratified, and the objects of its training rows.  Raises
     DataError.
     """
     data = coded(house, name)
     division = house.component("split", "holdout").divide(data.table, seed)
     objects, origin = taught(data, division.train)
     tallies = [data.tally(rows) for rows in (division.train, division.valid, division.test)]
-    return Lesson(data, objects, origin, *tallies, theta_of(len(division.train)), division.train)
+    return TrainingSplit(
+        data, objects, origin, *tallies, theta_of(len(division.train)), division.train
+    )
 
 
 def taught(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
@@ -194,18 +196,18 @@ class Measured:
     """
 
     tree: Tree
-    lesson: Lesson
+    training_split: TrainingSplit
     rest: np.ndarray
     asked: np.ndarray | None = None
 
     @staticmethod
-    def of(tree: Tree, lesson: Lesson, prices: Prices) -> Measured:
+    def of(tree: Tree, training_split: TrainingSplit, prices: Prices) -> Measured:
         """Send all distinct rows of the data set down the tree, once, and verify the tree by them.
 
         Raises VerificationError when rows and class weights of the nodes are not those that the
         rows give, or prices not those of the tests.
         """
-        found = Measured(tree, lesson, rests(tree, lesson.coded))
+        found = Measured(tree, training_split, rests(tree, training_split.coded))
         found.verify(prices)
         return found
 
@@ -215,11 +217,11 @@ class Measured:
 
         Sums of n weights, in whatever order, differ by at most n ε of their sum.
         """
-        tree, lesson = self.tree, self.lesson
+        tree, training_split = self.tree, self.training_split
         objects, own, offset = (
-            lesson.objects,
-            self.rest[lesson.origin],
-            lesson.coded.whole.test_offset,
+            training_split.objects,
+            self.rest[training_split.origin],
+            training_split.coded.whole.test_offset,
         )
         n, k, parent = tree.n_nodes, objects.n_classes, tree.parent
         weights = np.bincount(own * k + objects.label, objects.weight, n * k).reshape(n, k)
@@ -228,7 +230,7 @@ class Measured:
         for node in range(n - 1, 0, -1):
             arrived[parent[node]] += arrived[node]
         slack = 4.0 * objects.n_objects * 2.0**-52 * float(objects.weight.sum())
-        place = [lesson.coded.place[rule] for rule in tree.rules]
+        place = [training_split.coded.place[rule] for rule in tree.rules]
         due = (
             prices.tests[[offset[f] + index for f, index in place]][tree.test]
             if place

@@ -13,7 +13,13 @@ import attrs
 import numpy as np
 
 from arboretum.api import Context, Facts, House, Key, Parts, Prices, Problem
-from arboretum_regularized.paper.protocol import TOLERANCE, Lesson, Measured, lesson, price_list
+from arboretum_regularized.paper.protocol import (
+    TOLERANCE,
+    Measured,
+    TrainingSplit,
+    price_list,
+    training_split,
+)
 from arboretum_regularized.paper.results import (
     AUTHORS,
     BASES,
@@ -72,7 +78,7 @@ class Piece:
     """What the trees of one piece share."""
 
     house: House
-    lesson: Lesson
+    training_split: TrainingSplit
     price: Prices
     prices: str
     variant: str
@@ -86,7 +92,7 @@ class Piece:
         DataError.
         """
         run = seed + key["seed"]
-        split = lesson(house, key["dataset"], run)
+        split = training_split(house, key["dataset"], run)
         price = price_list(house, split.objects, key["prices"], run)
         return Piece(
             house, split, price, key["prices"], key["variant"], run, key["seed"], key["times"]
@@ -94,16 +100,19 @@ class Piece:
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
         """Grow and verify a tree; (it, seconds of processor time to grow it)."""
-        parts = recipe(self.house, algorithm, self.prices, self.variant, self.lesson.theta)
+        parts = recipe(self.house, algorithm, self.prices, self.variant, self.training_split.theta)
         if lam is not None:
             parts = attrs.evolve(parts, criterion=attrs.evolve(parts.criterion, lam=lam))
-        problem, context = Problem(self.lesson.objects, self.price, parts), Context(seed=self.seed)
+        problem, context = (
+            Problem(self.training_split.objects, self.price, parts),
+            Context(seed=self.seed),
+        )
         if self.clock:
             parts.method.warm_up(problem, context)  # a millisecond or two once everything is loaded
         start = time.process_time()
         tree = parts.method.fit(problem, context).tree
         seconds = time.process_time() - start
-        return Measured.of(tree, self.lesson, self.price), seconds
+        return Measured.of(tree, self.training_split, self.price), seconds
 
     def grown(self, algorithm: str) -> tuple[dict[float | None, Measured], Facts]:
         """The algorithm's tree, λ tuned where it has one, and what is noted of it.
@@ -118,7 +127,7 @@ class Piece:
         for lam in published().lambdas:
             found, seconds = self.grow(algorithm, lam)
             trees[lam] = found
-            auc = self.auc(found, self.lesson.valid)
+            auc = self.auc(found, self.training_split.valid)
             tried.append([lam, *self.numbers(found)])
             if kept is not None and rule.drops(auc, best):
                 break
@@ -150,7 +159,7 @@ class Piece:
         """The numbers of the algorithm with the columns in other orders: of tests that score
         alike the first is asked.
         """
-        made, objects = [], self.lesson.objects
+        made, objects = [], self.training_split.objects
         for number in range(ORDERS):
             order = np.random.default_rng([self.seed, number]).permutation(len(objects.features))
             features, codes = (
@@ -158,10 +167,12 @@ class Piece:
                 np.asfortranarray(objects.codes[:, order]),
             )
             mixed = attrs.evolve(
-                self.lesson, objects=attrs.evolve(objects, features=features, codes=codes)
+                self.training_split, objects=attrs.evolve(objects, features=features, codes=codes)
             )
             made.append(
-                self.numbers(attrs.evolve(self, lesson=mixed, clock=False).grow(algorithm)[0])
+                self.numbers(
+                    attrs.evolve(self, training_split=mixed, clock=False).grow(algorithm)[0]
+                )
             )
         return made
 
@@ -197,11 +208,13 @@ class Piece:
             stands[nodes] = False
             now = attrs.evolve(found, rest=nearest_kept[found.rest], asked=stands)
             tried.append([alpha, *self.numbers(now)])
-            score = self.auc(now, self.lesson.valid)
+            score = self.auc(now, self.training_split.valid)
             if chosen is None or score > auc:
                 chosen, best, auc = nodes, alpha, score
         return (
-            Measured.of(found.tree.cut(chosen), self.lesson, self.price) if len(chosen) else found,
+            Measured.of(found.tree.cut(chosen), self.training_split, self.price)
+            if len(chosen)
+            else found,
             best,
             tried,
         )
@@ -212,7 +225,10 @@ class Piece:
 
     def numbers(self, found: Measured) -> list[float | None]:
         """Validation AUC, test AUC (None: not a number), expected cost."""
-        areas = [self.auc(found, tally) for tally in (self.lesson.valid, self.lesson.test)]
+        areas = [
+            self.auc(found, tally)
+            for tally in (self.training_split.valid, self.training_split.test)
+        ]
         return [*(None if math.isnan(area) else area for area in areas), found.expected_cost]
 
     def noted(self, found: Measured, seconds: float | None) -> Facts:

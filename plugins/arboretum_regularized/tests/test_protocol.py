@@ -25,10 +25,10 @@ from arboretum_regularized.paper.protocol import (
     Measured,
     area,
     coded,
-    lesson,
     price_list,
     rests,
     theta_of,
+    training_split,
 )
 from arboretum_regularized.paper.results import published
 from arboretum_regularized.paper.study import preset, study
@@ -121,7 +121,7 @@ def test_most_data_sets_are_encoded_as_they_are_and_the_others_say_what_is_chang
 
 @pytest.mark.parametrize("name", ["iris", "tic-tac-toe", "balance-scale"])
 def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(house, name):
-    taught = lesson(house, name, 3)
+    taught = training_split(house, name, 3)
     table = taught.coded.table
     division = house.component("split", "holdout").divide(table, 3)
     own = house.component("encoder", ENCODER, BINS).encode(
@@ -145,7 +145,7 @@ def test_theta_is_the_mass_of_two_objects_on_a_small_table(rows, theta):
 
 
 def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(house):
-    objects = lesson(house, "tic-tac-toe", 0).objects
+    objects = training_split(house, "tic-tac-toe", 0).objects
     drawn = [price_list(house, objects, "random", seed).tests for seed in range(40)]
     assert all(len(prices) == objects.n_tests == 27 for prices in drawn)
     assert set(np.concatenate(drawn).tolist()) == set(range(1, 11))
@@ -210,7 +210,7 @@ def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(house):
 
 @pytest.fixture
 def grown(house):
-    taught = lesson(house, "tic-tac-toe", 0)
+    taught = training_split(house, "tic-tac-toe", 0)
     parts, prices = (
         house.parts({"method": "cc45"}, {"theta": 0.005}),
         price_list(house, taught.objects, "random", 0),

@@ -16,7 +16,7 @@ from arboretum.plugin.discovery import load_registry
 from arboretum.testing import ReproductionSuite
 from arboretum_regularized.paper.claims import claims
 from arboretum_regularized.paper.judging import cells, judge
-from arboretum_regularized.paper.protocol import lesson
+from arboretum_regularized.paper.protocol import training_split
 from arboretum_regularized.paper.reproduction import COST, Regularized
 from arboretum_regularized.paper.results import (
     ALGORITHMS,
@@ -215,7 +215,7 @@ def test_a_split_serves_both_price_settings(house):
         )
         for p in (UNIT, RANDOM)
     ]
-    assert pieces[0].lesson is pieces[1].lesson is lesson(house, "iris", 1)
+    assert pieces[0].training_split is pieces[1].training_split is training_split(house, "iris", 1)
     assert set(pieces[0].price.tests) == {1.0} != set(pieces[1].price.tests)
 
 

@@ -35,7 +35,7 @@ TEXT = "class_weight={yes: 3, no: 0.5}"
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    """A run on the rows above, all of which teach."""
+    """A run on the rows above, all of which train."""
     folder = tmp_path_factory.mktemp("weighed")
     ROWS.to_csv(folder / "rows.csv", index=False)
     weighed = ROWS.assign(w=ROWS["class"].map(WEIGHTS), v=range(1, 13))

@@ -1,5 +1,5 @@
-"""Conformance of data sets and splits: where does the table come from, which rows teach, which
-judge?
+"""Conformance of data sets and splits: where does the table come from, which rows train, which
+test?
 """
 
 import socket
@@ -108,7 +108,7 @@ class SplitSuite(SeededSuite):
             if parts:
                 assert sorted(np.concatenate(parts).tolist()) == list(range(table.n_rows)) and len(
                     division.train
-                ), "some rows teach"
+                ), "some rows train"
             if parts and table.groups is not None:
                 sides = [np.unique(table.groups[part]) for part in parts]
                 assert len(np.unique(np.concatenate(sides))) == sum(map(len, sides))
