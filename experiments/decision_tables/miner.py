@@ -26,8 +26,8 @@ from arboretum.api import (
     ColumnKind,
     ConfigError,
     Context,
-    House,
     Problem,
+    Services,
     Solution,
     Table,
     Target,
@@ -144,7 +144,9 @@ class Found:
 
 
 def mine(
-    search: Search, house: House, progress: Callable[[int, str], None] = lambda done, message: None
+    search: Search,
+    services: Services,
+    progress: Callable[[int, str], None] = lambda done, message: None,
 ) -> Found | None:
     """Draw random tables, make those with a large factor smaller, and verify the best; None if the
     first never loses.
@@ -154,7 +156,7 @@ def mine(
     VerificationError when a tree, measured again in another way, costs something else, or costs
     less than the proven minimum.
     """
-    trial = _Trial(search, house)
+    trial = _Trial(search, services)
     best, drawn, losses = None, (0, 0), 0
     for index in range(search.tables):
         table = trial.draw(index)
@@ -166,7 +168,7 @@ def mine(
                     best, drawn = smaller, table.codes.shape
         if (index + 1) % REPORT_EVERY == 0 or index + 1 == search.tables:
             progress(index + 1, "the first has not lost yet" if best is None else _told(best))
-    return None if best is None else _verified(search, best, drawn, losses, house)
+    return None if best is None else _verified(search, best, drawn, losses, services)
 
 
 def _told(best: Candidate) -> str:
@@ -177,8 +179,8 @@ def _told(best: Candidate) -> str:
 class _Trial:
     """Two algorithms on small tables, one after the other."""
 
-    def __init__(self, search: Search, house: House) -> None:
-        parts = [house.parts({"method": preset(name)}) for name in (search.loser, search.winner)]
+    def __init__(self, search: Search, services: Services) -> None:
+        parts = [services.parts({"method": preset(name)}) for name in (search.loser, search.winner)]
         self.search = search
         self.judges = bulk.Judges.of(
             [(part.criterion, part.impurity) for part in parts], search.n_classes
@@ -261,7 +263,7 @@ def table_of(codes: np.ndarray, label: np.ndarray) -> Table:
 
 
 def _verified(
-    search: Search, best: Candidate, drawn: tuple[int, int], losses: int, house: House
+    search: Search, best: Candidate, drawn: tuple[int, int], losses: int, services: Services
 ) -> Found:
     """Grow both trees once more as a run does, walk all rows through them, and prove the minimum
     in two ways.
@@ -269,7 +271,7 @@ def _verified(
     table, trees = table_of(best.codes, best.label), []
     complexity = next(cls for cls in COMPLEXITIES if cls.name == search.complexity)()
     for name, cost in zip((search.loser, search.winner), best.costs, strict=True):
-        parts = house.parts({"method": preset(name)})
+        parts = services.parts({"method": preset(name)})
         objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=search.seed)
         problem = Problem(objects, parts.cost.price_list(objects, search.seed), parts)
         trees.append(_replayed(name, parts.method.fit(problem, Context()), cost, complexity, table))

@@ -116,7 +116,7 @@ class Line:
         ]
 
 
-def study(name: str, house: RegistryFactory, budget: Budget) -> tuple[list[Line], str]:
+def study(name: str, services: RegistryFactory, budget: Budget) -> tuple[list[Line], str]:
     """All lines of a table, and a sentence on how the minima were found.  Raises
     VerificationError.
     """
@@ -126,7 +126,7 @@ def study(name: str, house: RegistryFactory, budget: Budget) -> tuple[list[Line]
     values, answers, said = {}, None, ""
     for algorithm in ALGORITHMS:
         choices = {"method": algorithm.replace("/", "_"), "dataset": name, "split": "none"}
-        parts = house.parts(choices, {"encoder.missing": "category"})
+        parts = services.parts(choices, {"encoder.missing": "category"})
         if answers is None:
             table = parts.dataset.load(0)
         fitted = fit(parts, table)
@@ -262,11 +262,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="folder of the output; default: this one if all tables are done, else none",
     )
     a = parser.parse_args(arguments)
-    house, budget, lines = RegistryFactory(load_registry()), Budget(a.seconds, a.memory_mb), []
+    services, budget, lines = RegistryFactory(load_registry()), Budget(a.seconds, a.memory_mb), []
     start = time.process_time()
     try:
         for name in a.tables or TABLES:
-            found, said = study(name, house, budget)
+            found, said = study(name, services, budget)
             lines += found
             worst = max(
                 (line for line in found if line.proven), key=lambda line: line.at_most, default=None

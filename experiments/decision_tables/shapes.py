@@ -74,14 +74,16 @@ class Shape:
         return len(self.relative) > 1
 
 
-def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memory_mb: int) -> Shape:
+def study(
+    services: RegistryFactory, rows: int, attributes: int, tables: int, memory_mb: int
+) -> Shape:
     """Tables with seeds 0, 1, … of this shape.  Raises VerificationError when a tree is not what
     was said of it.
     """
     shape = {"n_rows": rows, "n_columns": attributes, "n_values": VALUES, "n_classes": CLASSES}
     dataset, exact = (
-        house.component("dataset", "random_table", shape),
-        Study(house, VALUES, attributes, CLASSES),
+        services.component("dataset", "random_table", shape),
+        Study(services, VALUES, attributes, CLASSES),
     )
     relative, left_out, single, start, tried = [], 0, 0, time.perf_counter(), 0
     for seed in range(tables):
@@ -95,7 +97,7 @@ def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memor
                 exact.of(np.ascontiguousarray(codes, np.uint8), label.astype(np.uint8)).relative
             )
             continue
-        least = minima(house, dataset, seed, memory_mb)
+        least = minima(services, dataset, seed, memory_mb)
         if least is None:
             left_out += 1
             if left_out == GIVE_UP:
@@ -113,9 +115,11 @@ def study(house: RegistryFactory, rows: int, attributes: int, tables: int, memor
     )
 
 
-def minima(house: RegistryFactory, dataset: object, seed: int, memory_mb: int) -> np.ndarray | None:
+def minima(
+    services: RegistryFactory, dataset: object, seed: int, memory_mb: int
+) -> np.ndarray | None:
     """float64[5], proven; None if memory runs out."""
-    table, parts = dataset.load(seed), house.parts({"method": "sum_rt"})
+    table, parts = dataset.load(seed), services.parts({"method": "sum_rt"})
     objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)
     problem = Problem(objects, parts.cost.price_list(objects, 0), parts)
     by_name = {cls.name: cls() for cls in COMPLEXITIES}
@@ -179,10 +183,10 @@ def main(arguments: list[str] | None = None) -> int:
         "--into", type=Path, default=Path(__file__).parent, help="folder of the output"
     )
     a = parser.parse_args(arguments)
-    house, shapes = RegistryFactory(load_registry()), {}
+    services, shapes = RegistryFactory(load_registry()), {}
     for n in ROWS:
         for m in ATTRIBUTES:
-            shape = shapes[n, m] = study(house, n, m, a.tables, a.memory_mb)
+            shape = shapes[n, m] = study(services, n, m, a.tables, a.memory_mb)
             said = (
                 f"w_sum/gini h_av {100 * shape.mean[ALGORITHMS.index('w_sum/gini'), 0]:.2f} %"
                 if shape.enough

@@ -28,7 +28,7 @@ from arboretum.interfaces.method import Context, Parts, Problem
 from arboretum.interfaces.monotony import Monotony, monotone_losses
 from arboretum.interfaces.objective import Shape, shape_of
 from arboretum.interfaces.predicate import CodedTests
-from arboretum.interfaces.reproduction import House, Piece
+from arboretum.interfaces.reproduction import Piece, Services
 from arboretum.interfaces.split import Division
 from arboretum.interfaces.stopping import LeafRule, Limits
 from arboretum.interfaces.tracker import RunInfo
@@ -159,7 +159,7 @@ GROUPS = {
     "trees and exports": """Tree ColumnSpec MISSING_SPLITS MISSING_STOPS policies table_like
         digits_shown legible legible_tree file_for put_text outline palette picture scene sheet""",
     "trackers": "RunInfo Record Checked Certificate Certified masked visible",
-    "reproductions": """House Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
+    "reproductions": """Services Piece Chapter Chaptered Cell Claim Judgement Known Verdict csv_text
         summarise curves importances table charts Axis BarChart Line LineChart Panels""",
     "inside": """ByShares GrowthCell GrowthPart Surrogate Extraction Memo gap_of sample
         current_lab""",
@@ -175,7 +175,7 @@ _LEFT = {
     "counterexample_to_monotony": "arboretum.interfaces.monotony",
 }
 """A name that left → where it is; it is found here until the next minor version."""
-_RENAMED = {"fared": "summarise"}
+_RENAMED = {"House": "Services", "fared": "summarise"}
 """A name as it was → as it is now; the old one is found until the next minor version."""
 
 

@@ -53,7 +53,7 @@ class Coins:
             for s in sorted(self.sides) for i in parts
         ]
 
-    def work(self, key, seed, house):
+    def work(self, key, seed, services):
         time.sleep(self.seconds)
         if key["sides"] == 13:
             raise DataError("no coin has 13 sides")
@@ -377,7 +377,7 @@ def test_a_worker_that_dies_is_reported_in_one_line(command):
 def test_workers_end_when_the_command_is_killed(command):
     source = COINS.replace(
         "    def work(self",
-        "    def warm_up(self, house):\n        import os\n        "
+        "    def warm_up(self, services):\n        import os\n        "
         "open(f'worker-{os.getpid()}', 'w').close()\n\n    def work(self",
     )
     (command.cwd / "coins.py").write_text(source)
@@ -418,7 +418,8 @@ def _runs(number: int) -> bool:
 def test_a_study_that_cannot_begin_says_so_once(command, workers):
     """What it needs is not installed."""
     source = (
-        COINS + "\n    def warm_up(self, house):\n        house.component('impurity', 'entropie')\n"
+        COINS
+        + "\n    def warm_up(self, services):\n        services.component('impurity', 'entropie')\n"
     )
     (command.cwd / "coins.py").write_text(source)
     found = command.run(

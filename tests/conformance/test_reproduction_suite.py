@@ -18,7 +18,7 @@ def passes(component: Any, test: str) -> bool:
     does.
     """
     suite = suite_of("reproduction")()
-    given: dict[str, Any] = {"component": component, "house": None}
+    given: dict[str, Any] = {"component": component, "services": None}
     method = getattr(suite, test)
     try:
         for name in inspect.signature(method).parameters:
@@ -52,7 +52,7 @@ class Halves:
         size = max(1, round(self.most * fraction))
         return [Piece({"first": first, "size": size}, size) for first in range(0, 3 * size, size)]
 
-    def work(self, key, seed, house) -> Any:
+    def work(self, key, seed, services) -> Any:
         return {
             "even": sum(
                 (seed + i) % 2 == 0 for i in range(key["first"], key["first"] + key["size"])
@@ -77,7 +77,7 @@ COUNTER = {"calls": 0}
 class Remembers(Halves):
     """A piece's result depends on how many were done before."""
 
-    def work(self, key, seed, house):
+    def work(self, key, seed, services):
         COUNTER["calls"] += 1
         return {"even": COUNTER["calls"], "n": key["size"]}
 
@@ -86,7 +86,7 @@ class Remembers(Halves):
 class NotPlain(Halves):
     """Returns what no file can hold."""
 
-    def work(self, key, seed, house):
+    def work(self, key, seed, services):
         return {"even": {1, 2}, "n": 1}
 
 
@@ -97,7 +97,7 @@ class TupleKeys(Halves):
     def pieces(self, fraction):
         return [Piece({"first": (i,), "size": 1}) for i in range(2)]
 
-    def work(self, key, seed, house):
+    def work(self, key, seed, services):
         return {"even": 1, "n": 1}
 
 

@@ -27,7 +27,7 @@ class Piece:
     cost: float = 1.0
 
 
-class House(Protocol):
+class Services(Protocol):
     """What the laboratory lends a piece of work: components of any plugin, by name."""
 
     def component(self, kind: str, name: str, values: Plain | None = None) -> Any:
@@ -55,8 +55,8 @@ class Reproduction(Component, Protocol):
     It starts no process, writes no file and prints nothing.  ``arboretum reproduce NAME`` does
     that: it hands the pieces to worker processes, cheapest first, keeps each result, repeats
     nothing that is finished, and shows and records what ``judge`` says.  The fields of the class
-    are options of the command (``--tables 500``).  It may have ``warm_up(house)``: called once per
-    process before its first piece, to compile and load.
+    are options of the command (``--tables 500``).  It may have ``warm_up(services)``: called once
+    per process before its first piece, to compile and load.
     """
 
     def pieces(self, fraction: float) -> Sequence[Piece]:
@@ -66,7 +66,7 @@ class Reproduction(Component, Protocol):
         Never empty.  The same call returns the same pieces, and no two keys are equal.
         """
 
-    def work(self, key: Key, seed: int, house: House) -> Any:
+    def work(self, key: Key, seed: int, services: Services) -> Any:
         """Do one piece and return plain values (JSON, finite numbers).
 
         The result follows from ``key`` and ``seed`` alone: not from the process, the order, or what

@@ -277,7 +277,7 @@ class Chaptered:
     capabilities: ClassVar[tuple[str, ...]] = ()
 
     def parts(self) -> Plain:
-        """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, house)``;
+        """Chapter → ``pieces(paper)``, paper being ``self``, a list; ``work(key, seed, services)``;
         and ``judge(results)`` of its own results.
 
         Modules will do; a key that names no ``chapter`` is of the first one.
@@ -299,10 +299,10 @@ class Chaptered:
             )
         return sorted(found, key=lambda piece: piece.cost)
 
-    def work(self, key: Key, seed: int, house: Any) -> Any:
+    def work(self, key: Key, seed: int, services: Any) -> Any:
         """What the chapter of the piece does."""
         parts = self.parts()
-        return parts[key.get("chapter", next(iter(parts)))].work(key, seed, house)
+        return parts[key.get("chapter", next(iter(parts)))].work(key, seed, services)
 
     def judge(self, results: Keyed) -> Judgement:
         """What the chapters with results say, one after the other."""

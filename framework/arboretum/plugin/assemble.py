@@ -266,7 +266,7 @@ def read_assignment(text: str) -> tuple[str, Any]:
 
 
 class RegistryFactory:
-    """The :class:`~arboretum.interfaces.reproduction.House` of a registry."""
+    """The :class:`~arboretum.interfaces.reproduction.Services` of a registry."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

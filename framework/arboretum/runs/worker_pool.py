@@ -294,13 +294,13 @@ def _begin(parent: int) -> None:
 
 @functools.lru_cache(maxsize=1)
 def bench(job: Job) -> tuple[Any, RegistryFactory]:
-    """The reproduction and its house in this process, warmed up."""
+    """The reproduction and its services in this process, warmed up."""
     registry = load_registry(job.plugins)
     component = build(registry.get("reproduction", job.name), json.loads(job.fields))
-    house = RegistryFactory(registry)
+    services = RegistryFactory(registry)
     if hasattr(component, "warm_up"):
-        component.warm_up(house)
-    return component, house
+        component.warm_up(services)
+    return component, services
 
 
 def attempt(job: Job, key: str) -> tuple[str, float, str]:
@@ -308,9 +308,9 @@ def attempt(job: Job, key: str) -> tuple[str, float, str]:
     start = time.process_time()
     try:
         with blaming():
-            component, house = bench(job)
+            component, services = bench(job)
             start = time.process_time()
-            value = component.work(json.loads(key), job.seed, house)
+            value = component.work(json.loads(key), job.seed, services)
         try:
             return json.dumps(value, allow_nan=False), time.process_time() - start, ""
         except (TypeError, ValueError) as error:

@@ -21,13 +21,13 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Panels,
     Piece,
     Plain,
+    Services,
     Table,
     csv_text,
     importances,
@@ -92,13 +92,13 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Any:
+def work(key: Key, seed: int, services: Services) -> Any:
     """A list per division or drawn table."""
     one = _predicate if "predicate" in key else WORK[key["about"]]
-    return [one(house, key, s) for s in range(seed, seed + key["seeds"])]
+    return [one(services, key, s) for s in range(seed, seed + key["seeds"])]
 
 
-def _predicate(house: House, key: Key, seed: int) -> list[float]:
+def _predicate(services: Services, key: Key, seed: int) -> list[float]:
     """Errors on new rows of one test of its kind, and of a whole tree of thresholds; leaves of
     that tree.
     """
@@ -109,17 +109,17 @@ def _predicate(house: House, key: Key, seed: int) -> list[float]:
     whole = table_of("drawn", columns, KINDS[key["predicate"]][1](x))
     train, test = (whole.take(rows) for rows in np.split(np.arange(2 * ROWS), 2))
     one = run(
-        house, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
+        services, train, "cart", {"stopping.standard.max_depth": 1}, predicate=[key["predicate"]]
     ).tree
-    tree = run(house, train, "cart").tree
+    tree = run(services, train, "cart").tree
     return [wrong(one, test), wrong(tree, test), tree.n_leaves]
 
 
-def _gaps(house: House, key: Key, seed: int) -> dict[str, list[float]]:
+def _gaps(services: Services, key: Key, seed: int) -> dict[str, list[float]]:
     """Strategy → errors on new rows with as many gaps; "complete": of the rows without gaps;
     "guess": of the heaviest class.
     """
-    train, test = divided(house, key["dataset"], seed)
+    train, test = divided(services, key["dataset"], seed)
     draw = np.random.default_rng([seed, 2])
     holed, asked = _emptied(train, draw), _emptied(test, draw)
     nominal = any(column.kind is ColumnKind.categorical for column in train.columns)
@@ -127,14 +127,14 @@ def _gaps(house: House, key: Key, seed: int) -> dict[str, list[float]]:
     forms = {"own_category": "multiway"} if nominal else {}
     found = {
         rule: wrong(
-            run(house, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree, asked
+            run(services, holed, "cart", encoder=forms.get(rule, "auto"), missing=rule).tree, asked
         )
         for rule in STRATEGIES
     }
     most = np.bincount(train.target.codes).argmax()
     return {
         **found,
-        "complete": wrong(run(house, train, "cart").tree, test),
+        "complete": wrong(run(services, train, "cart").tree, test),
         "guess": float(np.mean(test.target.codes != most)),
     }
 
@@ -159,11 +159,11 @@ def _emptied(table: Table, draw: np.random.Generator) -> Table:
     return attrs.evolve(table, columns=(*columns, table.columns[-1]))
 
 
-def _complexity(house: House, key: Key, seed: int) -> Facts:
+def _complexity(services: Services, key: Key, seed: int) -> Facts:
     """Leaves and errors of the whole tree and of the one whose α validation rows chose; errors
     of both readings at every α.
     """
-    train, test = divided(house, key["dataset"], seed)
+    train, test = divided(services, key["dataset"], seed)
     noisy = with_noise(train, "label", FALSE_LABELS, np.random.default_rng([seed, 1]))
 
     def grown(**pruner: Any) -> list[float]:
@@ -172,7 +172,7 @@ def _complexity(house: House, key: Key, seed: int) -> Facts:
             **{f"pruner.{name}": value for name, value in pruner.items() if name != "name"},
         }
         tree = run(
-            house,
+            services,
             noisy,
             "cart",
             values,
@@ -195,12 +195,12 @@ def _complexity(house: House, key: Key, seed: int) -> Facts:
     }
 
 
-def _levels(house: House, key: Key, seed: int) -> Facts:
+def _levels(services: Services, key: Key, seed: int) -> Facts:
     """Of an oblivious tree: attributes per level, the decrease of impurity by level, and the
     importances of the columns.
     """
-    train, _test = divided(house, key["dataset"], seed)
-    tree = run(house, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
+    train, _test = divided(services, key["dataset"], seed)
+    tree = run(services, train, "oblivious", {"stopping.standard.max_depth": 4}).tree
     inner = np.flatnonzero(~tree.is_leaf)
     levels: dict[int, set[str]] = {}
     for node in inner.tolist():

@@ -13,7 +13,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -21,6 +20,7 @@ from arboretum.api import (
     LineChart,
     Panels,
     Piece,
+    Services,
     Task,
     csv_text,
 )
@@ -45,16 +45,16 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Share of false labels → training and test error, float[seeds][depths]; the tree of depth d
     is the whole one, cut off there.
     """
     found: Facts = {noise: {"train": [], "test": []} for noise in NOISE}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(house, key["dataset"], s)
+        train, test = divided(services, key["dataset"], s)
         for noise in NOISE:
             taught = with_noise(train, "label", float(noise), np.random.default_rng([s, 1]))
-            whole = run(house, taught, "cart").tree
+            whole = run(services, taught, "cart").tree
             trees = [whole.cut(np.flatnonzero(whole.depth_of == d)) for d in range(DEEPEST)] + [
                 whole
             ]

@@ -11,7 +11,6 @@ from arboretum import api
 from arboretum.api import (
     Axis,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -19,6 +18,7 @@ from arboretum.api import (
     LineChart,
     Panels,
     Piece,
+    Services,
     Table,
     Tree,
 )
@@ -44,9 +44,9 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """ "name.txt" → a table, any other name → a picture, as SVG."""
-    drawn = FIGURES[key["figure"]][1](house)
+    drawn = FIGURES[key["figure"]][1](services)
     return {
         name: one if isinstance(one, str) else api.charts.chart_svg(one)
         for name, one in drawn.items()
@@ -69,11 +69,11 @@ def judge(results: Keyed) -> Judgement:
     )
 
 
-def impurities(house: House) -> Facts:
+def impurities(services: Services) -> Facts:
     """A chart of misclassification, gini, entropy and half of it for two classes."""
     p = np.linspace(0.0, 1.0, 101)
     both, names = np.stack([p, 1 - p], axis=1), ("misclassification", "gini", "entropy")
-    values = {name: house.component("impurity", name).value(both) for name in names}
+    values = {name: services.component("impurity", name).value(both) for name in names}
     lines = [Line(name, p.tolist(), one.tolist(), marked=False) for name, one in values.items()]
     lines.append(
         Line(
@@ -92,13 +92,13 @@ def impurities(house: House) -> Facts:
     }
 
 
-def cart(house: House) -> Facts:
+def cart(services: Services) -> Facts:
     """iris by its petals, with the borders of the tree's tests; diabetes by the body mass index."""
-    iris, diabetes = (house.component("dataset", name).load(0) for name in ("iris", "diabetes"))
+    iris, diabetes = (services.component("dataset", name).load(0) for name in ("iris", "diabetes"))
     iris = Table("iris", tuple(iris.column(name) for name in PETALS), iris.target)
     diabetes = Table("diabetes", (diabetes.column("bmi"),), diabetes.target)
-    classes = run(house, iris, "cart", {"stopping.standard.max_depth": 3}).tree
-    numbers = run(house, diabetes, "cart", {"stopping.standard.max_depth": 2}).tree
+    classes = run(services, iris, "cart", {"stopping.standard.max_depth": 3}).tree
+    numbers = run(services, diabetes, "cart", {"stopping.standard.max_depth": 2}).tree
     of_class = {name: iris.target.codes == k for k, name in enumerate(iris.target.classes)}
     clouds = [
         Line(name, *(c.values[rows].tolist() for c in iris.columns), joined=False)
@@ -147,12 +147,12 @@ def borders(tree: Tree, node: int, box: list[tuple[float, float]]) -> Iterator[l
         yield from borders(tree, child, [part if k == axis else one for k, one in enumerate(box)])
 
 
-def curves(house: House) -> Facts:
+def curves(services: Services) -> Facts:
     """ROC and precision-recall curves of the trees of :data:`TREES`, on test rows of wdbc."""
-    train, test = divided(house, "wdbc", 0)
+    train, test = divided(services, "wdbc", 0)
     positive, ones = test.target.codes == 1, np.ones(test.n_rows)
     scores = {
-        name: run(house, train, "cart", values).tree.predict_proba(test)[:, 1]
+        name: run(services, train, "cart", values).tree.predict_proba(test)[:, 1]
         for name, values in TREES.items()
     }
     found = {name: api.curves.Curve.of(score, positive, ones) for name, score in scores.items()}
@@ -163,16 +163,16 @@ def curves(house: House) -> Facts:
     }
 
 
-def pareto(house: House) -> Facts:
+def pareto(services: Services) -> Facts:
     """Recall and precision of CART on test rows of wdbc, by depth and least leaf.
 
     Only the classifiers on the Pareto front are named.
     """
-    train, test = divided(house, "wdbc", 0)
+    train, test = divided(services, "wdbc", 0)
     positive, own = test.target.codes == 1, {}
     for depth, leaf in ((depth, leaf) for depth in DEPTHS for leaf in LEAVES):
         values = {"stopping.standard.max_depth": depth, "stopping.standard.min_leaf": leaf}
-        said = run(house, train, "cart", values).tree.predict(test) == 1
+        said = run(services, train, "cart", values).tree.predict(test) == 1
         hits = float((said & positive).sum())
         point = (hits / float(positive.sum()), hits / max(float(said.sum()), 1.0))
         # several trees may be one classifier
@@ -191,22 +191,22 @@ def pareto(house: House) -> Facts:
     }
 
 
-def oblivious(house: House) -> Facts:
+def oblivious(services: Services) -> Facts:
     """An oblivious tree of three levels on wine: a picture, and its decision table as text."""
     tree = run(
-        house, house.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
+        services, services.component("dataset", "wine").load(0), "oblivious", {"method.levels": 3}
     ).tree
-    table = house.component("export", "decision_table", {"form": "text"}).write(tree)
+    table = services.component("export", "decision_table", {"form": "text"}).write(tree)
     return {
         "oblivious_tree": tree.to_svg(title="An oblivious tree: one test per level"),
         "oblivious_tree.txt": table,
     }
 
 
-def fuzzy(house: House) -> Facts:
+def fuzzy(services: Services) -> Facts:
     """A fuzzy tree of depth 2 on wdbc, and the share of a row that goes each way, by its value."""
-    table, charts = house.component("dataset", "wdbc").load(0), []
-    tree = run(house, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
+    table, charts = services.component("dataset", "wdbc").load(0), []
+    tree = run(services, table, "fuzzy", {"stopping.standard.max_depth": 2}).tree
     for rule in (rule for rule in tree.rules if rule.fuzzy):
         values = table.column(rule.columns[0]).values
         x = np.linspace(values.min(), values.max(), 301).tolist()
@@ -225,7 +225,7 @@ def fuzzy(house: House) -> Facts:
     }
 
 
-FIGURES: Mapping[str, tuple[float, Callable[[House], Facts]]] = {
+FIGURES: Mapping[str, tuple[float, Callable[[Services], Facts]]] = {
     "impurities": (0.01, impurities),
     "cart": (0.3, cart),
     "curves": (0.3, curves),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Claim, Facts, House, Judgement, Key, Keyed, Known, Piece, Table
+from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Known, Piece, Services, Table
 from arboretum_classic.paper.study import nominal, published, rounded, run, table_of
 
 DIGIT, CLOSE = 0.01, 1e-9
@@ -38,7 +38,7 @@ def table() -> Table:
     )
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Impurity → split → its gain and the impurities of its parts; the split that grows; and the
     slide's impurity of numbers.
     """
@@ -47,7 +47,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
         found[impurity] = {}
         for j, name in enumerate("AB"):
             tree = run(
-                house,
+                services,
                 Table(name, whole.columns[j : j + 1], whole.target),
                 "cart",
                 impurity=impurity,
@@ -58,7 +58,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
                 "parts": tree.impurity[1:].tolist(),
             }
         grown = run(
-            house,
+            services,
             whole,
             "cart",
             {"stopping.standard.max_depth": 1},
@@ -71,7 +71,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
     return {
         "splits": found,
         **{
-            name: float(house.component("impurity", name).value(moments))
+            name: float(services.component("impurity", name).value(moments))
             for name in ("variance", "squared_pairs")
         },
     }

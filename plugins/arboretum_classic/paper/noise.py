@@ -14,7 +14,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -22,6 +21,7 @@ from arboretum.api import (
     LineChart,
     Panels,
     Piece,
+    Services,
     csv_text,
 )
 from arboretum_classic.paper.study import (
@@ -57,13 +57,13 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Method → "label 0.1" … or "resampled" → float[divisions][3]; apart: from the tree without
     noise, from other samples' trees.
     """
     found: dict[str, dict[str, list]] = {method: {} for method in METHODS}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(house, key["dataset"], s)
+        train, test = divided(services, key["dataset"], s)
         draw = np.random.default_rng([s, 2])
         changed = {
             f"{kind} {level:g}": with_noise(train, kind, level, draw)
@@ -75,14 +75,15 @@ def work(key: Key, seed: int, house: House) -> Facts:
         ]
         for method, own in found.items():
             trees = {
-                at: run(house, rows, "cart", **METHODS[method]).tree for at, rows in changed.items()
+                at: run(services, rows, "cart", **METHODS[method]).tree
+                for at, rows in changed.items()
             }
             clean = trees["label 0"].predict(test)
             for at, tree in trees.items():
                 own.setdefault(at, []).append(
                     [wrong(tree, test), tree.n_leaves, float(np.mean(tree.predict(test) != clean))]
                 )
-            grown = [run(house, rows, "cart", **METHODS[method]).tree for rows in samples]
+            grown = [run(services, rows, "cart", **METHODS[method]).tree for rows in samples]
             apart = float(
                 np.mean(
                     [a != b for a, b in combinations([tree.predict(test) for tree in grown], 2)]

@@ -13,13 +13,13 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Panels,
     Piece,
     Plain,
+    Services,
     csv_text,
 )
 from arboretum_classic.paper.study import (
@@ -58,20 +58,20 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """What pruning before and after growth leaves.
 
     Where ``key`` names a data set: way → float[divisions][3], test error, leaves, seconds.  Else
     "p": attribute → p at the root of play-tennis, and "trees": table → way → [leaves, errors].
     """
-    return _data(house, key, seed) if "dataset" in key else _too_early(house)
+    return _data(services, key, seed) if "dataset" in key else _too_early(services)
 
 
-def _too_early(house: House) -> Facts:
+def _too_early(services: Services) -> Facts:
     """p of each attribute at the root of play-tennis; leaves and training errors of both tables,
     pruned before, after and not at all.
     """
-    tennis = house.component("dataset", "play-tennis").load(0)
+    tennis = services.component("dataset", "play-tennis").load(0)
     a, b = (np.repeat(x, 25) for x in ([0, 0, 1, 1], [0, 1, 0, 1]))
     tables = {
         "play-tennis": tennis,
@@ -85,20 +85,20 @@ def _too_early(house: House) -> Facts:
     trees: dict[str, dict[str, list[int]]] = {name: {} for name in tables}
     for name, table in tables.items():
         for way in ("none", "before: chi-square", "after: error-based"):
-            tree = run(house, table, "id3", **WAYS[way]).tree
+            tree = run(services, table, "id3", **WAYS[way]).tree
             trees[name][way] = [tree.n_leaves, round(wrong(tree, table) * table.n_rows)]
     return {"p": p, "trees": trees}
 
 
-def _data(house: House, key: Key, seed: int) -> Facts:
+def _data(services: Services, key: Key, seed: int) -> Facts:
     """Way → a list per division: test error, leaves, and the seconds of growth with pruning (0
     where they are not asked for).
     """
     found: dict[str, list[list[float]]] = {way: [] for way in WAYS}
     for s in range(seed, seed + key["seeds"]):
-        train, test = divided(house, key["dataset"], s)
+        train, test = divided(services, key["dataset"], s)
         for way, choices in WAYS.items():
-            record = run(house, train, "cart", HELD if "split" in choices else {}, **choices)
+            record = run(services, train, "cart", HELD if "split" in choices else {}, **choices)
             found[way].append(
                 [
                     wrong(record.tree, test),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
+from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
 from arboretum_classic.paper.study import SMALL
 
 CHAPTERS = ("impurity", "play_tennis", "depth", "noise", "pruning", "choices", "figures")
@@ -86,8 +86,8 @@ class Lecture(Chaptered):
             if name in self.chapters
         }
 
-    def warm_up(self, house: House) -> None:
+    def warm_up(self, services: Services) -> None:
         """Compile and load, on the smallest tables."""
         from arboretum_classic.paper import impurity as lecture_impurity
 
-        lecture_impurity.work({"chapter": "impurity"}, 0, house)
+        lecture_impurity.work({"chapter": "impurity"}, 0, services)

@@ -18,10 +18,10 @@ from arboretum.api import (
     Claim,
     Column,
     ColumnKind,
-    House,
     Known,
     Plain,
     Record,
+    Services,
     Table,
     Target,
     Task,
@@ -59,10 +59,10 @@ class Rows:
 
 
 def run(
-    house: House, table: Table, method: str, values: Plain | None = None, **choices: Any
+    services: Services, table: Table, method: str, values: Plain | None = None, **choices: Any
 ) -> Record:
     """A verified run on all rows of a table."""
-    return house.run(
+    return services.run(
         {"split": "none", **choices, "dataset": Rows(table), "method": method}, values or {}
     )
 
@@ -86,10 +86,10 @@ def table_of(name: str, columns: Sequence[Column], codes: np.ndarray) -> Table:
     )
 
 
-def divided(house: House, dataset: str, seed: int) -> tuple[Table, Table]:
+def divided(services: Services, dataset: str, seed: int) -> tuple[Table, Table]:
     """Rows that train and rows that test, stratified."""
-    table = house.component("dataset", dataset).load(seed)
-    split = house.component(
+    table = services.component("dataset", dataset).load(seed)
+    split = services.component(
         "split", "holdout", {"train": TAUGHT, "valid": 0.0, "test": round(1 - TAUGHT, 9)}
     )
     division = split.divide(table, seed)

@@ -14,7 +14,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -22,6 +21,7 @@ from arboretum.api import (
     LineChart,
     Piece,
     Plain,
+    Services,
     Table,
     csv_text,
 )
@@ -51,18 +51,20 @@ def pieces(paper: Any) -> list[Piece]:
     return [Piece({"chapter": "play_tennis"}, 0.1), *drawn]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Scores at the root and trees of play-tennis, or who prefers a column of many values.
 
     Where ``key`` names a number of values: criterion → on how many drawn tables the column that
     knows nothing is chosen.  Else "scores": measure → column → number, "trees": name → root and
     leaves, and the tree of ID3 as "svg".
     """
-    return _bias(house, key["values"], key["draws"], seed) if "values" in key else _tennis(house)
+    return (
+        _bias(services, key["values"], key["draws"], seed) if "values" in key else _tennis(services)
+    )
 
 
-def _tennis(house: House) -> Facts:
-    table = house.component("dataset", "play-tennis").load(0)
+def _tennis(services: Services) -> Facts:
+    table = services.component("dataset", "play-tennis").load(0)
     day = nominal("day", np.arange(table.n_rows))
     scores: Facts = {name: {} for name in ("information gain", "gain ratio", "gini gain")}
     for column in (*table.columns, day):
@@ -71,9 +73,9 @@ def _tennis(house: House) -> Facts:
             scores.values(), ({}, {"criterion": "gain_ratio"}, {"impurity": "gini"}), strict=True
         ):
             own[column.name] = float(
-                run(house, alone, "id3", {"stopping.standard.max_depth": 1}, **choices).tree.score[
-                    0
-                ]
+                run(
+                    services, alone, "id3", {"stopping.standard.max_depth": 1}, **choices
+                ).tree.score[0]
             )
     with_day = attrs.evolve(table, columns=(*table.columns, day))
     ways = {
@@ -81,9 +83,9 @@ def _tennis(house: House) -> Facts:
         "gain ratio": ("id3", {"criterion": "gain_ratio"}),
         "C4.5": ("c45", {}),
     }
-    trees = {"ID3": run(house, table, "id3").tree}
+    trees = {"ID3": run(services, table, "id3").tree}
     trees |= {
-        f"{name} with the day": run(house, with_day, method, **choices).tree
+        f"{name} with the day": run(services, with_day, method, **choices).tree
         for name, (method, choices) in ways.items()
     }
     grown = {
@@ -97,7 +99,7 @@ def _tennis(house: House) -> Facts:
     }
 
 
-def _bias(house: House, values: int, draws: int, seed: int) -> dict[str, int]:
+def _bias(services: Services, values: int, draws: int, seed: int) -> dict[str, int]:
     """Criterion → how often the column of many values, which knows nothing, is chosen."""
     draw, chosen = np.random.default_rng([seed, values]), dict.fromkeys(CRITERIA, 0)
     for _ in range(draws):
@@ -110,7 +112,7 @@ def _bias(house: House, values: int, draws: int, seed: int) -> dict[str, int]:
         )
         for name, criterion in CRITERIA.items():
             tree = run(
-                house, table, "id3", {"stopping.standard.max_depth": 1}, criterion=criterion
+                services, table, "id3", {"stopping.standard.max_depth": 1}, criterion=criterion
             ).tree
             chosen[name] += tree.n_nodes > 1 and tree.rule(0).columns[0] == "blind"
     return chosen

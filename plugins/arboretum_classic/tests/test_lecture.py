@@ -27,14 +27,14 @@ class TestContract(ReproductionSuite):
 
 
 @pytest.fixture(scope="module")
-def house():
+def services():
     return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module")
-def results(house) -> list[tuple[dict, dict]]:
+def results(services) -> list[tuple[dict, dict]]:
     return [
-        (piece.key, json.loads(json.dumps(SMALL.work(piece.key, 0, house), allow_nan=False)))
+        (piece.key, json.loads(json.dumps(SMALL.work(piece.key, 0, services), allow_nan=False)))
         for piece in SMALL.pieces(1.0)
     ]
 
@@ -159,12 +159,12 @@ def test_every_figure_of_the_slides_is_drawn(results):
     ) == 6
 
 
-def test_every_border_in_the_plane_is_a_test(house):
-    iris = house.component("dataset", "iris").load(0)
+def test_every_border_in_the_plane_is_a_test(services):
+    iris = services.component("dataset", "iris").load(0)
     petals = Table(
         "petals", tuple(iris.column(name) for name in lecture_figures.PETALS), iris.target
     )
-    tree = run(house, petals, "cart").tree
+    tree = run(services, petals, "cart").tree
     ends = list(lecture_figures.borders(tree, 0, [(0.0, 9.0), (0.0, 9.0)]))
     cuts = [
         (lecture_figures.PETALS.index(rule.columns[0]), rule.threshold)
@@ -176,8 +176,8 @@ def test_every_border_in_the_plane_is_a_test(house):
 
 
 @pytest.mark.parametrize("dataset", ["iris", "diabetes"])
-def test_noise_changes_about_its_share_and_no_more(house, dataset):
-    table = house.component("dataset", dataset).load(0)
+def test_noise_changes_about_its_share_and_no_more(services, dataset):
+    table = services.component("dataset", dataset).load(0)
     label = "codes" if dataset == "iris" else "values"
     noisy = [with_noise(table, "label", 0.3, np.random.default_rng(s)) for s in range(20)]
     apart = np.mean([getattr(one.target, label) != getattr(table.target, label) for one in noisy])

@@ -312,9 +312,9 @@ class Given:
         return mixed()
 
 
-def grown(house, chosen, values) -> Tree:
+def grown(services, chosen, values) -> Tree:
     """The tree of a verified run; all rows train."""
-    parts = attrs.evolve(house.parts({**chosen, "split": "none"}, values), dataset=Given())
+    parts = attrs.evolve(services.parts({**chosen, "split": "none"}, values), dataset=Given())
     record = run(Request(parts))
     assert record.verified
     return record.tree
@@ -324,7 +324,7 @@ ALL = ("threshold", "interval", "m_of_n", "oblique", "ball", "categorical", "ran
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
@@ -339,7 +339,7 @@ def house() -> RegistryFactory:
         ("worst_case", "pairs"),
     ],
 )
-def test_the_criteria_of_every_paper_score_them_unchanged(house, criterion, impurity):
+def test_the_criteria_of_every_paper_score_them_unchanged(services, criterion, impurity):
     chosen = {
         "method": "greedy",
         "criterion": criterion,
@@ -352,10 +352,10 @@ def test_the_criteria_of_every_paper_score_them_unchanged(house, criterion, impu
         "predicate.oblique.restarts": 0,
         "predicate.ball.centres": 4,
     }
-    assert grown(house, chosen, values).n_leaves > 2
+    assert grown(services, chosen, values).n_leaves > 2
 
 
-def test_a_mixed_tree_leaves_in_every_form_with_the_same_predictions(house):
+def test_a_mixed_tree_leaves_in_every_form_with_the_same_predictions(services):
     table = mixed()
     values = {"oblique.single": False, "ball.metric": "gower", "ball.columns": 2}
     trees = []
@@ -365,7 +365,7 @@ def test_a_mixed_tree_leaves_in_every_form_with_the_same_predictions(house):
         }
         trees.append(
             grown(
-                house,
+                services,
                 {"method": "cart", "predicate": some},
                 {**own, "stopping.standard.max_depth": 6},
             )

@@ -33,7 +33,7 @@ from arboretum_classic.predicates.subsets import Among, Subset, parts_of
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
@@ -141,10 +141,10 @@ def mixed(n=200, seed=0):
     return Table("mixed", columns, Target("y", Task.classification, label, ("no", "yes")))
 
 
-def test_sets_and_thresholds_stand_in_one_tree(house):
+def test_sets_and_thresholds_stand_in_one_tree(services):
     table = mixed()
     tree = fit(
-        house.parts({"method": "cart", "predicate": "subset", "split": "none"}), table
+        services.parts({"method": "cart", "predicate": "subset", "split": "none"}), table
     ).solution.tree
     assert tree.n_leaves == 3 and (tree.predict(table) == table.target.codes).all()
     assert {rule.tag for rule in tree.rules} == {"among", "threshold"}
@@ -152,7 +152,7 @@ def test_sets_and_thresholds_stand_in_one_tree(house):
     assert {*among.categories} in ({"red", "blue", "pink"}, {"it's", "grey", "tan"})
 
 
-def test_equal_tests_go_to_the_first_column_whatever_its_kind(house):
+def test_equal_tests_go_to_the_first_column_whatever_its_kind(services):
     code = np.repeat([0, 1], 10).astype(np.int32)
     target = Target("y", Task.classification, code, ("no", "yes"))
     word, number = (
@@ -161,16 +161,16 @@ def test_equal_tests_go_to_the_first_column_whatever_its_kind(house):
     )
     for columns in ((word, number), (number, word)):
         tree = fit(
-            house.parts({"method": "cart", "predicate": "subset", "split": "none"}),
+            services.parts({"method": "cart", "predicate": "subset", "split": "none"}),
             Table("t", columns, target),
         ).solution.tree
         assert tree.rules[0].column == columns[0].name
 
 
-def test_a_tree_with_sets_leaves_in_every_form(house):
+def test_a_tree_with_sets_leaves_in_every_form(services):
     table = mixed()
     tree = fit(
-        house.parts({"method": "cart", "predicate": "subset", "split": "none"}), table
+        services.parts({"method": "cart", "predicate": "subset", "split": "none"}), table
     ).solution.tree
     assert (
         "shade in {red, blue, pink}" in tree.to_text()

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import attrs
 
-from arboretum.api import Facts, House, Judgement, Key, Keyed, Piece
+from arboretum.api import Facts, Judgement, Key, Keyed, Piece, Services
 from arboretum_decision_tables.paper.published import GROUPS, TABLES_PER_GROUP
 
 CHUNK = 250
@@ -62,22 +62,22 @@ class DecisionTables:
             for group in range(1, GROUPS + 1)
         ]
 
-    def warm_up(self, house: House) -> None:
+    def warm_up(self, services: Services) -> None:
         """Compile, on one table."""
-        self._study(house, range(1))
+        self._study(services, range(1))
 
-    def work(self, key: Key, seed: int, house: House) -> Facts:
+    def work(self, key: Key, seed: int, services: Services) -> Facts:
         """Study one chunk.
 
         Returns sums as :func:`~arboretum_decision_tables.paper.study.study_chunk` does.
         """
         first = table_seed(seed, key["group"], key["first"])
-        return self._study(house, range(first, first + key["tables"]))
+        return self._study(services, range(first, first + key["tables"]))
 
-    def _study(self, house: House, seeds: range) -> Facts:
+    def _study(self, services: Services, seeds: range) -> Facts:
         from arboretum_decision_tables.paper.study import study_chunk
 
-        return study_chunk(house, house.component("dataset", "random_table", SHAPE), seeds)
+        return study_chunk(services, services.component("dataset", "random_table", SHAPE), seeds)
 
     def judge(self, results: Keyed) -> Judgement:
         """Tables 1 to 4, their means, Table 5, heat maps; one chapter per group."""

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Facts, House, VerificationError, bulk
+from arboretum.api import DataError, Facts, Services, VerificationError, bulk
 from arboretum_decision_tables.paper.published import ALGORITHMS, COSTS
 
 MINIMA = ("depth", "total_path_length", "n_nodes", "n_internal", "n_leaves")
@@ -97,8 +97,8 @@ class Study:
     impurities and leaf rules.
     """
 
-    def __init__(self, house: House, n_values: int, n_columns: int, n_classes: int) -> None:
-        parts = [house.parts({"method": name.replace("/", "_")}) for name in ALGORITHMS]
+    def __init__(self, services: Services, n_values: int, n_columns: int, n_classes: int) -> None:
+        parts = [services.parts({"method": name.replace("/", "_")}) for name in ALGORITHMS]
         self.judges = bulk.Judges.of([(part.criterion, part.impurity) for part in parts], n_classes)
         self.stopping = parts[0].stopping
         self.layout = bulk.multiway_layout([n_values] * n_columns)
@@ -181,12 +181,12 @@ class Study:
 
 
 @lru_cache(maxsize=2)
-def study_of(house: House, n_values: int, n_columns: int, n_classes: int) -> Study:
+def study_of(services: Services, n_values: int, n_columns: int, n_classes: int) -> Study:
     """The study of this process."""
-    return Study(house, n_values, n_columns, n_classes)
+    return Study(services, n_values, n_columns, n_classes)
 
 
-def study_chunk(house: House, dataset: Any, seeds: range) -> Facts:
+def study_chunk(services: Services, dataset: Any, seeds: range) -> Facts:
     """Study the tables of these seeds; plain sums.
 
     dataset : the component ``random_table``. tables (studied), single (of one decision, left out:
@@ -195,7 +195,7 @@ def study_chunk(house: House, dataset: Any, seeds: range) -> Facts:
         lower triangle row by row;
     optimal : int[5][16], how often greedy was optimal; minima : float[5], Σ.
     """
-    study = study_of(house, dataset.n_values, dataset.n_columns, dataset.n_classes)
+    study = study_of(services, dataset.n_values, dataset.n_columns, dataset.n_classes)
     relative, minima, single, merged = [], [], 0, 0
     for seed in seeds:
         codes, decisions = dataset.cells(seed)

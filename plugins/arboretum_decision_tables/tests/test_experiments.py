@@ -32,10 +32,10 @@ def test_ratios_on_a_real_table_are_those_of_a_certified_run(tmp_path, capsys):
 @pytest.mark.slow
 def test_small_and_large_solver_agree_on_the_shapes_that_both_can_do(monkeypatch):
     study = script("shapes")
-    house = study.RegistryFactory(study.load_registry())
-    bulk = study.study(house, 20, 5, 4, 1000)
+    services = study.RegistryFactory(study.load_registry())
+    bulk = study.study(services, 20, 5, 4, 1000)
     monkeypatch.setattr(study, "IN_BULK", 0)
-    assert (study.study(house, 20, 5, 4, 1000).relative == bulk.relative).all()
+    assert (study.study(services, 20, 5, 4, 1000).relative == bulk.relative).all()
     assert len(bulk.relative) == 4 and not bulk.left_out
 
 

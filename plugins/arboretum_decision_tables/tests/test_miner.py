@@ -26,13 +26,13 @@ SEARCHES = [
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module", params=SEARCHES, ids=lambda search: search.complexity)
-def found(request, house):
-    answer = mine(request.param, house)
+def found(request, services):
+    answer = mine(request.param, services)
     assert answer is not None and answer.factor > 1
     return answer
 
@@ -63,8 +63,8 @@ def test_a_run_on_the_file_of_the_table_finds_the_same_costs_and_the_same_minimu
         assert (of_run.value, of_run.minimum) == (cost, found.minimum)
 
 
-def test_no_row_and_no_attribute_can_be_left_out(found, house):
-    trial, (codes, label) = miner._Trial(found.search, house), as_found(found.table)
+def test_no_row_and_no_attribute_can_be_left_out(found, services):
+    trial, (codes, label) = miner._Trial(found.search, services), as_found(found.table)
     whole = trial.measure(codes, label)
     assert whole.costs == found.costs
     parts = [(np.delete(codes, row, axis=0), np.delete(label, row)) for row in range(len(codes))]
@@ -75,19 +75,19 @@ def test_no_row_and_no_attribute_can_be_left_out(found, house):
             assert smaller is None or smaller.factor < found.factor
 
 
-def test_the_answer_is_at_least_as_good_as_every_table_drawn(house):
+def test_the_answer_is_at_least_as_good_as_every_table_drawn(services):
     search = SEARCHES[0]
-    trial, best = miner._Trial(search, house), mine(search, house)
+    trial, best = miner._Trial(search, services), mine(search, services)
     drawn = [table for table in map(trial.draw, range(search.tables)) if table is not None]
     assert best.losses == sum(table.factor > 1 for table in drawn) > 0
     rank = (best.factor, -best.table.n_rows, -len(best.table.columns))
     assert all(rank >= table.rank for table in drawn)
 
 
-def test_the_same_search_gives_the_same_report_and_says_how_far_it_is(house):
+def test_the_same_search_gives_the_same_report_and_says_how_far_it_is(services):
     search, seen = attrs.evolve(SEARCHES[0], tables=30), []
     first, second = (
-        report(mine(search, house, lambda done, message: seen.append((done, message))))
+        report(mine(search, services, lambda done, message: seen.append((done, message))))
         for _ in range(2)
     )
     assert first == second
@@ -95,17 +95,17 @@ def test_the_same_search_gives_the_same_report_and_says_how_far_it_is(house):
     assert "max/gini needs" in first and "an optimal tree:" in first
 
 
-def test_an_algorithm_never_loses_to_itself(house):
-    assert mine(Search("sum/rt", "sum/rt", "depth", tables=50), house) is None
+def test_an_algorithm_never_loses_to_itself(services):
+    assert mine(Search("sum/rt", "sum/rt", "depth", tables=50), services) is None
 
 
-def test_a_wrong_cost_is_not_believed(house):
-    best = mine(SEARCHES[0], house)
+def test_a_wrong_cost_is_not_believed(services):
+    best = mine(SEARCHES[0], services)
     codes, label = as_found(best.table)
     for wrong in ((best.costs[0] + 2, best.costs[1]), (best.costs[0], best.costs[1] + 2)):
         with pytest.raises(VerificationError, match="was said to cost"):
             miner._verified(
-                SEARCHES[0], miner.Candidate(codes, label, wrong), codes.shape, 1, house
+                SEARCHES[0], miner.Candidate(codes, label, wrong), codes.shape, 1, services
             )
 
 

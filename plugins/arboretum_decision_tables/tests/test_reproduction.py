@@ -27,25 +27,25 @@ N_TABLES = 50
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module")
-def study(house) -> Study:
-    return Study(house, 3, 10, 3)
+def study(services) -> Study:
+    return Study(services, 3, 10, 3)
 
 
 @pytest.fixture(scope="module")
-def dataset(house):
-    return house.component("dataset", "random_table", SHAPE)
+def dataset(services):
+    return services.component("dataset", "random_table", SHAPE)
 
 
 @pytest.fixture(scope="module")
-def results(house) -> list[tuple[dict, dict]]:
+def results(services) -> list[tuple[dict, dict]]:
     """The small form: 50 tables of each group."""
     paper = DecisionTables()
-    return [(dict(p.key), paper.work(p.key, 0, house)) for p in paper.pieces(N_TABLES / 10_000)]
+    return [(dict(p.key), paper.work(p.key, 0, services)) for p in paper.pieces(N_TABLES / 10_000)]
 
 
 class TestContract(ReproductionSuite):
@@ -134,18 +134,18 @@ def test_a_table_has_the_same_costs_in_a_run_of_its_own(study, dataset):
 def test_a_tree_of_every_minimum_is_found_and_measured(
     house_of_small, seed, n_rows, n_columns, n_values, n_classes
 ):
-    house, studies = house_of_small
+    services, studies = house_of_small
     values = {
         "n_rows": n_rows,
         "n_columns": n_columns,
         "n_values": n_values,
         "n_classes": n_classes,
     }
-    codes, label = tables(house.component("dataset", "random_table", values), [seed])[0]
+    codes, label = tables(services.component("dataset", "random_table", values), [seed])[0]
     if (label == label[0]).all():
         return
     study = studies.setdefault(
-        (n_values, n_columns, n_classes), Study(house, n_values, n_columns, n_classes)
+        (n_values, n_columns, n_classes), Study(services, n_values, n_columns, n_classes)
     )
     minima = study.minima.of(codes, label)
     study.witness(codes, label, minima)
@@ -158,8 +158,8 @@ def test_a_tree_of_every_minimum_is_found_and_measured(
 
 
 @pytest.fixture(scope="module")
-def house_of_small(house):
-    return house, {}
+def house_of_small(services):
+    return services, {}
 
 
 def test_a_greedy_tree_below_the_minimum_stops_the_study(study, dataset, monkeypatch):
@@ -172,8 +172,8 @@ def test_a_greedy_tree_below_the_minimum_stops_the_study(study, dataset, monkeyp
         study.of(codes, label)
 
 
-def test_sums_of_a_chunk_are_those_of_its_tables(house, study, dataset):
-    found = study_chunk(house, dataset, range(20, 32))
+def test_sums_of_a_chunk_are_those_of_its_tables(services, study, dataset):
+    found = study_chunk(services, dataset, range(20, 32))
     each = np.array([study.of(*table).relative for table in tables(dataset, range(20, 32))])
     sample = Sample.of([found])
     assert (found["tables"], found["single"]) == (12, 0)
@@ -186,11 +186,11 @@ def test_sums_of_a_chunk_are_those_of_its_tables(house, study, dataset):
     assert math.isclose(error, apart.std(ddof=1) / math.sqrt(12), rel_tol=1e-9)
 
 
-def test_a_table_with_a_single_decision_is_left_out_and_counted(house):
+def test_a_table_with_a_single_decision_is_left_out_and_counted(services):
     values = {"n_rows": 2, "n_columns": 4, "n_values": 3, "n_classes": 2}
-    dataset = house.component("dataset", "random_table", values)
+    dataset = services.component("dataset", "random_table", values)
     single = sum(len(set(dataset.cells(seed)[1].tolist())) == 1 for seed in range(40))
-    found = study_chunk(house, dataset, range(40))
+    found = study_chunk(services, dataset, range(40))
     assert 0 < single < 40
     assert (found["single"], found["tables"]) == (single, 40 - single)
 

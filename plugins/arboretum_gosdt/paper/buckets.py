@@ -16,7 +16,6 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -24,6 +23,7 @@ from arboretum.api import (
     LineChart,
     Piece,
     Plain,
+    Services,
     Table,
     Target,
     Task,
@@ -61,37 +61,37 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Errors with all thresholds ("midpoints") and with buckets ("bucketized").
 
     With a ``dimension`` in the key a list of errors at depth 2, one a random table; else
     thresholds, errors by depth and by exact method on Figure 1's data set.
     """
     return (
-        _drawn(key["dimension"], seed, house)
+        _drawn(key["dimension"], seed, services)
         if "dimension" in key
-        else _figure_1(house, key["seconds"])
+        else _figure_1(services, key["seconds"])
     )
 
 
-def _figure_1(house: House, seconds: float) -> Facts:
+def _figure_1(services: Services, seconds: float) -> Facts:
     """Per encoder: thresholds of each column, errors by depth, per method errors at depth 2
     (GOSDT: at λ), and leaves.
     """
-    table, found = house.component("dataset", DATA).load(0), {}
+    table, found = services.component("dataset", DATA).load(0), {}
     for name, encoder in ENCODERS.items():
-        objects = house.component("encoder", "tests", encoder).encode(
+        objects = services.component("encoder", "tests", encoder).encode(
             table, table, raw_thresholds=False, seed=0
         )
         depths = {
-            depth: run(house, table, "dl85", _held(depth), encoder=encoder).errors
+            depth: run(services, table, "dl85", _held(depth), encoder=encoder).errors
             for depth in (1, 3)
         }
         own = {}
         for method in EXACT:
-            if there(house, method):
+            if there(services, method):
                 one = run(
-                    house,
+                    services,
                     table,
                     method,
                     {"objective.lam": LAM} if method == "gosdt" else _held(2),
@@ -111,7 +111,7 @@ def _held(depth: int) -> Facts:
     return {"objective.lam": 0.0, "stopping.standard.max_depth": depth}
 
 
-def _drawn(dimension: int, seed: int, house: House) -> Facts:
+def _drawn(dimension: int, seed: int, services: Services) -> Facts:
     """Errors of the best trees of depth 2 on random tables, with all thresholds and with
     buckets.
     """
@@ -119,7 +119,7 @@ def _drawn(dimension: int, seed: int, house: House) -> Facts:
     for _ in range(DRAWS):
         table = random_table(draw, dimension)
         for name, encoder in ENCODERS.items():
-            losses[name].append(run(house, table, "dl85", _held(2), encoder=encoder).errors)
+            losses[name].append(run(services, table, "dl85", _held(2), encoder=encoder).errors)
     return losses
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arboretum.api import Claim, Facts, House, Judgement, Key, Keyed, Piece, csv_text
+from arboretum.api import Claim, Facts, Judgement, Key, Keyed, Piece, Services, csv_text
 from arboretum_gosdt.paper.study import loaded, released, run
 
 DATA = ("iris-setosa", "iris-versicolor", "iris-virginica")
@@ -31,7 +31,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """What GOSDT proves on a data set (errors, leaves, value), and value and proof of the printed
     algorithms.
 
@@ -39,16 +39,22 @@ def work(key: Key, seed: int, house: House) -> Facts:
     whether each is proven.
     """
     if "threads" in key:
-        table = released(house, CORES["dataset"])
+        table = released(services, CORES["dataset"])
         values = [
-            run(house, table, "gosdt", {"objective.lam": CORES["lam"], "solver.threads": n}, 300.0)
+            run(
+                services,
+                table,
+                "gosdt",
+                {"objective.lam": CORES["lam"], "solver.threads": n},
+                300.0,
+            )
             for n in (1, key["threads"])
         ]
         return {"values": [one.value for one in values], "proven": [one.finished for one in values]}
-    found = run(house, loaded(house, key["dataset"]), "gosdt", {"objective.lam": LAM}, 300.0)
+    found = run(services, loaded(services, key["dataset"]), "gosdt", {"objective.lam": LAM}, 300.0)
     reference = run(
-        house,
-        loaded(house, key["dataset"]),
+        services,
+        loaded(services, key["dataset"]),
         "gosdt_reference",
         {"objective.lam": LAM},
         key["seconds"],

@@ -19,7 +19,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -28,6 +27,7 @@ from arboretum.api import (
     Panels,
     Piece,
     Plain,
+    Services,
     Table,
     Tree,
     csv_text,
@@ -71,20 +71,20 @@ def pieces(paper: Any) -> list[Piece]:
     return [*own, *grid] if paper.wants(DATA) else []
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """value, bound, leaves, FP and FN on the training rows, and (FPR, TPR) of the curves on
     training and test rows.
     """
     if key["by"] == "grid":
-        return _on_the_left(key, house)
+        return _on_the_left(key, services)
     name = key["objective"]
     method, fields = OBJECTIVES[name]
     method = "pygosdt" if key["by"] == "pygosdt" else method
-    if not there(house, method):
+    if not there(services, method):
         return {"absent": True}
-    train, test = fold_of(loaded(house, DATA), FOLD)
+    train, test = fold_of(loaded(services, DATA), FOLD)
     found = run(
-        house,
+        services,
         train,
         method,
         {"objective.lam": LAM, **fields},
@@ -115,17 +115,17 @@ def work(key: Key, seed: int, house: House) -> Facts:
     )
 
 
-def _on_the_left(key: Key, house: House) -> Facts:
+def _on_the_left(key: Key, services: Services) -> Facts:
     """Rows of [θ, area up to θ and leaves of AUC's tree, the same of pAUC's]; empty where AUC's
     is not proven in time.
     """
-    train, _ = fold_of(loaded(house, DATA), FOLD)
+    train, _ = fold_of(loaded(services, DATA), FOLD)
     given = {"objective.lam": key["lam"]}
-    auc = run(house, train, "fronts", given, key["seconds"], ENCODER, objective="auc")
+    auc = run(services, train, "fronts", given, key["seconds"], ENCODER, objective="auc")
     rows = []
     for theta in GRID["theta"] if auc.finished else ():
         pauc = run(
-            house,
+            services,
             train,
             "fronts",
             {**given, "objective.theta": theta},

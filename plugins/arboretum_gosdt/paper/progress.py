@@ -12,7 +12,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -21,6 +20,7 @@ from arboretum.api import (
     Panels,
     Piece,
     Plain,
+    Services,
     csv_text,
 )
 from arboretum_gosdt.paper.study import CALLED, COLOURS, published, released, run, there
@@ -59,15 +59,15 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """curve : rows of [seconds, bound, value], as they changed.   A run that is finished ends
     with both equal.
     """
-    if not there(house, key["method"]):
+    if not there(services, key["method"]):
         return {"absent": True}
-    table = released(house, key["dataset"])
+    table = released(services, key["dataset"])
     found = run(
-        house,
+        services,
         table,
         key["method"],
         {"objective.lam": published()["time_to_optimality_lambda"]},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from arboretum.api import Cell, Claim, House, Judgement, Key, Keyed, Known, Piece, Plain
+from arboretum.api import Cell, Claim, Judgement, Key, Keyed, Known, Piece, Plain, Services
 from arboretum_gosdt.paper.study import CALLED, fold_of, published, released, run
 
 WORDS = "GOSDT's results as released: errors / n + λ · leaves"
@@ -34,30 +34,30 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> list[list[list[Any]]]:
+def work(key: Key, seed: int, services: Services) -> list[list[list[Any]]]:
     """Per λ and fold: rows, errors, leaves, whether it is proven; by depths: rows, errors of the
     optimum, whether it is proven, CART's errors.
     """
-    table, paper = released(house, key["dataset"]), published()["released"]
+    table, paper = released(services, key["dataset"]), published()["released"]
     trains = [fold_of(table, fold, FOLDS)[0] for fold in range(FOLDS)]
     if "limit" in key:
         return [
-            [_of_depth(house, train, depth) for train in trains]
+            [_of_depth(services, train, depth) for train in trains]
             for depth in paper["others"]["depths"]
         ]
-    return [[_of_price(house, train, lam) for train in trains] for lam in paper["lambdas"]]
+    return [[_of_price(services, train, lam) for train in trains] for lam in paper["lambdas"]]
 
 
-def _of_price(house: House, train: Any, lam: float) -> list[Any]:
-    one = run(house, train, "gosdt", {"objective.lam": lam})
+def _of_price(services: Services, train: Any, lam: float) -> list[Any]:
+    one = run(services, train, "gosdt", {"objective.lam": lam})
     return [train.n_rows, one.errors, one.leaves, one.finished]
 
 
-def _of_depth(house: House, train: Any, depth: int) -> list[Any]:
+def _of_depth(services: Services, train: Any, depth: int) -> list[Any]:
     limit = {"stopping.standard.max_depth": depth}
-    best = run(house, train, "gosdt", {**limit, "objective.lam": 0.0})
+    best = run(services, train, "gosdt", {**limit, "objective.lam": 0.0})
     greedy = run(
-        house,
+        services,
         train,
         "cart",
         {**limit, "stopping.standard.max_leaves": 2**depth, "method.order": "best"},

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
+from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
 
 CHAPTERS = (
     "buckets",
@@ -110,5 +110,5 @@ class GosdtStudy(Chaptered):
             if name in self.chapters
         }
 
-    def warm_up(self, house: House) -> None:
+    def warm_up(self, services: Services) -> None:
         """Nothing: a run loads its kernels before its clock starts."""

@@ -17,7 +17,6 @@ from arboretum.api import (
     BudgetError,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -25,6 +24,7 @@ from arboretum.api import (
     LineChart,
     Panels,
     Piece,
+    Services,
     csv_text,
 )
 from arboretum_gosdt.paper.study import (
@@ -111,22 +111,22 @@ def fields_of(method: str) -> Facts:
     return {"stopping.standard.max_depth": paper["depth"], "objective.lam": 0.0}
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """A curve, or one run.
 
     points : rows of [size, seconds, work, finished, binary features, different rows].
     """
     name, method = key["dataset"], key["method"]
-    if not there(house, method):
+    if not there(services, method):
         return {"absent": True}
     if "way" not in key:
-        return _once(key, house)
+        return _once(key, services)
     points, late = [], 0
-    for size, table in sizes(house, name, key["way"], seed):
+    for size, table in sizes(services, name, key["way"], seed):
         if late >= TIMEOUTS:
             break
         try:
-            found = run(house, table, method, fields_of(method), key["seconds"])
+            found = run(services, table, method, fields_of(method), key["seconds"])
             one = [found.seconds, found.work, found.finished]
         except BudgetError:
             one = [key["seconds"], 0, False]
@@ -136,25 +136,25 @@ def work(key: Key, seed: int, house: House) -> Facts:
     return {"points": points}
 
 
-def _once(key: Key, house: House) -> Facts:
+def _once(key: Key, services: Services) -> Facts:
     """BinOCT at the depth of the curves; or the itemsets of DL8.5 and the sets of rows that they
     are.
     """
-    bits, names = bits_of(house, key["dataset"])
-    table = of_bits(loaded(house, key["dataset"]), bits, names)
+    bits, names = bits_of(services, key["dataset"])
+    table = of_bits(loaded(services, key["dataset"]), bits, names)
     if "itemsets" in key:
-        found = run(house, table, "dl85", {**fields_of("dl85"), "solver.row_sets": True}, 60.0)
+        found = run(services, table, "dl85", {**fields_of("dl85"), "solver.row_sets": True}, 60.0)
         return {"itemsets": found.details["itemsets"], "row_sets": found.details["row_sets"]}
-    found = run(house, table, key["method"], fields_of(key["method"]), key["seconds"])
+    found = run(services, table, key["method"], fields_of(key["method"]), key["seconds"])
     return {"finished": found.finished, "seconds": key["seconds"], "spent": found.seconds}
 
 
-def sizes(house: House, name: str, way: str, seed: int) -> Any:
+def sizes(services: Services, name: str, way: str, seed: int) -> Any:
     """(size, table), growing: rows in a drawn order; features by column, then threshold; or k of
     them, neighbours, combined by "or".
     """
-    bits, names = bits_of(house, name)
-    table, (features, rows) = loaded(house, name), bits.shape
+    bits, names = bits_of(services, name)
+    table, (features, rows) = loaded(services, name), bits.shape
     if way == "samples":
         order = np.random.default_rng(seed).permutation(rows)
         for n in np.unique(np.geomspace(rows / 16, rows, SIZES).astype(int)):

@@ -14,7 +14,6 @@ from arboretum.api import (
     Axis,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -23,6 +22,7 @@ from arboretum.api import (
     Panels,
     Piece,
     Plain,
+    Services,
     csv_text,
 )
 from arboretum_gosdt.paper.study import (
@@ -99,20 +99,20 @@ def settings(method: str) -> Iterator[tuple[float, Facts]]:
             yield depth, {"stopping.standard.max_depth": depth, **more}
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """points : rows of [setting, leaves, training accuracy, test accuracy, training errors] of the
     runs that ended in time.
 
     late : settings whose runs ran out of time;  rows : that train.
     """
-    if not there(house, key["method"]):
+    if not there(services, key["method"]):
         return {"absent": True}
-    train, test = fold_of(released(house, key["dataset"]), key["fold"], FOLDS)
+    train, test = fold_of(released(services, key["dataset"]), key["fold"], FOLDS)
     points, late = [], []
     for setting, values in settings(key["method"]):
         if len(late) >= TIMEOUTS:
             break
-        found = run(house, train, key["method"], values, key["seconds"])
+        found = run(services, train, key["method"], values, key["seconds"])
         if not found.finished:
             late.append(setting)
             continue

@@ -20,9 +20,9 @@ from arboretum.api import (
     ConfigError,
     Context,
     Family,
-    House,
     Plain,
     Problem,
+    Services,
     Solution,
     Status,
     Table,
@@ -72,27 +72,27 @@ def choices_of(method: str) -> dict[str, str]:
     }.get(method, exact)
 
 
-def there(house: House, method: str) -> bool:
+def there(services: Services, method: str) -> bool:
     """Whether an installed plugin brings it."""
     try:
-        house.parts(choices_of(method))
+        services.parts(choices_of(method))
     except ConfigError:
         return False
     return True
 
 
 @lru_cache(maxsize=4)
-def loaded(house: House, dataset: str) -> Table:
+def loaded(services: Services, dataset: str) -> Table:
     """A data set; raises DataError where its file is not at hand."""
-    return house.component("dataset", dataset).load(0)
+    return services.component("dataset", dataset).load(0)
 
 
 @lru_cache(maxsize=4)
-def released(house: House, dataset: str) -> Table:
+def released(services: Services, dataset: str) -> Table:
     """A data set of categories as in the authors' files: a column of two values per category,
     the last category of each attribute left out.
     """
-    return binary(loaded(house, dataset))
+    return binary(loaded(services, dataset))
 
 
 def binary(table: Table) -> Table:
@@ -123,10 +123,10 @@ def _bit(name: str, holds: np.ndarray) -> Column:
 
 
 @lru_cache(maxsize=2)
-def bits_of(house: House, dataset: str) -> tuple[np.ndarray, list[str]]:
+def bits_of(services: Services, dataset: str) -> tuple[np.ndarray, list[str]]:
     """All tests of a data set, by column, then threshold: bool[tests, rows] and what each asks."""
-    table = loaded(house, dataset)
-    objects = house.component("encoder", "midpoints").encode(
+    table = loaded(services, dataset)
+    objects = services.component("encoder", "midpoints").encode(
         table, table, raw_thresholds=False, seed=0
     )
     bits, names = [], []
@@ -171,7 +171,7 @@ class Run:
 
 
 def run(
-    house: House,
+    services: Services,
     table: Table,
     method: str,
     values: Plain | None = None,
@@ -188,7 +188,7 @@ def run(
     fields = {f"encoder.{name}": value for name, value in (encoder or {}).items()} | AS_PRINTED.get(
         method, {}
     )
-    parts = house.parts(
+    parts = services.parts(
         {**choices_of(method), "encoder": "tests", **choices}, {**fields, **(values or {})}
     )
     objects = parts.encoder.encode(table, table, raw_thresholds=False, seed=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arboretum.api import Cell, ColumnKind, House, Judgement, Key, Keyed, Known, Piece, csv_text
+from arboretum.api import Cell, ColumnKind, Judgement, Key, Keyed, Known, Piece, Services, csv_text
 from arboretum_gosdt.paper.study import binary, loaded, published
 
 LARGE = ("coupon", "compas", "compas-2016", "fico-1000", "fico-binary", "compas-binary")
@@ -19,11 +19,11 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> dict[str, int]:
+def work(key: Key, seed: int, services: Services) -> dict[str, int]:
     """tests : thresholds between neighbouring values, and a test per category but the last;  values
     : different values of all columns;  several : of those that have more than one.
     """
-    table, tests, values, several = loaded(house, key["dataset"]), 0, 0, 0
+    table, tests, values, several = loaded(services, key["dataset"]), 0, 0, 0
     whole = (
         all(column.kind is not ColumnKind.continuous for column in table.columns)
         and key["dataset"] != "coupon"

@@ -18,12 +18,12 @@ from arboretum.api import (
     CapabilityError,
     Claim,
     DataError,
-    House,
     Judgement,
     Key,
     Keyed,
     Piece,
     Plain,
+    Services,
     Table,
     csv_text,
 )
@@ -116,58 +116,62 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> dict[str, list[str]]:
+def work(key: Key, seed: int, services: Services) -> dict[str, list[str]]:
     """Row → what is said, by what, and whether it is found or stated."""
     recipe = COLUMNS[key["column"]]
-    if not there(house, recipe.method):
+    if not there(services, recipe.method):
         return {row: [ABSENT, "", FOUND] for row in ROWS}
-    return {row: list(find(recipe, house)) for row, find in ROWS.items()}
+    return {row: list(find(recipe, services)) for row, find in ROWS.items()}
 
 
 def _choices(recipe: Recipe) -> dict[str, str]:
     return {"pruner": recipe.pruner} if recipe.pruner else {}
 
 
-def _solver(recipe: Recipe, house: House) -> Any:
-    return house.parts(choices_of(recipe.method)).solver
+def _solver(recipe: Recipe, services: Services) -> Any:
+    return services.parts(choices_of(recipe.method)).solver
 
 
-def _small(house: House) -> Table:
+def _small(services: Services) -> Table:
     """A table of numbers that needs no file: every second row of two classes of wine, three
     columns.
     """
-    wine = loaded(house, "wine")
+    wine = loaded(services, "wine")
     table = wine.take((wine.target.codes < 2).nonzero()[0][::2])
     target = attrs.evolve(table.target, classes=table.target.classes[:2])
     return attrs.evolve(table, columns=table.columns[:3], target=target)
 
 
-def _best(house: House, table: Table, recipe: Recipe, encoder: Plain | None, **values: Any) -> Any:
+def _best(
+    services: Services, table: Table, recipe: Recipe, encoder: Plain | None, **values: Any
+) -> Any:
     """Depth 2 and no λ, or GOSDT with a small one."""
     held = {"objective.lam": 0.0, "stopping.standard.max_depth": 2}
     if recipe.greedy:
         held = {"stopping.standard.max_depth": 2} if recipe.depth else {"pruner.price": "mdl"}
     elif not recipe.depth:
         held = {"objective.lam": LAM}
-    return run(house, table, recipe.method, {**held, **values}, 60.0, encoder, **_choices(recipe))
+    return run(
+        services, table, recipe.method, {**held, **values}, 60.0, encoder, **_choices(recipe)
+    )
 
 
-def _built_in(recipe: Recipe, house: House) -> Answer:
+def _built_in(recipe: Recipe, services: Services) -> Answer:
     if recipe.encoder is None:
         return stated(NO, "numbers are compared at the node")
-    encoder = house.parts(choices_of(recipe.method)).encoder
+    encoder = services.parts(choices_of(recipe.method)).encoder
     own = encoder.name if encoder is not None else "none"
     return found(YES if own == "auto" else NO, f"encoder={own} unless another is chosen")
 
 
-def _strategy(recipe: Recipe, house: House) -> Answer:
+def _strategy(recipe: Recipe, services: Services) -> Answer:
     """By the number of tests on a table of numbers."""
     if recipe.encoder is None:
         return stated("None", "thresholds are found at the node")
-    table = _small(house)
+    table = _small(services)
 
     def count(**fields: Any) -> int:
-        encoder = house.component("encoder", "tests", fields)
+        encoder = services.component("encoder", "tests", fields)
         return int(encoder.encode(table, table, raw_thresholds=False, seed=0).test_offset[-1])
 
     own, every, buckets = count(**recipe.encoder), count(), count(numeric="bucketised")
@@ -181,7 +185,7 @@ def _strategy(recipe: Recipe, house: House) -> Answer:
     return found(name, f"{own} of {every} thresholds; buckets have {buckets}")
 
 
-def _preserves(recipe: Recipe, house: House) -> Answer:
+def _preserves(recipe: Recipe, services: Services) -> Answer:
     """Whether the best trees of depth 2 over these tests are as good as over all of them, on
     tables whose labels alternate.
     """
@@ -190,9 +194,9 @@ def _preserves(recipe: Recipe, house: House) -> Answer:
     draw, dl85 = np.random.default_rng(0), COLUMNS["DL8.5"]
     for _ in range(TRIED):
         table = random_table(draw, 2)
-        every = _best(house, table, dl85, {"numeric": "midpoints"}).errors
+        every = _best(services, table, dl85, {"numeric": "midpoints"}).errors
         try:
-            own = _best(house, table, dl85, recipe.encoder).errors
+            own = _best(services, table, dl85, recipe.encoder).errors
         except DataError:  # no cut at all
             own = min(np.bincount(table.target.codes))
         if own > every:
@@ -200,12 +204,12 @@ def _preserves(recipe: Recipe, house: House) -> Answer:
     return found(YES, f"as few errors at depth 2 on {TRIED} tables")
 
 
-def _optimises(recipe: Recipe, house: House) -> Answer:
-    if _solver(recipe, house) is None:
+def _optimises(recipe: Recipe, services: Services) -> Answer:
+    if _solver(recipe, services) is None:
         return found("Greedy Search", "a method without a solver")
     if recipe.method not in DP:
         return stated("ILP", "an integer program")
-    own, every = _visited(house, recipe.method)
+    own, every = _visited(services, recipe.method)
     what = "sets of rows" if recipe.method == "gosdt_reference" else "itemsets"
     return (
         found("DP", f"it lists all {every:,} {what}")
@@ -214,28 +218,30 @@ def _optimises(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _visited(house: House, method: str) -> tuple[int, int]:
+def _visited(services: Services, method: str) -> tuple[int, int]:
     """Itemsets or sets of rows of a table that needs no file, and how many there are."""
-    table, held = loaded(house, "play-tennis"), {"objective.lam": 0.0}
-    every = run(house, table, "dl8", {**held, "solver.row_sets": True}, 60.0).details
+    table, held = loaded(services, "play-tennis"), {"objective.lam": 0.0}
+    every = run(services, table, "dl8", {**held, "solver.row_sets": True}, 60.0).details
     if method == "gosdt_reference":
-        return int(run(house, table, method, {"objective.lam": 0.05}, 60.0).details["sets"]), int(
-            every["row_sets"]
-        )
-    return int(run(house, table, method, held, 60.0).details["itemsets"]), int(every["itemsets"])
+        return int(
+            run(services, table, method, {"objective.lam": 0.05}, 60.0).details["sets"]
+        ), int(every["row_sets"])
+    return int(run(services, table, method, held, 60.0).details["itemsets"]), int(every["itemsets"])
 
 
-def _exact(recipe: Recipe, house: House) -> Answer:
+def _exact(recipe: Recipe, services: Services) -> Answer:
     """Whether no tree of the same tests and limit is better."""
-    table = random_table(np.random.default_rng(0), 2) if recipe.greedy else _small(house)
-    own = _best(house, table, recipe, recipe.encoder or {})
+    table = random_table(np.random.default_rng(0), 2) if recipe.greedy else _small(services)
+    own = _best(services, table, recipe, recipe.encoder or {})
     if recipe.depth:
-        best = _best(house, table, COLUMNS["DL8.5"], recipe.encoder or {}).errors
+        best = _best(services, table, COLUMNS["DL8.5"], recipe.encoder or {}).errors
         return found(
             YES if own.errors == best else NO,
             f"{own.errors} errors at depth 2, the least are {best}",
         )
-    best = _best(house, table, attrs.evolve(COLUMNS["GOSDT"], method="gosdt"), recipe.encoder or {})
+    best = _best(
+        services, table, attrs.evolve(COLUMNS["GOSDT"], method="gosdt"), recipe.encoder or {}
+    )
     value, least = (one.errors / table.n_rows + LAM * one.leaves for one in (own, best))
     return found(
         YES if value <= least + 1e-9 else NO,
@@ -243,26 +249,26 @@ def _exact(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _hierarchical(recipe: Recipe, house: House) -> Answer:
+def _hierarchical(recipe: Recipe, services: Services) -> Answer:
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
-    name, why, _ = _optimises(recipe, house)
+    name, why, _ = _optimises(recipe, services)
     return found(YES if name == "DPB" else NO, why)
 
 
-def _support_sets(recipe: Recipe, house: House) -> Answer:
+def _support_sets(recipe: Recipe, services: Services) -> Answer:
     """Whether one set of rows is ever solved under two names."""
     if recipe.method not in DP:
         return stated(NA, "no subproblems are kept")
     if recipe.method == "gosdt_reference":
-        own, every = _visited(house, recipe.method)
+        own, every = _visited(services, recipe.method)
         return found(
             YES if own <= every else NO, f"{own:,} entries of {every:,} sets of rows that differ"
         )
-    table = loaded(house, "tic-tac-toe")
+    table = loaded(services, "tic-tac-toe")
     held = {"objective.lam": 0.0, "stopping.standard.max_depth": 4, "solver.row_sets": True}
     details = run(
-        house, table.take(np.arange(0, table.n_rows, 4)), recipe.method, held, 60.0
+        services, table.take(np.arange(0, table.n_rows, 4)), recipe.method, held, 60.0
     ).details
     return found(
         YES if details["itemsets"] == details["row_sets"] else NO,
@@ -270,8 +276,8 @@ def _support_sets(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _cores(recipe: Recipe, house: House) -> Answer:
-    parts = house.parts({**choices_of(recipe.method), **_choices(recipe)})
+def _cores(recipe: Recipe, services: Services) -> Answer:
+    parts = services.parts({**choices_of(recipe.method), **_choices(recipe)})
     able = [
         part.name
         for part in (parts.method, parts.solver)
@@ -285,24 +291,24 @@ def _cores(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _partial(recipe: Recipe, house: House) -> Answer:
+def _partial(recipe: Recipe, services: Services) -> Answer:
     """Whether bounds of a set change before it is solved, and reach those above it."""
     if recipe.greedy:
         return stated(NA, "nothing is bounded")
     if recipe.method == "binoct":
         return stated("Depends on (generic) solver", "an integer program")
-    updates = _best(house, _small(house), recipe, recipe.encoder).details.get("updates")
+    updates = _best(services, _small(services), recipe, recipe.encoder).details.get("updates")
     if updates is None:
         return stated(NO, "a subproblem is solved before the next begins")
     return found(YES if updates else NO, f"{updates} updates of bounds went upward")
 
 
-def _overfitting(recipe: Recipe, house: House) -> Answer:
+def _overfitting(recipe: Recipe, services: Services) -> Answer:
     """By what makes a tree smaller: pruning, a larger price of leaves, or a smaller depth."""
-    table = _small(house)
+    table = _small(services)
     if recipe.pruner:
-        whole = run(house, table, recipe.method, {}, 60.0).leaves
-        pruned = _best(house, table, recipe, None).leaves
+        whole = run(services, table, recipe.method, {}, 60.0).leaves
+        pruned = _best(services, table, recipe, None).leaves
         return found(
             "MDL Criteria" if pruned < whole else "None",
             f"pruner.price=mdl leaves {pruned} of {whole} leaves",
@@ -313,7 +319,7 @@ def _overfitting(recipe: Recipe, house: House) -> Answer:
         else ("Penalize Leaves", "objective.lam", LOST, LEAST)
     )
     few, many = (
-        _best(house, table, recipe, recipe.encoder, **{field: value}).leaves
+        _best(services, table, recipe, recipe.encoder, **{field: value}).leaves
         for value in (least, most)
     )
     return found(
@@ -321,7 +327,7 @@ def _overfitting(recipe: Recipe, house: House) -> Answer:
     )
 
 
-def _regularised(recipe: Recipe, house: House) -> Answer:
+def _regularised(recipe: Recipe, services: Services) -> Answer:
     """Whether a price of leaves makes the tree smaller."""
     if recipe.method == "gosdt_reference" or recipe.pruner:
         return stated(NA, "it is")
@@ -329,7 +335,9 @@ def _regularised(recipe: Recipe, house: House) -> Answer:
         return stated(NO, "its criterion looks at a node alone")
     try:
         few, many = (
-            _best(house, _small(house), recipe, recipe.encoder, **{"objective.lam": lam}).leaves
+            _best(
+                services, _small(services), recipe, recipe.encoder, **{"objective.lam": lam}
+            ).leaves
             for lam in (LOST, 0.0)
         )
     except CapabilityError:
@@ -337,7 +345,7 @@ def _regularised(recipe: Recipe, house: House) -> Answer:
     return found(YES if few < many else NO, f"{few} leaves with λ = {LOST:g}, {many} without")
 
 
-def _imbalance(recipe: Recipe, house: House) -> Answer:
+def _imbalance(recipe: Recipe, services: Services) -> Answer:
     """Whether it grows trees for an objective that weighs classes."""
     if recipe.greedy:
         return stated(MAYBE, "rows can be weighted")
@@ -346,7 +354,9 @@ def _imbalance(recipe: Recipe, house: House) -> Answer:
         if recipe.depth
         else {"objective.lam": LAM}
     )
-    one = run(house, _small(house), recipe.method, held, 10.0, recipe.encoder, objective="balanced")
+    one = run(
+        services, _small(services), recipe.method, held, 10.0, recipe.encoder, objective="balanced"
+    )
     return (
         found(YES, "objective=balanced, proven")
         if one.finished
@@ -354,7 +364,7 @@ def _imbalance(recipe: Recipe, house: House) -> Answer:
     )
 
 
-ROWS: Mapping[str, Callable[[Recipe, House], Answer]] = dict(
+ROWS: Mapping[str, Callable[[Recipe, Services], Answer]] = dict(
     zip(
         published()["table_a"]["rows"],
         (

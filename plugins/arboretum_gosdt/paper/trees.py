@@ -13,12 +13,12 @@ from arboretum.api import (
     Cell,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Piece,
     Plain,
+    Services,
     Table,
     Tree,
     csv_text,
@@ -58,18 +58,18 @@ def pieces(paper: Any) -> list[Piece]:
     return [Piece({"chapter": "trees", "figure": 10}, 0.5), *own]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """The tree as SVG, its leaves and errors; on a monk problem its rules, and how many rows of
     the whole domain it has wrong.
     """
     if "figure" in key:
-        return _graph(house)
+        return _graph(services)
     name, method = key["dataset"], key["method"]
-    if not there(house, method):
+    if not there(services, method):
         return {"absent": True}
-    table = released(house, name)
+    table = released(services, name)
     held = {"stopping.standard.max_depth": DATA[name], "objective.lam": 0.0}
-    found = run(house, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
+    found = run(services, table, method, OURS[name] if method == "gosdt" else held, key["seconds"])
     title = f"{CALLED[method]}: {name}, {found.errors} of {table.n_rows} rows wrong"
     told = {
         "errors": found.errors,
@@ -79,7 +79,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
         "svg": found.tree.to_svg(title=title),
     }
     if name.startswith("monk"):
-        told |= _against_concept(found.tree, loaded(house, f"{name}-full"))
+        told |= _against_concept(found.tree, loaded(services, f"{name}-full"))
     return told
 
 
@@ -124,12 +124,12 @@ def rules(tree: Tree, whole: Table) -> list[str]:
     return found
 
 
-def _graph(house: House) -> Facts:
-    table = loaded(house, GRAPH["dataset"])
+def _graph(services: Services) -> Facts:
+    table = loaded(services, GRAPH["dataset"])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.svg")
         found = run(
-            house,
+            services,
             table,
             "gosdt_reference",
             {"objective.lam": GRAPH["lam"], "solver.graph": str(path)},

@@ -14,5 +14,5 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="module")
-def house():
+def services():
     return RegistryFactory(load_registry())

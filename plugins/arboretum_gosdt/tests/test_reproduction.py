@@ -34,8 +34,8 @@ def test_every_chapter_has_work_and_judges_nothing_of_nothing():
     assert GosdtStudy().judge([]) == Judgement()
 
 
-def test_tables_are_encoded_as_the_authors_do(house):
-    tic = loaded(house, "tic-tac-toe")
+def test_tables_are_encoded_as_the_authors_do(services):
+    tic = loaded(services, "tic-tac-toe")
     own = binary(tic).columns[0]
     assert (
         len(binary(tic).columns) == 18
@@ -223,18 +223,18 @@ def test_table_a_is_judged_by_what_is_found_alone():
 
 
 @pytest.mark.slow
-def test_table_a_found_by_asking_components(house):
+def test_table_a_found_by_asking_components(services):
     for name in ("GOSDT", "DL8", "DL8.5", "DTC", "CART"):
-        done = repro_table_a.work({"column": name}, 0, house)
+        done = repro_table_a.work({"column": name}, 0, services)
         found = verdicts(repro_table_a.judge([({"column": name}, done)]))
         assert Verdict.FAIL not in found.values(), dict(done.items())
 
 
 @pytest.mark.slow
-def test_a_known_cell_of_table_a_is_found_as_its_reason_predicts(house):
+def test_a_known_cell_of_table_a_is_found_as_its_reason_predicts(services):
     for row, (_, predicted) in repro_table_a.KNOWN.items():
         for column, expected in predicted.items():
-            value, _, how = repro_table_a.ROWS[row](repro_table_a.COLUMNS[column], house)
+            value, _, how = repro_table_a.ROWS[row](repro_table_a.COLUMNS[column], services)
             assert (value, how) == (expected, "found"), (row, column)
 
 

@@ -278,18 +278,20 @@ def test_time_to_optimality_by_hand():
     ]
 
 
-def test_sentences_of_pygosdt_are_judged_without_bounds_of_ours(house, monkeypatch):
+def test_sentences_of_pygosdt_are_judged_without_bounds_of_ours(services, monkeypatch):
     """Nothing that the paper does not have says anything of it, and the bound of subtrees is not
     in the paper.
     """
-    solvers, parts = [], house.parts
+    solvers, parts = [], services.parts
     monkeypatch.setattr(
-        house,
+        services,
         "parts",
         lambda *given: solvers.append((one := parts(*given)).solver) or one,
         raising=False,
     )
-    repro_progress.work({"dataset": "tic-tac-toe", "method": "pygosdt", "seconds": 0.1}, 0, house)
+    repro_progress.work(
+        {"dataset": "tic-tac-toe", "method": "pygosdt", "seconds": 0.1}, 0, services
+    )
     assert [(one.name, one.without) for one in solvers[1:]] == [("rank", ("subtrees",))]
     ends, late = (
         progress(True, 9.0, (0.0, 0.0, 0.5), (9.0, 0.2, 0.2)),
@@ -361,20 +363,29 @@ def test_six_objectives_by_hand():
     ) == pytest.approx(0.0525)
 
 
-def test_work_of_small_pieces(house):
+def test_work_of_small_pieces(services):
     """On tables that need no file: a frontier, a curve of bounds, six objectives' curves of a
     tree, one against rest.
     """
     key = {"dataset": "tic-tac-toe", "fold": 0, "method": "cart", "seconds": 1.0}
-    points = repro_sparsity.work(key, 0, house)["points"]
+    points = repro_sparsity.work(key, 0, services)["points"]
     assert [row[1] for row in points] == sorted(row[1] for row in points) and points[0][4] > points[
         -1
     ][4]
     done = repro_progress.work(
-        {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 5.0}, 0, house
+        {"dataset": "tic-tac-toe", "method": "gosdt", "seconds": 5.0}, 0, services
     )
     assert done["curve"][-1][1] == pytest.approx(done["curve"][-1][2]) and done["finished"]
-    assert [k for k, _ in repro_scaling.sizes(house, "iris", "combined", 0)] == [32, 16, 8, 4, 2, 1]
-    assert [len(t.columns) for _, t in repro_scaling.sizes(house, "iris", "features", 0)][-1] == 119
-    assert [t.n_rows for _, t in repro_scaling.sizes(house, "iris", "samples", 0)][-1] == 150
-    assert repro_iris.work({"dataset": "iris-setosa", "seconds": 5.0}, 0, house)["errors"] == 0
+    assert [k for k, _ in repro_scaling.sizes(services, "iris", "combined", 0)] == [
+        32,
+        16,
+        8,
+        4,
+        2,
+        1,
+    ]
+    assert [len(t.columns) for _, t in repro_scaling.sizes(services, "iris", "features", 0)][
+        -1
+    ] == 119
+    assert [t.n_rows for _, t in repro_scaling.sizes(services, "iris", "samples", 0)][-1] == 150
+    assert repro_iris.work({"dataset": "iris-setosa", "seconds": 5.0}, 0, services)["errors"] == 0

@@ -12,13 +12,13 @@ from arboretum.api import (
     Cell,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Known,
     Piece,
     Plain,
+    Services,
     csv_text,
 )
 from arboretum_maxcost.paper.study import encoded, published
@@ -35,13 +35,13 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Counts of the table as read and as objects.
 
     as_many : attributes without which the number of objects is the same;  unlike : objects whose
         rows have several classes.
     """
-    objects = encoded(house, key["dataset"])
+    objects = encoded(services, key["dataset"])
     table, codes = objects.table, objects.codes
     labels = np.zeros((objects.n_objects, table.n_classes), bool)
     labels[objects.object_of_row, table.target.codes] = True

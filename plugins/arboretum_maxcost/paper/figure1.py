@@ -17,13 +17,13 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Known,
     Piece,
     Plain,
+    Services,
     Table,
     Target,
     Task,
@@ -75,24 +75,26 @@ def table() -> Table:
     )
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Per function F of the root and of the outcomes, 1/R of both tests (whole numbers), the test
     that is grown and its errors.
 
     tie : values of α at which (10) gives both tests the same R;  first : those at which t1 has the
         smaller one.
     """
-    objects, found = objects_of(house, table(), coalesce="none"), {}
+    objects, found = objects_of(services, table(), coalesce="none"), {}
     for name, (impurity, fields) in functions().items():
-        tree = grown(objects, greedytree(house, impurity, tuple(fields.items()), 1))
-        gains = _gains(house, impurity, fields)
+        tree = grown(objects, greedytree(services, impurity, tuple(fields.items()), 1))
+        gains = _gains(services, impurity, fields)
         found[name] = {
             **gains,
             "chosen": tree.rule(0).columns[0],
             "errors": Measured.of(tree, objects).errors,
         }
     alphas = np.arange(0.0, 15.0 + STEP, STEP).tolist()
-    hinged = {alpha: _gains(house, "hinged_pairs", {"alpha": alpha})["gains"] for alpha in alphas}
+    hinged = {
+        alpha: _gains(services, "hinged_pairs", {"alpha": alpha})["gains"] for alpha in alphas
+    }
     return {
         "functions": found,
         "tie": [alpha for alpha, (t1, t2) in hinged.items() if t1 == t2 > 0],
@@ -101,11 +103,11 @@ def work(key: Key, seed: int, house: House) -> Facts:
     }
 
 
-def _gains(house: House, impurity: str, fields: Plain) -> Facts:
+def _gains(services: Services, impurity: str, fields: Plain) -> Facts:
     """F of the root and of the outcomes, and the least decrease by an outcome of either test:
     the 1/R of price 1.
     """
-    drawn, value = published()["figure1"], house.component("impurity", impurity, fields).value
+    drawn, value = published()["figure1"], services.component("impurity", impurity, fields).value
     whole, outcomes = (
         float(value(np.array(drawn["classes"], float))),
         {t: value(np.array(drawn[t], float)) for t in ("t1", "t2")},

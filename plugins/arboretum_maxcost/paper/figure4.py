@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Encoded, Facts, House, Key, Piece, VerificationError
+from arboretum.api import Context, Encoded, Facts, Key, Piece, Services, VerificationError
 from arboretum_maxcost.greedy.tradeoff import Curve, by_delta, curve_of, hinges, stopped, sweep
 from arboretum_maxcost.optimal.budgeted import staircase
 from arboretum_maxcost.paper.study import (
@@ -65,7 +65,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """The lowest error per max cost, and how the top of the trees divides.
 
     points : rows of [max cost, errors, δ or α, leaves, expected cost], ascending in max cost,
@@ -73,11 +73,13 @@ def work(key: Key, seed: int, house: House) -> Facts:
     trees : how many settings there were;  top : medians of :func:`top` over the trees that ask
         anything.
     """
-    objects, function = encoded(house, key["dataset"]), key["function"]
+    objects, function = encoded(services, key["dataset"]), key["function"]
     if function == LEAST:
-        return _least(objects, house)
+        return _least(objects, services)
     curve, tops = (
-        _hinged(objects, house) if function == HINGED else _powers(objects, int(function[7]), house)
+        _hinged(objects, services)
+        if function == HINGED
+        else _powers(objects, int(function[7]), services)
     )
     wrong, kept = np.rint(curve.error * objects.n_objects), curve.lowest()
     columns = curve.max_cost, wrong, curve.at, curve.n_leaves, curve.expected_cost
@@ -90,9 +92,9 @@ def work(key: Key, seed: int, house: House) -> Facts:
     }
 
 
-def _powers(objects: Encoded, exponent: int, house: House) -> tuple[Curve, list[list[float]]]:
+def _powers(objects: Encoded, exponent: int, services: Services) -> tuple[Curve, list[list[float]]]:
     """One tree, stopped everywhere; what stays of it at the points of the curve is replayed."""
-    tree = grown(objects, greedytree(house, "powers", (("l", exponent),)))
+    tree = grown(objects, greedytree(services, "powers", (("l", exponent),)))
     curve = by_delta(tree)
     for place in curve.lowest():
         verified(
@@ -104,9 +106,9 @@ def _powers(objects: Encoded, exponent: int, house: House) -> tuple[Curve, list[
     return curve, [top(tree.parent, ~tree.is_leaf, tree.weights)]
 
 
-def _hinged(objects: Encoded, house: House) -> tuple[Curve, list[list[float]]]:
+def _hinged(objects: Encoded, services: Services) -> tuple[Curve, list[list[float]]]:
     """A tree per α; growing many checks each of them."""
-    problem = posed(objects, greedytree(house, "hinged_pairs"))
+    problem = posed(objects, greedytree(services, "hinged_pairs"))
     alphas = hinges(np.bincount(objects.label).astype(float))
     forests = list(sweep(problem, alphas))
     tops = [
@@ -119,11 +121,11 @@ def _hinged(objects: Encoded, house: House) -> tuple[Curve, list[list[float]]]:
     ]
 
 
-def _least(objects: Encoded, house: House) -> Facts:
+def _least(objects: Encoded, services: Services) -> Facts:
     """The least errors of any tree for every max cost, proven, each with a tree that has them; a
     row of points has no setting.
     """
-    parts = attrs.evolve(greedytree(house, "pairs"), stopping=())  # a leaf wherever it is best
+    parts = attrs.evolve(greedytree(services, "pairs"), stopping=())  # a leaf wherever it is best
     found = staircase(posed(objects, parts), Context(memory_bytes=MEGABYTES * 1_000_000))
     proven = [(float(step.budget), int(step.errors)) for step in found.steps]
     if not found.exact or proven != [

@@ -20,11 +20,11 @@ from arboretum.api import (
     Column,
     ColumnKind,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Piece,
+    Services,
     Table,
     Target,
     Task,
@@ -50,17 +50,19 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Draw by the seed and the key's ``part``, and count.
 
     Of ``leaves`` {"beyond": limit → drawn trees beyond it, "drawn": how many}; of ``trees``
     {"rows": a row per drawn table}.
     """
     draw = np.random.default_rng([seed, key["part"]])
-    return _leaves(house, draw, key["part"]) if key["what"] == "leaves" else _trees(house, draw)
+    return (
+        _leaves(services, draw, key["part"]) if key["what"] == "leaves" else _trees(services, draw)
+    )
 
 
-def _leaves(house: House, draw: np.random.Generator, part: int) -> Facts:
+def _leaves(services: Services, draw: np.random.Generator, part: int) -> Facts:
     """Limit → how many drawn trees are beyond it; and how many were drawn."""
     beyond = dict.fromkeys(LIMITS, 0)
     cases = [REFUTES] if part == 0 else []
@@ -70,7 +72,7 @@ def _leaves(house: House, draw: np.random.Generator, part: int) -> Facts:
             int(draw.integers(2, 5)),
             int(draw.integers(1, 9)),
         )
-        value = house.component("impurity", "hinged_pairs", {"alpha": float(alpha)}).value
+        value = services.component("impurity", "hinged_pairs", {"alpha": float(alpha)}).value
         counts = draw.integers(0, 13, size=(40 * n_leaves, k))
         fit = counts[(value(counts.astype(float)) == 0) & (counts.sum(axis=1) > 0)][:n_leaves]
         if len(fit):
@@ -116,7 +118,7 @@ def hinged(leaf: Sequence[int], alpha: int) -> int:
     return sum(max(a * b - alpha * (a + b), 0) for a, b in pairs if min(a, b) > alpha)
 
 
-def _trees(house: House, draw: np.random.Generator) -> Facts:
+def _trees(services: Services, draw: np.random.Generator) -> Facts:
     """Rows of [α, objects, cost of the greedy tree, its errors, least cost with at most α
     errors, ln F + 1].
     """
@@ -139,14 +141,14 @@ def _trees(house: House, draw: np.random.Generator) -> Facts:
         )
         classes = tuple(str(j + 1) for j in range(k))
         objects = objects_of(
-            house,
+            services,
             Table(
                 "drawn",
                 columns,
                 Target("class", Task.classification, label.astype(np.int32), classes),
             ),
         )
-        tree = grown(objects, greedytree(house, "hinged_pairs", (("alpha", float(alpha)),)))
+        tree = grown(objects, greedytree(services, "hinged_pairs", (("alpha", float(alpha)),)))
         found, whole = (
             Measured.of(tree, objects),
             hinged(np.bincount(label, minlength=k).tolist(), alpha),

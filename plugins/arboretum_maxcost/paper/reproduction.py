@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
+from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
 
 CHAPTERS = ("figure1", "lemmas", "synthetic", "datasets", "figure4")
 
@@ -70,11 +70,11 @@ class MaxCostStudy(Chaptered):
         parts = dict(zip(CHAPTERS, (figure1, lemmas, synthetic, datasets, curves), strict=True))
         return {name: part for name, part in parts.items() if name in self.chapters}
 
-    def warm_up(self, house: House) -> None:
+    def warm_up(self, services: Services) -> None:
         """Compile and load, on sixteen objects and a data set that needs no file."""
         for key in (
             {"chapter": "synthetic", "bits": 4},
             {"chapter": "figure4", "dataset": "wdbc", "function": "Powers(3)"},
         ):
             if key["chapter"] in self.chapters:
-                self.work(key, 0, house)
+                self.work(key, 0, services)

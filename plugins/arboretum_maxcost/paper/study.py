@@ -15,10 +15,10 @@ import numpy as np
 from arboretum.api import (
     Context,
     Encoded,
-    House,
     Parts,
     Plain,
     Problem,
+    Services,
     Table,
     Tree,
     VerificationError,
@@ -35,7 +35,10 @@ def published() -> Plain:
 
 @lru_cache(maxsize=256)
 def greedytree(
-    house: House, impurity: str, fields: tuple[tuple[str, Any], ...] = (), depth: int | None = None
+    services: Services,
+    impurity: str,
+    fields: tuple[tuple[str, Any], ...] = (),
+    depth: int | None = None,
 ) -> Parts:
     """GREEDYTREE with an impurity, to F = 0 at every leaf; cut off at a depth where one is
     given.
@@ -47,7 +50,7 @@ def greedytree(
         "stopping": ["impurity", "standard"],
         "cost": "unit",
     }
-    return house.parts(
+    return services.parts(
         choices,
         {
             "stopping.standard.max_depth": depth,
@@ -57,17 +60,17 @@ def greedytree(
 
 
 @lru_cache(maxsize=2)
-def encoded(house: House, dataset: str, fields: tuple[tuple[str, Any], ...] = ()) -> Encoded:
+def encoded(services: Services, dataset: str, fields: tuple[tuple[str, Any], ...] = ()) -> Encoded:
     """A data set as the paper's objects: ten levels, one branch per value, equal objects are one
     with their most common label.
     """
-    table = house.component("dataset", dataset, dict(fields)).load(0)
-    return objects_of(house, table)
+    table = services.component("dataset", dataset, dict(fields)).load(0)
+    return objects_of(services, table)
 
 
-def objects_of(house: House, table: Table, **more: Any) -> Encoded:
+def objects_of(services: Services, table: Table, **more: Any) -> Encoded:
     """The rows of a table as the paper's objects."""
-    return house.component("encoder", "multiway", {**published()["encoder"], **more}).encode(
+    return services.component("encoder", "multiway", {**published()["encoder"], **more}).encode(
         table, table, raw_thresholds=False, seed=0
     )
 

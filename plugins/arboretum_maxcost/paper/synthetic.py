@@ -17,7 +17,6 @@ from arboretum.api import (
     Claim,
     Context,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -25,6 +24,7 @@ from arboretum.api import (
     LineChart,
     Piece,
     Plain,
+    Services,
     Status,
     VerificationError,
     csv_text,
@@ -56,7 +56,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """The greedy tree of Pairs, what stopping makes of it, and the proven least maximum path cost
     of trees without errors.
 
@@ -67,7 +67,7 @@ def work(key: Key, seed: int, house: House) -> Facts:
     Raises VerificationError when a tree is not what it says, or the minimum is not proven.
     """
     bits = key["bits"]
-    objects, parts = encoded(house, "dfep", (("bits", bits),)), greedytree(house, "pairs")
+    objects, parts = encoded(services, "dfep", (("bits", bits),)), greedytree(services, "pairs")
     tree = grown(objects, parts)
     depth, curve = tree.depth_of, by_budget(tree)
     delta = float(tree.impurity[depth == 2].max())
@@ -90,8 +90,8 @@ def work(key: Key, seed: int, house: House) -> Facts:
         "errors": np.rint(curve.error * objects.n_objects).astype(int).tolist(),
         "F": [np.unique(tree.impurity[depth == d]).tolist() for d in range(3)],
         "tests": [tree.rule(v).columns[0] for v in np.flatnonzero((depth < 2) & ~tree.is_leaf)],
-        "least": _least(house, objects, parts),
-        "more": _more(house, objects) if bits == PUBLISHED else {},
+        "least": _least(services, objects, parts),
+        "more": _more(services, objects) if bits == PUBLISHED else {},
     }
 
 
@@ -99,7 +99,7 @@ def _measures(tree: Any, objects: Any) -> Facts:
     return attrs.asdict(Measured.of(tree, objects))
 
 
-def _least(house: House, objects: Any, parts: Any) -> float:
+def _least(services: Services, objects: Any, parts: Any) -> float:
     choices = {
         "method": "exact",
         "solver": "subtable_dp",
@@ -108,7 +108,7 @@ def _least(house: House, objects: Any, parts: Any) -> float:
         "stopping": ["pure"],
         "cost": "unit",
     }
-    exact = house.parts(choices)
+    exact = services.parts(choices)
     solution = exact.method.fit(posed(objects, exact), Context(memory_bytes=MEGABYTES * 1_000_000))
     if solution.status is not Status.optimal:
         raise VerificationError(
@@ -118,11 +118,11 @@ def _least(house: House, objects: Any, parts: Any) -> float:
     return float(solution.value)
 
 
-def _more(house: House, objects: Any) -> Facts:
+def _more(services: Services, objects: Any) -> Facts:
     """1/R of each test at the root by Pairs, the trees of two more functions, and that of hinged
     Pairs.
     """
-    value, k = house.component("impurity", "pairs").value, objects.n_classes
+    value, k = services.component("impurity", "pairs").value, objects.n_classes
     whole = float(value(np.bincount(objects.label, minlength=k).astype(float)))
     tables = np.array(
         [
@@ -134,7 +134,7 @@ def _more(house: House, objects: Any) -> Facts:
     hinged = grown(
         objects,
         greedytree(
-            house,
+            services,
             "hinged_pairs",
             (("alpha", published()["computed"]["synthetic"]["hinged"]["alpha"]),),
         ),
@@ -143,7 +143,7 @@ def _more(house: House, objects: Any) -> Facts:
         "gains": (whole - value(tables).max(axis=1)).tolist(),
         "same": {
             name: _measures(
-                grown(objects, greedytree(house, "powers", (("l", int(name[7])),))), objects
+                grown(objects, greedytree(services, "powers", (("l", int(name[7])),))), objects
             )
             for name in SAME
         },

@@ -43,9 +43,10 @@ class TestContract(ReproductionSuite):
 
 @pytest.fixture(scope="module")
 def results() -> list[tuple[dict, dict]]:
-    house, paper = RegistryFactory(load_registry()), MaxCostStudy()
+    services, paper = RegistryFactory(load_registry()), MaxCostStudy()
     return [
-        (key, json.loads(json.dumps(paper.work(key, 0, house), allow_nan=False))) for key in SMALL
+        (key, json.loads(json.dumps(paper.work(key, 0, services), allow_nan=False)))
+        for key in SMALL
     ]
 
 

@@ -32,21 +32,21 @@ FUNCTIONS = [
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
 def problem_of(
-    house, impurity, fields, seed, cost="unit", encoder="multiway", n_rows=60
+    services, impurity, fields, seed, cost="unit", encoder="multiway", n_rows=60
 ) -> Problem:
     """A random table of four columns of three values and three classes, as a problem of
     GREEDYTREE.
     """
-    table = house.component("dataset", "random_table", {"n_rows": n_rows, "n_columns": 4}).load(
+    table = services.component("dataset", "random_table", {"n_rows": n_rows, "n_columns": 4}).load(
         seed
     )
     values = {f"impurity.{name}": value for name, value in fields.items()}
-    parts = house.parts(
+    parts = services.parts(
         {
             "method": "greedy",
             "criterion": "worst_case",
@@ -56,7 +56,7 @@ def problem_of(
         },
         values,
     )
-    objects = house.component("encoder", encoder, {"coalesce": "one"}).encode(
+    objects = services.component("encoder", encoder, {"coalesce": "one"}).encode(
         table, table, raw_thresholds=False, seed=0
     )
     return Problem(objects, parts.cost.price_list(objects, seed), parts)
@@ -91,9 +91,9 @@ def measured(tree, objects) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     "cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("random", "onehot")]
 )
-def test_one_pass_is_growing_with_every_delta(house, impurity, fields, cost, encoder):
+def test_one_pass_is_growing_with_every_delta(services, impurity, fields, cost, encoder):
     for seed in range(4):
-        problem = problem_of(house, impurity, fields, seed, cost, encoder)
+        problem = problem_of(services, impurity, fields, seed, cost, encoder)
         curve = by_delta(grow(problem))
         assert (np.diff(curve.at) < 0).all() and curve.at[-1] == 0.0
         for place, delta in enumerate(curve.at.tolist()):
@@ -103,8 +103,8 @@ def test_one_pass_is_growing_with_every_delta(house, impurity, fields, cost, enc
             )
 
 
-def test_between_two_of_its_deltas_the_tree_is_that_of_the_smaller_one(house):
-    problem = problem_of(house, "pairs", {}, 7)
+def test_between_two_of_its_deltas_the_tree_is_that_of_the_smaller_one(services):
+    problem = problem_of(services, "pairs", {}, 7)
     tree = grow(problem)
     curve = by_delta(tree)
     for place in range(1, len(curve)):
@@ -112,8 +112,8 @@ def test_between_two_of_its_deltas_the_tree_is_that_of_the_smaller_one(house):
         assert stopped(tree, between) == stopped(tree, float(curve.at[place]))
 
 
-def test_a_tree_cut_at_delta_is_the_one_that_is_grown_with_it(house):
-    problem = problem_of(house, "powers", {"l": 4}, 3)
+def test_a_tree_cut_at_delta_is_the_one_that_is_grown_with_it(services):
+    problem = problem_of(services, "powers", {"l": 4}, 3)
     tree = grow(problem)
     for delta in by_delta(tree).at.tolist():
         # rules may be numbered otherwise
@@ -121,8 +121,8 @@ def test_a_tree_cut_at_delta_is_the_one_that_is_grown_with_it(house):
 
 
 @pytest.mark.parametrize("cost", ["unit", "random"])
-def test_within_a_budget_no_path_pays_more(house, cost):
-    problem = problem_of(house, "pairs", {}, 5, cost)
+def test_within_a_budget_no_path_pays_more(services, cost):
+    problem = problem_of(services, "pairs", {}, 5, cost)
     tree = grow(problem)
     due = np.array(
         [
@@ -143,13 +143,13 @@ def test_within_a_budget_no_path_pays_more(house, cost):
 @pytest.mark.parametrize(
     "cost, encoder", [("unit", "multiway"), ("random", "multiway"), ("unit", "onehot")]
 )
-def test_a_sweep_over_alpha_is_growing_with_each(house, cost, encoder, squared):
+def test_a_sweep_over_alpha_is_growing_with_each(services, cost, encoder, squared):
     """The compiled form against the criterion and the impurity that it stands for; whole and
     other α.
     """
     for seed in range(2):
         problem = problem_of(
-            house, "hinged_pairs", {"subtract_square": squared}, seed, cost, encoder, n_rows=70
+            services, "hinged_pairs", {"subtract_square": squared}, seed, cost, encoder, n_rows=70
         )
         alphas = [0.0, 0.5, 1.0, 2.25, 5.0, 40.0]
         curve = by_alpha(problem, alphas)
@@ -163,13 +163,15 @@ def test_a_sweep_over_alpha_is_growing_with_each(house, cost, encoder, squared):
 
 @pytest.mark.parametrize("weights", [[30, 30], [40, 7, 12], [5, 0, 9], [12, 0], [1, 1]])
 @pytest.mark.parametrize("squared", [True, False])
-def test_the_hinges_end_where_the_root_becomes_a_leaf(house, weights, squared):
+def test_the_hinges_end_where_the_root_becomes_a_leaf(services, weights, squared):
     weights = np.array(weights, float)
     alphas = hinges(weights, subtract_square=squared)
     fields = {"subtract_square": squared}
     value = [
         float(
-            house.component("impurity", "hinged_pairs", {"alpha": alpha, **fields}).value(weights)
+            services.component("impurity", "hinged_pairs", {"alpha": alpha, **fields}).value(
+                weights
+            )
         )
         for alpha in alphas
     ]
@@ -190,8 +192,8 @@ def test_the_lowest_errors_are_those_that_no_cheaper_tree_has():
             assert np.isnan(found) if not len(within) else found == within.min()
 
 
-def test_the_export_has_a_line_per_delta(house):
-    tree = grow(problem_of(house, "pairs", {}, 1))
+def test_the_export_has_a_line_per_delta(services):
+    tree = grow(problem_of(services, "pairs", {}, 1))
     header, *rows = csv.reader(io.StringIO(TradeOff().write(tree)))
     curve = by_delta(tree)
     assert header == ["delta", "max_cost", "error", "expected_cost", "n_leaves"]
@@ -200,9 +202,9 @@ def test_the_export_has_a_line_per_delta(house):
     ] == curve.error.tolist()
 
 
-def test_a_curve_says_what_it_needs(house):
+def test_a_curve_says_what_it_needs(services):
     with pytest.raises(CapabilityError, match="impurity=hinged_pairs"):
-        by_alpha(problem_of(house, "pairs", {}, 0), [1.0])
+        by_alpha(problem_of(services, "pairs", {}, 0), [1.0])
     with pytest.raises(CapabilityError, match="impurity=pairs"):
-        tree = grow(problem_of(house, "pairs", {}, 0))
+        tree = grow(problem_of(services, "pairs", {}, 0))
         by_delta(attrs.evolve(tree, impurity=np.full(tree.n_nodes, np.nan)))

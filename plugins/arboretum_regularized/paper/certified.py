@@ -18,12 +18,12 @@ from arboretum.api import (
     Claim,
     Context,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Piece,
     Problem,
+    Services,
     Status,
     VerificationError,
     csv_text,
@@ -55,23 +55,23 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Expected cost of each method's tree, the proven least, and what the theorem promises (None:
     nothing).
 
     Raises VerificationError when a tree is not what it says, or costs less than the least.
     """
-    split = training_split(house, key["dataset"], seed)
-    price = price_list(house, split.objects, key["prices"], seed)
+    split = training_split(services, key["dataset"], seed)
+    price = price_list(services, split.objects, key["prices"], seed)
     least, found = math.nan, {}
     for method in METHODS:
-        parts = recipe(house, *METHODS[method], key["variant"], split.theta)
+        parts = recipe(services, *METHODS[method], key["variant"], split.theta)
         problem = Problem(split.objects, price, parts)
         cost = Measured.of(parts.method.fit(problem, Context()).tree, split, price).expected_cost
         promised = getattr(parts.criterion, "promises", lambda _: {})(problem).get("expected_cost")
         found[method] = {"expected_cost": cost, "promised": promised}
         if method == "EC4.5":
-            least = _least(house, problem, split, price)
+            least = _least(services, problem, split, price)
     slack = 4.0 * split.objects.n_objects * 2.0**-52 * max(1.0, least)
     if min(one["expected_cost"] for one in found.values()) < least - slack:
         raise VerificationError(
@@ -86,10 +86,10 @@ def work(key: Key, seed: int, house: House) -> Facts:
     }
 
 
-def _least(house: House, problem: Problem, split: Any, price: Any) -> float:
+def _least(services: Services, problem: Problem, split: Any, price: Any) -> float:
     solver, complexity = (
-        house.component("solver", "subtable_dp"),
-        house.component("complexity", "expected_cost"),
+        services.component("solver", "subtable_dp"),
+        services.component("complexity", "expected_cost"),
     )
     answer = solver.minima(problem, [complexity], Context(memory_bytes=MEGABYTES * 1_000_000))[0]
     if answer.status is not Status.optimal:

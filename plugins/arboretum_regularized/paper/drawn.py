@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from arboretum.api import Facts, House, Judgement, Key, Keyed, Piece, csv_text
+from arboretum.api import Facts, Judgement, Key, Keyed, Piece, Services, csv_text
 from arboretum_regularized.paper.means import cell_of_runs
 from arboretum_regularized.paper.results import UNIT, published
 
@@ -43,14 +43,14 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Preset → test AUC, average depth, leaves, and of the first split the drawing; each of a
     verified run.
     """
-    return {preset: _drawn(house, key, seed, preset) for preset in METHODS}
+    return {preset: _drawn(services, key, seed, preset) for preset in METHODS}
 
 
-def _drawn(house: House, key: Key, seed: int, preset: str) -> Facts:
+def _drawn(services: Services, key: Key, seed: int, preset: str) -> Facts:
     choices = {"dataset": key["dataset"], "method": preset}
     values = {
         "theta": published().theta,
@@ -59,7 +59,7 @@ def _drawn(house: House, key: Key, seed: int, preset: str) -> Facts:
     }
     if preset == "ec45":
         choices["criterion"] = "regularized_ec45"
-    record = house.run(choices, values, seed=seed + key["seed"])
+    record = services.run(choices, values, seed=seed + key["seed"])
     metrics = record.metrics
     found = {
         "roc_auc": metrics["test_roc_auc"],

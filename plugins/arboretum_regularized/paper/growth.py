@@ -19,12 +19,12 @@ from arboretum.api import (
     Claim,
     Context,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
     Piece,
     Problem,
+    Services,
     csv_text,
 )
 from arboretum_regularized import comparing
@@ -58,7 +58,7 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """Rows of [method, what is cut ("objects" or "tests"), objects, tests, seconds, average depth],
     the seconds of growing.
 
@@ -67,16 +67,16 @@ def work(key: Key, seed: int, house: House) -> Facts:
     told apart, and all tests would be asked there.
     """
     run = seed + key["seed"]
-    whole, rows = training_split(house, key["dataset"], run), []
-    price = price_list(house, whole.objects, UNIT, run)
+    whole, rows = training_split(services, key["dataset"], run), []
+    price = price_list(services, whole.objects, UNIT, run)
     for kind, cut in (("objects", _fewer_rows), ("tests", _fewer_columns)):
         for share in SHARES if kind == "objects" else SHARES[1:]:
             part = cut(whole, share, run)
             for method in METHODS:
                 problem = Problem(
                     part.objects,
-                    price_list(house, part.objects, UNIT, run),
-                    recipe(house, method, UNIT, PAPER, part.theta),
+                    price_list(services, part.objects, UNIT, run),
+                    recipe(services, method, UNIT, PAPER, part.theta),
                 )
                 problem.parts.method.warm_up(problem, Context())
                 start = time.process_time()

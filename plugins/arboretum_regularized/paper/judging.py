@@ -21,7 +21,6 @@ from arboretum.api import (
     Chapter,
     Claim,
     Facts,
-    House,
     Judgement,
     Key,
     Keyed,
@@ -31,6 +30,7 @@ from arboretum.api import (
     Panels,
     Piece,
     Plain,
+    Services,
     Verdict,
     csv_text,
     summarise,
@@ -88,11 +88,11 @@ def pieces(paper: Any) -> list[Piece]:
     ]
 
 
-def work(key: Key, seed: int, house: House) -> Facts:
+def work(key: Key, seed: int, services: Services) -> Facts:
     """All algorithms on one split."""
     from arboretum_regularized.paper.study import study
 
-    return study(house, key, seed)
+    return study(services, key, seed)
 
 
 def judge(results: Keyed) -> Judgement:

@@ -17,8 +17,8 @@ from arboretum.api import (
     ColumnKind,
     Encoded,
     Family,
-    House,
     Prices,
+    Services,
     Table,
     TestRule,
     Tree,
@@ -92,11 +92,11 @@ def theta_of(n_train: int) -> float:
     return least if 2.0 / n_train <= least else math.ceil(200.0 / n_train) / 100.0
 
 
-def read(house: House, name: str) -> Table:
+def read(services: Services, name: str) -> Table:
     """The data set with the kinds of columns that give the column counts of Table 1.  Raises
     DataError.
     """
-    return house.component("dataset", name, published().adjusted.get(name, {})).load(0)
+    return services.component("dataset", name, published().adjusted.get(name, {})).load(0)
 
 
 def filled(table: Table) -> Table:
@@ -113,12 +113,12 @@ def filled(table: Table) -> Table:
 
 
 @lru_cache(maxsize=2)
-def coded(house: House, name: str) -> Coded:
+def coded(services: Services, name: str) -> Coded:
     """The data set, read and encoded; kept, for the next pieces of this process are of the same
     one.  Raises DataError.
     """
-    table = filled(read(house, name))
-    whole = house.component("encoder", ENCODER, BINS).encode(
+    table = filled(read(services, name))
+    whole = services.component("encoder", ENCODER, BINS).encode(
         table, table, raw_thresholds=False, seed=0
     )
     whole = attrs.evolve(whole, codes=np.ascontiguousarray(whole.codes))
@@ -131,12 +131,12 @@ def coded(house: House, name: str) -> Coded:
 
 
 @lru_cache(maxsize=2)
-def training_split(house: House, name: str, seed: int) -> TrainingSplit:
+def training_split(services: Services, name: str, seed: int) -> TrainingSplit:
     """The split of that seed: 70/10/20, stratified, and the objects of its training rows.  Raises
     DataError.
     """
-    data = coded(house, name)
-    division = house.component("split", "holdout").divide(data.table, seed)
+    data = coded(services, name)
+    division = services.component("split", "holdout").divide(data.table, seed)
     objects, origin = taught(data, division.train)
     tallies = [data.tally(rows) for rows in (division.train, division.valid, division.test)]
     return TrainingSplit(
@@ -181,9 +181,11 @@ def taught(data: Coded, rows: np.ndarray) -> tuple[Encoded, np.ndarray]:
     return objects, found[order]
 
 
-def price_list(house: House, objects: Encoded, prices: str, seed: int) -> Prices:
+def price_list(services: Services, objects: Encoded, prices: str, seed: int) -> Prices:
     """1 per test, or whole numbers from 1 to 10 drawn for each test on its own."""
-    return house.component("cost", "unit" if prices == UNIT else "random").price_list(objects, seed)
+    return services.component("cost", "unit" if prices == UNIT else "random").price_list(
+        objects, seed
+    )
 
 
 @attrs.frozen(eq=False)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from arboretum.api import Chaptered, ConfigError, House, Plain, param, unknown
+from arboretum.api import Chaptered, ConfigError, Plain, Services, param, unknown
 from arboretum_regularized.paper.results import AUTHORS, PRICES, PROVEN, UNIT, VARIANTS, published
 
 COST = {
@@ -127,14 +127,14 @@ class Regularized(Chaptered):
             return self.seeds_small
         return self.seeds_judged if (prices, variant) == (UNIT, AUTHORS) else self.seeds
 
-    def warm_up(self, house: House) -> None:
+    def warm_up(self, services: Services) -> None:
         """Compile and load, on iris."""
         from arboretum_regularized.paper.study import study
 
         for prices in self.prices:
             for variant in self.variants:
                 study(
-                    house,
+                    services,
                     {
                         "dataset": "iris",
                         "seed": 0,

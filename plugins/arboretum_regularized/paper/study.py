@@ -12,7 +12,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from arboretum.api import Context, Facts, House, Key, Parts, Prices, Problem
+from arboretum.api import Context, Facts, Key, Parts, Prices, Problem, Services
 from arboretum_regularized.paper.protocol import (
     TOLERANCE,
     Measured,
@@ -59,7 +59,7 @@ def preset(algorithm: str, prices: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
+def recipe(services: Services, algorithm: str, prices: str, variant: str, theta: float) -> Parts:
     """The parts of an algorithm: the preset's, with θ, and with the authors' ways where they are
     asked for.
     """
@@ -70,14 +70,14 @@ def recipe(house: House, algorithm: str, prices: str, variant: str, theta: float
             values["criterion.d_term"] = "authors"
         if algorithm == "IP":
             values["criterion.weighting"] = "authors"
-    return house.parts({"method": preset(algorithm, prices)}, values)
+    return services.parts({"method": preset(algorithm, prices)}, values)
 
 
 @attrs.frozen(eq=False)
 class Piece:
     """What the trees of one piece share."""
 
-    house: House
+    services: Services
     training_split: TrainingSplit
     price: Prices
     prices: str
@@ -87,20 +87,22 @@ class Piece:
     clock: bool
 
     @staticmethod
-    def of(house: House, key: Key, seed: int) -> Piece:
+    def of(services: Services, key: Key, seed: int) -> Piece:
         """Read, split, encode and price; most of it is kept from the piece before.  Raises
         DataError.
         """
         run = seed + key["seed"]
-        split = training_split(house, key["dataset"], run)
-        price = price_list(house, split.objects, key["prices"], run)
+        split = training_split(services, key["dataset"], run)
+        price = price_list(services, split.objects, key["prices"], run)
         return Piece(
-            house, split, price, key["prices"], key["variant"], run, key["seed"], key["times"]
+            services, split, price, key["prices"], key["variant"], run, key["seed"], key["times"]
         )
 
     def grow(self, algorithm: str, lam: float | None = None) -> tuple[Measured, float]:
         """Grow and verify a tree; (it, seconds of processor time to grow it)."""
-        parts = recipe(self.house, algorithm, self.prices, self.variant, self.training_split.theta)
+        parts = recipe(
+            self.services, algorithm, self.prices, self.variant, self.training_split.theta
+        )
         if lam is not None:
             parts = attrs.evolve(parts, criterion=attrs.evolve(parts.criterion, lam=lam))
         problem, context = (
@@ -196,7 +198,7 @@ class Piece:
         chosen, best, auc = None, math.nan, -math.inf
         direction = "top_down" if self.variant == AUTHORS else "bottom_up"
         cuts, tried = (
-            self.house.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(
+            self.services.component("pruner", "cost_complexity", {"direction": direction}).cuts_of(
                 found.tree
             ),
             [],
@@ -239,13 +241,13 @@ class Piece:
         return {"roc_auc": test, "valid_auc": valid, "expected_cost": cost, **shape, **times}
 
 
-def study(house: House, key: Key, seed: int) -> Facts:
+def study(services: Services, key: Key, seed: int) -> Facts:
     """All algorithms on one split.
 
     key : dataset, seed, prices, variant, times.   The seeds of split and prices are ``seed`` + the
         key's.
     """
-    piece = Piece.of(house, key, seed)
+    piece = Piece.of(services, key, seed)
     found: Facts = {}
     beside = ("plain C4.5", "plain CART") if piece.prices == RANDOM else ()
     for algorithm in (*GROWN, *beside):

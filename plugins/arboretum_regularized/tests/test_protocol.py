@@ -56,7 +56,7 @@ def columns_of_table_1(data: Coded) -> int:
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
@@ -70,8 +70,8 @@ def house() -> RegistryFactory:
 @pytest.mark.parametrize(
     "name", [name for name, (rows, _, _) in published().datasets.items() if rows < 20_000]
 )
-def test_rows_classes_and_encoded_columns_are_those_of_table_1(house, name):
-    data = coded(house, name)
+def test_rows_classes_and_encoded_columns_are_those_of_table_1(services, name):
+    data = coded(services, name)
     rows, tests, classes = published().datasets[name]
     assert (data.table.n_rows, data.table.n_classes) == (rows, classes)
     assert columns_of_table_1(data) == OTHER.get(name, tests)
@@ -94,8 +94,8 @@ def test_rows_classes_and_encoded_columns_are_those_of_table_1(house, name):
         "covertype",
     ],
 )
-def test_rows_and_columns_of_the_larger_sets_are_those_of_table_1(house, name):
-    data = coded(house, name)
+def test_rows_and_columns_of_the_larger_sets_are_those_of_table_1(services, name):
+    data = coded(services, name)
     rows, tests, classes = published().datasets[name]
     header = 1 if name == "dota2" else 0  # 92,649 as printed: a row was read as the header
     assert (data.table.n_rows, data.table.n_classes, columns_of_table_1(data)) == (
@@ -120,11 +120,11 @@ def test_most_data_sets_are_encoded_as_they_are_and_the_others_say_what_is_chang
 
 
 @pytest.mark.parametrize("name", ["iris", "tic-tac-toe", "balance-scale"])
-def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(house, name):
-    taught = training_split(house, name, 3)
+def test_the_objects_of_a_split_are_what_the_encoder_makes_of_its_rows(services, name):
+    taught = training_split(services, name, 3)
     table = taught.coded.table
-    division = house.component("split", "holdout").divide(table, 3)
-    own = house.component("encoder", ENCODER, BINS).encode(
+    division = services.component("split", "holdout").divide(table, 3)
+    own = services.component("encoder", ENCODER, BINS).encode(
         table.take(division.train), table, raw_thresholds=False, seed=3
     )
     for field in ("codes", "label", "weight", "count", "object_of_row"):
@@ -144,12 +144,12 @@ def test_theta_is_the_mass_of_two_objects_on_a_small_table(rows, theta):
     assert 2.0 / rows <= theta + TOLERANCE
 
 
-def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(house):
-    objects = training_split(house, "tic-tac-toe", 0).objects
-    drawn = [price_list(house, objects, "random", seed).tests for seed in range(40)]
+def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(services):
+    objects = training_split(services, "tic-tac-toe", 0).objects
+    drawn = [price_list(services, objects, "random", seed).tests for seed in range(40)]
     assert all(len(prices) == objects.n_tests == 27 for prices in drawn)
     assert set(np.concatenate(drawn).tolist()) == set(range(1, 11))
-    assert set(price_list(house, objects, "unit", 0).tests.tolist()) == {1.0}
+    assert set(price_list(services, objects, "unit", 0).tests.tolist()) == {1.0}
 
 
 # -- measures --------------------------------------------------------------------------------------
@@ -157,12 +157,12 @@ def test_random_prices_are_whole_numbers_from_1_to_10_and_one_per_test(house):
 
 @pytest.mark.parametrize("prices", ["unit", "random"])
 @pytest.mark.parametrize("algorithm", ["C4.5", "CART", "ASR", "IP", "BAL"])
-def test_numbers_of_the_study_are_those_of_an_ordinary_run(house, algorithm, prices):
+def test_numbers_of_the_study_are_those_of_an_ordinary_run(services, algorithm, prices):
     """Raw-column rules, the run's own encoding and metrics: nothing in common but data, growth
     and the split's seed.
     """
     key = {"dataset": "iris", "seed": 2, "prices": prices, "variant": "paper", "times": False}
-    noted = study(house, key, 0)["algorithms"][algorithm]
+    noted = study(services, key, 0)["algorithms"][algorithm]
     record = arboretum.run(
         [
             "dataset=iris",
@@ -200,7 +200,7 @@ def test_the_area_of_leaves_is_the_share_of_ordered_pairs(seed, n_classes, n_row
     assert math.isnan(found) if not areas else abs(found - np.mean(areas)) < 1e-12
 
 
-def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(house):
+def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(services):
     scores = np.array([[0.8, 0.2, 0.0], [0.1, 0.9, 0.0]])
     counts = np.array([[5.0, 1.0, 1.0], [0.0, 4.0, 0.0]])
     every, two = area(scores, counts), area(scores, counts, np.array([0, 1]))
@@ -209,11 +209,11 @@ def test_a_class_that_no_object_is_labelled_with_is_left_out_where_asked(house):
 
 
 @pytest.fixture
-def grown(house):
-    taught = training_split(house, "tic-tac-toe", 0)
+def grown(services):
+    taught = training_split(services, "tic-tac-toe", 0)
     parts, prices = (
-        house.parts({"method": "cc45"}, {"theta": 0.005}),
-        price_list(house, taught.objects, "random", 0),
+        services.parts({"method": "cc45"}, {"theta": 0.005}),
+        price_list(services, taught.objects, "random", 0),
     )
     return parts.method.fit(Problem(taught.objects, prices, parts), Context()).tree, taught, prices
 
@@ -249,11 +249,11 @@ def test_a_cut_tree_is_measured_without_walking_again(grown):
     not (PAPERS_HOME / "manifest.json").exists(),
     reason="ARBORETUM_DATA names no home with the papers' data",
 )
-def test_a_missing_number_lies_in_the_lowest_bin(house, monkeypatch):
+def test_a_missing_number_lies_in_the_lowest_bin(services, monkeypatch):
     monkeypatch.setenv("ARBORETUM_DATA", str(PAPERS_HOME))
-    data = coded.__wrapped__(house, "breast-w")
+    data = coded.__wrapped__(services, "breast-w")
     missing = np.flatnonzero(
-        house.component("dataset", "breast-w").load(0).column("bare_nuclei").missing
+        services.component("dataset", "breast-w").load(0).column("bare_nuclei").missing
     )
     place = [
         at for at, feature in enumerate(data.whole.features) if feature.column == "bare_nuclei"

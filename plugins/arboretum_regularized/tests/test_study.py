@@ -37,13 +37,13 @@ SMALL = Regularized(
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
 @pytest.fixture(scope="module")
-def results(house) -> list[tuple[dict, dict]]:
-    return [(dict(piece.key), study(house, piece.key, 0)) for piece in SMALL.pieces(1.0)]
+def results(services) -> list[tuple[dict, dict]]:
+    return [(dict(piece.key), study(services, piece.key, 0)) for piece in SMALL.pieces(1.0)]
 
 
 class TestContract(ReproductionSuite):
@@ -100,11 +100,11 @@ def test_a_choice_that_makes_no_sense_is_refused(fields, message):
         Regularized(**fields)
 
 
-def test_a_data_set_that_cannot_be_read_stops_its_own_pieces_only(tmp_path, monkeypatch, house):
+def test_a_data_set_that_cannot_be_read_stops_its_own_pieces_only(tmp_path, monkeypatch, services):
     monkeypatch.setenv("ARBORETUM_DATA", str(tmp_path))
 
     class Unplugged:
-        """A house whose data sets are out of reach."""
+        """Services whose data sets are out of reach."""
 
         def component(self, kind, name, values=None):
             raise DataError(f"data set {name!r} cannot be fetched")
@@ -112,7 +112,7 @@ def test_a_data_set_that_cannot_be_read_stops_its_own_pieces_only(tmp_path, monk
     key = {"dataset": "letter", "seed": 0, "prices": UNIT, "variant": PAPER, "times": False}
     with pytest.raises(DataError, match="letter"):
         study(Unplugged(), key, 0)
-    found = judge([({**key, "dataset": "iris"}, study(house, {**key, "dataset": "iris"}, 0))])
+    found = judge([({**key, "dataset": "iris"}, study(services, {**key, "dataset": "iris"}, 0))])
     assert any("Without results" in note and "letter" in note for note in found.notes)
 
 
@@ -125,14 +125,14 @@ def test_eleven_algorithms_and_with_random_prices_the_plain_ones_beside(results)
         assert set(result["algorithms"]) == set(ALGORITHMS) | beside
 
 
-def test_times_are_in_the_result_only_where_asked_for(house):
+def test_times_are_in_the_result_only_where_asked_for(services):
     key = {"dataset": "iris", "seed": 0, "prices": UNIT, "variant": PAPER, "times": True}
-    timed = study(house, key, 0)["algorithms"]
+    timed = study(services, key, 0)["algorithms"]
     assert all(
         (noted.get("seconds", 0.0) > 0.0) is not name.startswith("p")
         for name, noted in timed.items()
     )
-    untimed = study(house, {**key, "times": False}, 0)["algorithms"]
+    untimed = study(services, {**key, "times": False}, 0)["algorithms"]
     for noted in timed.values():
         noted.pop("seconds", None)
     assert timed == untimed
@@ -181,8 +181,12 @@ def test_alpha_is_the_smallest_of_the_best_and_its_numbers_are_those_of_the_cut_
 
 
 @pytest.mark.parametrize("algorithm", ["C4.5", "EC4.5", "ASR", "IP", "BAL"])
-def test_the_authors_reading_stops_at_two_objects_and_lets_useless_tests_compete(house, algorithm):
-    authors, paper = (recipe(house, algorithm, UNIT, variant, 0.02) for variant in (AUTHORS, PAPER))
+def test_the_authors_reading_stops_at_two_objects_and_lets_useless_tests_compete(
+    services, algorithm
+):
+    authors, paper = (
+        recipe(services, algorithm, UNIT, variant, 0.02) for variant in (AUTHORS, PAPER)
+    )
     assert [rule.name for rule in authors.stopping] == [
         "mass",
         "few_objects",
@@ -208,14 +212,18 @@ def test_bal_with_useless_tests_costs_a_multiple(results):
     assert costs["tic-tac-toe", AUTHORS] > 1.7 * costs["tic-tac-toe", PAPER]
 
 
-def test_a_split_serves_both_price_settings(house):
+def test_a_split_serves_both_price_settings(services):
     pieces = [
         Piece.of(
-            house, {"dataset": "iris", "seed": 1, "prices": p, "variant": PAPER, "times": False}, 0
+            services,
+            {"dataset": "iris", "seed": 1, "prices": p, "variant": PAPER, "times": False},
+            0,
         )
         for p in (UNIT, RANDOM)
     ]
-    assert pieces[0].training_split is pieces[1].training_split is training_split(house, "iris", 1)
+    assert (
+        pieces[0].training_split is pieces[1].training_split is training_split(services, "iris", 1)
+    )
     assert set(pieces[0].price.tests) == {1.0} != set(pieces[1].price.tests)
 
 

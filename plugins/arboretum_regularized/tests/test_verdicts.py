@@ -35,7 +35,7 @@ OURS = Part(UNIT, AUTHORS)
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
@@ -251,24 +251,24 @@ def test_the_sweep_over_lambda_is_judged_mean_by_mean():
     assert not judge_sweep(as_published()).cells
 
 
-def test_the_sweep_of_a_piece_has_every_lambda_and_the_trees_of_the_tuning(house):
+def test_the_sweep_of_a_piece_has_every_lambda_and_the_trees_of_the_tuning(services):
     key = {"dataset": "iris", "seed": 0, "prices": UNIT, "variant": AUTHORS, "times": False}
-    noted = study(house, key, 0)["algorithms"]
+    noted = study(services, key, 0)["algorithms"]
     for algorithm in ("EC4.5", "ECART"):
         rows = {row[0]: row[1:4] for row in noted[algorithm]["sweep"]}
         assert sorted(rows) == list(published().sweep_lambdas)
         assert all(rows[row[0]] == row[1:] for row in noted[algorithm]["tried"])
     assert len(noted["BAL"]["orders"]) == 2
-    assert "sweep" not in study(house, {**key, "variant": PAPER}, 0)["algorithms"]["EC4.5"]
+    assert "sweep" not in study(services, {**key, "variant": PAPER}, 0)["algorithms"]["EC4.5"]
 
 
-def test_what_a_tree_pays_for_nothing_and_how_many_rows_end_pure(house):
+def test_what_a_tree_pays_for_nothing_and_how_many_rows_end_pure(services):
     """BAL asks useless tests where they compete, and none where they do not; C4.5 on iris goes
     on to pure leaves.
     """
     key = {"dataset": "iris", "seed": 0, "prices": UNIT, "times": False}
     authors, paper = (
-        study(house, {**key, "variant": v}, 0)["algorithms"] for v in (AUTHORS, PAPER)
+        study(services, {**key, "variant": v}, 0)["algorithms"] for v in (AUTHORS, PAPER)
     )
     assert (
         authors["BAL"]["useless"] > 0.5 * authors["BAL"]["expected_cost"]
@@ -350,8 +350,8 @@ def test_figure_15_is_judged_by_exponents_and_not_on_times_too_short(exponents, 
     }
 
 
-def test_a_piece_of_figure_15_grows_on_fewer_rows_and_on_fewer_columns(house, monkeypatch):
-    rows = growth.work({"dataset": "iris", "seed": 0}, 0, house)["rows"]
+def test_a_piece_of_figure_15_grows_on_fewer_rows_and_on_fewer_columns(services, monkeypatch):
+    rows = growth.work({"dataset": "iris", "seed": 0}, 0, services)["rows"]
     assert len(rows) == len(growth.METHODS) * (2 * len(growth.SHARES) - 1)
     objects, tests = (
         [row[place] for row in rows if row[1] == kind]
@@ -361,9 +361,9 @@ def test_a_piece_of_figure_15_grows_on_fewer_rows_and_on_fewer_columns(house, mo
     assert json.dumps(growth.judge([({"dataset": "covertype", "seed": 0}, {"rows": rows})]).tables)
 
 
-def test_a_ratio_above_its_promise_fails(house):
+def test_a_ratio_above_its_promise_fails(services):
     key = {"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER}
-    found = certified.work(key, 0, house)
+    found = certified.work(key, 0, services)
     assert found["least"] < min(one["expected_cost"] for one in found["methods"].values())
     judged = certified.judge([(key, found)])
     assert [claim.verdict for claim in judged.claims] == [Verdict.PASS]
@@ -376,15 +376,17 @@ def test_a_ratio_above_its_promise_fails(house):
     assert [claim.verdict for claim in certified.judge([(key, broken)]).claims] == [Verdict.FAIL]
 
 
-def test_a_tree_below_the_proven_least_stops_the_piece(house, monkeypatch):
+def test_a_tree_below_the_proven_least_stops_the_piece(services, monkeypatch):
     monkeypatch.setattr(certified, "_least", lambda *_: 99.0)
     with pytest.raises(VerificationError, match="costs less than the proven least"):
         certified.work(
-            {"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER}, 0, house
+            {"chapter": "certified", "dataset": "iris", "prices": UNIT, "variant": PAPER},
+            0,
+            services,
         )
 
 
-def test_chapters_can_be_asked_for_and_are_judged_together(house):
+def test_chapters_can_be_asked_for_and_are_judged_together(services):
     study_only, all_of_it = (
         Regularized(datasets=("iris",), chapters=c) for c in (("study",), ("study", "certified"))
     )
@@ -401,7 +403,7 @@ def test_chapters_can_be_asked_for_and_are_judged_together(house):
     ]
     with pytest.raises(ConfigError, match="nothing to do: these fields leave no piece of growth"):
         Regularized(chapters=("growth",), times=False).pieces(1.0)
-    results = [(key, all_of_it.work(key, 0, house)) for key in more if key["variant"] == PAPER]
+    results = [(key, all_of_it.work(key, 0, services)) for key in more if key["variant"] == PAPER]
     assert [claim.sentence for claim in all_of_it.judge(results).claims] == [
         "Theorem 1: expected cost is at most 20γ times the least"
     ]

@@ -30,7 +30,7 @@ def part(name, costs):
             Piece({"at": at} | ({"chapter": name} if name else {}), cost)
             for at, cost in enumerate(costs)
         ],
-        work=lambda key, seed, house: [name, key["at"] + seed],
+        work=lambda key, seed, services: [name, key["at"] + seed],
         judge=lambda results: Judgement.of_chapter(
             name or "first",
             {},

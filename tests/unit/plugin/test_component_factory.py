@@ -11,23 +11,23 @@ from arboretum.plugin.discovery import load_registry
 
 
 @pytest.fixture(scope="module")
-def house() -> RegistryFactory:
+def services() -> RegistryFactory:
     return RegistryFactory(load_registry())
 
 
-def test_a_component_of_any_plugin_is_built_by_name(house):
-    assert house.component("stopping", "standard", {"max_depth": 3}).max_depth == 3
+def test_a_component_of_any_plugin_is_built_by_name(services):
+    assert services.component("stopping", "standard", {"max_depth": 3}).max_depth == 3
     with pytest.raises(ConfigError, match="did you mean 'entropy'"):
-        house.component("impurity", "entropi")
+        services.component("impurity", "entropi")
 
 
-def test_parts_include_presets_and_leave_out_the_tracker(house):
-    parts = house.parts({"method": "id3"}, {"stopping.standard.max_depth": 2})
+def test_parts_include_presets_and_leave_out_the_tracker(services):
+    parts = services.parts({"method": "id3"}, {"stopping.standard.max_depth": 2})
     assert parts.criterion is not None and parts.tracker is None and parts.dataset is None
 
 
-def test_a_run_is_the_run_of_the_command(house):
-    ours = house.run(
+def test_a_run_is_the_run_of_the_command(services):
+    ours = services.run(
         {"dataset": "iris", "method": "cart"}, ["stopping.standard.max_depth=2"], seed=3
     )
     theirs = arboretum.run(

@@ -19,7 +19,7 @@ class ReproductionSuite(ComponentSuite):
     """Independent pieces, the same in every process and order; a judgement of whatever results
     there are.
 
-    Override ``fraction`` with one that leaves two to ten pieces of a second or so, and ``house``
+    Override ``fraction`` with one that leaves two to ten pieces of a second or so, and ``services``
     for components that are not installed.
     """
 
@@ -28,7 +28,7 @@ class ReproductionSuite(ComponentSuite):
     seed: int = 1
 
     @pytest.fixture
-    def house(self) -> Any:
+    def services(self) -> Any:
         return RegistryFactory(load_registry())
 
     @pytest.fixture
@@ -36,12 +36,12 @@ class ReproductionSuite(ComponentSuite):
         return list(component.pieces(self.fraction))
 
     @pytest.fixture
-    def results(self, component, pieces, house) -> list[tuple[dict, Any]]:
+    def results(self, component, pieces, services) -> list[tuple[dict, Any]]:
         """Found once for all tests of a class, each of which reads them anew."""
         if "_found" not in vars(type(self)):
             type(self)._found = json.dumps(
                 [
-                    (piece.key, component.work(_plain(piece.key), self.seed, house))
+                    (piece.key, component.work(_plain(piece.key), self.seed, services))
                     for piece in pieces
                 ],
                 allow_nan=False,
@@ -66,13 +66,13 @@ class ReproductionSuite(ComponentSuite):
         assert costs == sorted(costs)
 
     def test_results_depend_neither_on_the_order_of_the_work_nor_on_the_process(
-        self, component, pieces, results, house
+        self, component, pieces, results, services
     ):
         again = attrs.evolve(component)
         if hasattr(again, "warm_up"):
-            again.warm_up(house)
+            again.warm_up(services)
         for i in random.Random(0).sample(range(len(pieces)), min(3, len(pieces))):
-            assert _plain(again.work(_plain(pieces[i].key), self.seed, house)) == results[i][1]
+            assert _plain(again.work(_plain(pieces[i].key), self.seed, services)) == results[i][1]
 
     def test_judging_any_part_changes_no_result_and_says_the_same_twice(self, component, results):
         before = json.dumps(results)
