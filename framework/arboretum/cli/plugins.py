@@ -148,12 +148,13 @@ def _words(cls: type) -> dict[str, str]:
 
 def _selected(preset: Preset, registry: Registry) -> list[Entry]:
     """The components that a preset is made of."""
-    options = [
-        (kind, name)
-        for kind, o in preset.select.items()
-        for name in (o if isinstance(o, tuple) else (o,))
+    return [
+        entry
+        for kind in EVERY_KIND
+        if (options := preset.select.get(kind))
+        for entry in registry.entries(kind)
+        if entry.name in (options if isinstance(options, tuple) else (options,))
     ]
-    return [entry for entry in registry.entries() if (entry.kind, entry.name) in options]
 
 
 def _dataset(item: Entry | Preset, registry: Registry) -> str:
@@ -213,11 +214,11 @@ def _papers(registry: Registry) -> str:
             if data
             else []
         )
-        runnable = [(item, command(item, registry)) for item in items if runs_anywhere(item)]
-        _, text = max(
-            runnable,
-            key=_telling,
-            default=(None, f"arboretum explain {items[0].kind}.{items[0].name}"),
+        best = max(filter(runs_anywhere, items), key=_telling, default=None)
+        text = (
+            command(best, registry)
+            if best is not None
+            else f"arboretum explain {items[0].kind}.{items[0].name}"
         )
         blocks += [
             paragraph(who, f"  {when}  "),
@@ -227,11 +228,10 @@ def _papers(registry: Registry) -> str:
     return "\n".join(blocks)
 
 
-def _telling(command: tuple[Entry | Preset, str]) -> tuple[bool, ...]:
+def _telling(item: Entry | Preset) -> tuple[bool, ...]:
     """What a paper's command is chosen by: rather the whole study or a recipe than a part, a
     data set only if need be.
     """
-    item, _ = command
     return (
         item.kind == "reproduction",
         item.kind not in ("dataset", "export"),

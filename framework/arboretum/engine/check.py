@@ -397,6 +397,7 @@ def guess_kind(cls: type) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+@cache
 def _methods(contract: type) -> dict[str, FunctionType]:
     return {
         n: f for n, f in vars(contract).items() if inspect.isfunction(f) and not n.startswith("_")
@@ -427,9 +428,7 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Callable[..., object]
         signature = inspect.signature(getattr(cls, name))
     except (TypeError, ValueError):  # compiled, or wrapped beyond recognition
         return None
-    asked = list(inspect.signature(wanted).parameters.values())[1:]
-    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in asked)
-    keywords = {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
+    positional, keywords = _arguments(wanted)
     first = () if isinstance(stated, staticmethod | classmethod) else (None,)
     shorter = kind == "criterion" and name in ("columns", "kernel")
     if any(
@@ -439,6 +438,13 @@ def _method_fault(kind: str, cls: type, name: str, wanted: Callable[..., object]
         return None
     shown = "(" + ", ".join(str(p).split(":")[0] for p in signature.parameters.values()) + ")"
     return f".{name} takes {shown}; {_wants(kind, name, wanted)}"
+
+
+@cache
+def _arguments(wanted: Callable[..., object]) -> tuple[list[None], dict[str, None]]:
+    asked = list(inspect.signature(wanted).parameters.values())[1:]
+    positional = [None] * sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in asked)
+    return positional, {p.name: None for p in asked if p.kind is p.KEYWORD_ONLY}
 
 
 def _takes(
