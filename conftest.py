@@ -8,18 +8,14 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import lru_cache
-from types import SimpleNamespace
-from typing import Any
-from unittest.mock import patch
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, settings
-from llvmlite.ir import Type
-from numba.core import inline_closurecall
-from numba.core.inline_closurecall import InlineWorker
-from numba.core.targetconfig import TargetConfig
 from warm.interpreter import warmed_up
+
+from arboretum.engine.interpreting import PATIENCE, or_compiled
+from arboretum.kernels.plain import interpreted
 
 # Steady profiles say the same of the same code every time, also on a busy machine; `make explore`
 # draws new examples, and more. `make test` is brief: fewer examples, and tables of one dtype where
@@ -108,41 +104,35 @@ def pytest_collection_finish() -> None:
     """What is imported is never garbage, and to look for some every 700 objects takes a fifth of
     the time of a compilation.
 
-    A tenth of it are ways round in numba; that they are left out here changes nothing of what is
-    compiled.
     """
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
-    # numba compares the flags of a compilation at each call that it types, option by option through
-    # properties, and all have one hash
-    defaults = lru_cache(
-        lambda kind: {name: option.default for name, option in kind.options.items()}
-    )
-    TargetConfig.values = lambda flags: defaults(type(flags)) | flags._values
-    TargetConfig.__hash__ = lambda flags: len(flags.options)
-    # to learn how large a variable is it writes a module and has LLVM read it
-    sizes, size_of = {}, Type.get_abi_size
-    Type.get_abi_size = lambda kind, *target: (
-        sizes.get(str(kind)) or sizes.setdefault(str(kind), size_of(kind, *target))
-    )
-    # and what is merged into its callers it reads anew at every call, only to copy that twice, with
-    # all variables for each block
-    merge = InlineWorker.inline_function
-    InlineWorker.inline_function = lambda *given, **named: _without_copies(merge, *given, **named)
-
-
-def _without_copies(merge: Callable, *given: Any, **named: Any) -> Any:
-    with patch.object(inline_closurecall, "copy", SimpleNamespace(deepcopy=lambda block: block)):
-        return merge(*given, **named)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Commands that tests start are copies of a warmed-up process, which saves seconds each; those
-    of ``cold`` tests are not.  Commands interpret kernels of small problems, as those of users do;
-    tests of what lies below compile them, as large problems do.
+    of ``cold`` tests are not.  Commands interpret kernels of small problems, as those of users do.
     """
     if KERNELS is None:
-        commands = not ROOMS[3].isdisjoint(item.path.parts)
-        os.environ["ARBORETUM_KERNELS"] = "auto" if commands else "compiled"
+        os.environ["ARBORETUM_KERNELS"] = "compiled" if _compiles(item) else "auto"
     sys.executable = COLD if item.get_closest_marker("cold") else os.environ.get(WARM, COLD)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
+    """Tests of what kernels are for interpret those that are compiled nowhere, until one has taken
+    as long as compiling it might: most tables of tests are tiny.
+    """
+    if KERNELS is None and not _compiles(pyfuncitem):
+        pyfuncitem.obj = partial(_interpreting, pyfuncitem.obj)
+
+
+def _interpreting(test: Callable[..., None], **given: object) -> None:
+    with interpreted(PATIENCE):
+        or_compiled(lambda: test(**given))
+
+
+def _compiles(item: pytest.Item) -> bool:
+    """Whether a test is about kernels themselves: it compiles them."""
+    return "kernels" in item.path.parts or item.get_closest_marker("compiled") is not None

@@ -15,10 +15,10 @@ from arboretum.kernels.plain import active_interpreter, compiled, interpreted
 
 T = TypeVar("T")
 
-MOST_CELLS, PATIENCE = 1 << 14, 10.0
+MOST_CELLS, PATIENCE = 1 << 14, 5.0
 """Objects · (tests and raw columns) of a small problem, whose kernels are interpreted unless they
-are compiled already, and the processor seconds that a process does so.  That takes 0.1 ms a cell;
-compiling the kernels that a tree needs takes 20 to 40 s.
+are compiled already, and the processor seconds that a process does so with one of them.  That takes
+0.1 ms a cell; compiling a kernel that searches or grows takes 5 to 25 s.
 """
 
 
@@ -35,9 +35,9 @@ def interpret_small(problem: Problem, budget: Budget = Budget()) -> AbstractCont
     cells = objects.n_objects * (objects.n_tests + len(objects.raw_features))
     # of single precision Python keeps what machine code widens
     small = cells <= MOST_CELLS and budget.seconds is None and objects.raw.itemsize != 4
-    return (
-        interpreted(math.inf) if way == "python" else interpreted(PATIENCE, small and way == "auto")
-    )
+    if way == "python":
+        return interpreted(math.inf)
+    return interpreted(PATIENCE) if small and way == "auto" else compiled()
 
 
 def or_compiled(work: Callable[[], T]) -> T:

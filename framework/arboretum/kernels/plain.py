@@ -2,7 +2,7 @@
 
     with interpreted():
         kernel(…):  compiled in this process, or kept in the disk cache for these types: as always
-                    else, as long as patience lasts: in Python
+                    else, until it has taken as long as patience lasts: in Python
                     else, where a kernel among its arguments is a Python function: begin anew
                     else: compile it
 
@@ -21,7 +21,7 @@ import builtins
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -35,17 +35,18 @@ SLOWER = 200
 
 
 class Interpreter:
-    """Runs kernels in Python.
+    """Runs kernels in Python, each until it has taken as long as compiling it might.
 
-    left : seconds of patience.
     active : within a block.
+    patience : processor seconds a kernel.
     at : what lies at addresses that were taken within a block, in Python.
     """
 
-    def __init__(self, patience: float) -> None:
-        self.left, self.active = patience, False
+    def __init__(self) -> None:
+        self.active, self.patience = False, 0.0
         self.at: dict[int, Callable] = {}
         self._kept: dict[tuple[Any, tuple[Any, ...]], bool] = {}
+        self._spent: dict[Any, float] = {}
 
     def runs(self, kernel: Any, kinds: tuple[Any, ...]) -> bool:
         """Whether a kernel that this process has not compiled for these numba types is run here."""
@@ -54,7 +55,7 @@ class Interpreter:
             from arboretum.kernels.disk_cache import is_kept  # with numba, which not all need
 
             self._kept[key] = is_kept(kernel, kinds)
-        return self.left > 0.0 and not self._kept[key]
+        return not self._kept[key] and self._spent.get(kernel, 0.0) < self.patience
 
     def __call__(self, kernel: Any) -> Callable:
         """The kernel as a Python function, under a clock."""
@@ -68,7 +69,8 @@ class Interpreter:
             except Exception as error:  # machine code may know how: nothing is lost but time
                 raise OnlyCompiled(f"{type(error).__name__}: {error}") from error
             finally:
-                self.left -= time.thread_time() - start
+                took = time.thread_time() - start
+                self._spent[kernel] = self._spent.get(kernel, 0.0) + took
 
         return timed
 
@@ -77,31 +79,23 @@ _INTERPRETER: ContextVar[Interpreter | None] = ContextVar("interpreter", default
 
 
 @contextmanager
-def interpreted(patience: float, wanted: bool = True) -> Iterator[None]:
+def interpreted(patience: float) -> Iterator[None]:
     """Interpret kernels that are compiled nowhere, until so many processor seconds have gone into
-    such blocks.
-
-    wanted : False leaves it to the block around this one.
+    one; that is compiled.
     """
-    found = _INTERPRETER.get() or Interpreter(patience)
+    found = _INTERPRETER.get() or Interpreter()
     _INTERPRETER.set(found)
-    before = found.active
-    found.active = before or (wanted and found.left > 0.0)
+    before = found.active, found.patience
+    found.active, found.patience = patience > 0.0, patience
     try:
         yield
     finally:
-        found.active = before
+        found.active, found.patience = before
 
 
-@contextmanager
-def compiled() -> Iterator[None]:
+def compiled() -> AbstractContextManager[None]:
     """Compile what is compiled nowhere, also within a block of :func:`interpreted`."""
-    found = _INTERPRETER.get() or Interpreter(0.0)
-    before, found.active = found.active, False
-    try:
-        yield
-    finally:
-        found.active = before
+    return interpreted(0.0)
 
 
 def active_interpreter() -> Interpreter | None:

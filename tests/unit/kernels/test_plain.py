@@ -67,7 +67,7 @@ def test_what_is_compiled_nowhere_is_interpreted_within_a_block():
     with way.interpreted(1.0):
         assert kernel(3.0) == 1.5 and not kernel.overloads
         assert way.active_interpreter() is not None
-    assert not (way.active_interpreter() is not None)
+    assert way.active_interpreter() is None
     assert kernel(3.0) == 1.5 and len(kernel.overloads) == 1
 
 
@@ -99,10 +99,12 @@ def test_what_the_disk_cache_has_is_loaded(tmp_path, monkeypatch):
         assert again(3) == 6 and len(again.overloads) == 1  # kept for other types alone
 
 
-def test_patience_ends():
-    kernel = kernel_of(added)
-    with way.interpreted(0.0):
+def test_patience_ends_with_one_kernel_at_a_time():
+    kernel, other = kernel_of(added), kernel_of(half)
+    with way.interpreted(1e-9):
+        assert kernel(np.ones(3)) == 3.0 and not kernel.overloads
         assert kernel(np.ones(3)) == 3.0 and len(kernel.overloads) == 1
+        assert other(3.0) == 1.5 and not other.overloads
 
 
 def test_where_patience_ends_with_a_kernel_in_python_at_hand_work_begins_anew(nothing_kept):
@@ -113,7 +115,7 @@ def test_where_patience_ends_with_a_kernel_in_python_at_hand_work_begins_anew(no
         ways.append(callable(of))
         if callable(of):
             kernel(np.ones(2), of)
-            way.active_interpreter().left = 0.0
+            way.active_interpreter().patience = 1e-9
             return kernel(np.ones(2), of)
         return of
 
@@ -266,10 +268,10 @@ def test_small_problems_are_interpreted_unless_seconds_are_counted(monkeypatch):
         ways(Cells(1, 1))
 
 
-def test_a_block_within_a_block_keeps_its_way_and_its_patience():
+def test_a_block_within_a_block_has_a_way_and_a_patience_of_its_own():
     with way.interpreted(math.inf):
-        with way.interpreted(0.0, wanted=False):
-            assert way.active_interpreter() is not None
+        with way.interpreted(1.0):
+            assert way.active_interpreter().patience == 1.0
         with way.compiled():
-            assert not (way.active_interpreter() is not None)
-        assert way.active_interpreter() is not None
+            assert way.active_interpreter() is None
+        assert way.active_interpreter().patience == math.inf
