@@ -239,7 +239,10 @@ def _grown(problem: Problem) -> tuple[Tree, dict[str, np.ndarray]]:
         np.empty((int((bins + 1).sum()), classes)),
         *np.empty((3, classes)),
     )
-    root = np.array([[0, n, -1, 0, 0, 0, *known]], np.int64)
+    root = kernels.Open(
+        np.zeros(2, kernels.OPEN), np.array([known, known], np.int64), np.zeros((2, classes))
+    )
+    root.node[0]["high"], root.node[0]["parent"] = n, -1
     deepest = np.iinfo(np.int64).max if limits.max_depth is None else limits.max_depth
     bounds = kernels.Bounds(
         deepest, max((rule.leaf_rule().min_split for rule in problem.parts.stopping), default=0)
@@ -281,29 +284,24 @@ def _sorted(objects: Encoded, kernels: Any) -> tuple[Any, Any, np.ndarray, dict[
 
 
 def _tree(
-    problem: Problem, features: list[tuple[int, int, int]], whole: np.ndarray, real: np.ndarray
+    problem: Problem, features: list[tuple[int, int, int]], nodes: np.ndarray, weights: np.ndarray
 ) -> Tree:
     """Freeze what the kernel found: nodes in preorder.
 
     features : (position, raw or coded, number) of each of its columns.
     """
-    from arboretum_classic.c45 import kernels
-
     objects, prices, impurity = problem.objects, problem.prices, problem.parts.impurity
     rules: dict[Any, int] = {}
     seen: dict[tuple[int, float], int] = {}
     test, price, inner = (
-        np.full(len(whole), -1),
-        np.zeros(len(whole)),
-        np.flatnonzero(whole[:, kernels.COLUMN] >= 0),
+        np.full(len(nodes), -1),
+        np.zeros(len(nodes)),
+        np.flatnonzero(nodes["column"] >= 0),
     )
     offset = objects.test_offset.tolist()
-    cut = np.where(whole[inner, kernels.COLUMN] >= 0, real[inner, kernels.CUT], 0.0)
     for v, c, place, at in zip(
         inner.tolist(),
-        whole[inner, kernels.COLUMN].tolist(),
-        whole[inner, kernels.BIN].tolist(),
-        cut.tolist(),
+        *(nodes[name][inner].tolist() for name in ("column", "bin", "cut")),
         strict=True,
     ):
         _, raw, f = features[c]
@@ -318,8 +316,7 @@ def _tree(
     arity = np.array([*(rule.arity for rule in known), 0])[test]
     offset = np.concatenate([[0], np.cumsum(arity)])
     child = np.full(offset[-1], -1)
-    child[offset[whole[1:, kernels.ABOVE]] + whole[1:, kernels.OUTCOME]] = np.arange(1, len(whole))
-    weights = real[:, kernels.WEIGHTS :]
+    child[offset[nodes["above"][1:]] + nodes["outcome"][1:]] = np.arange(1, len(nodes))
     return Tree(
         task=objects.task,
         columns=tuple(map(ColumnSpec.of, objects.table.columns)),
@@ -330,12 +327,12 @@ def _tree(
         child=child,
         missing_child=np.where(test < 0, MISSING_STOPS, MISSING_SPLITS),
         weights=weights,
-        counts=real[:, kernels.COUNT],
+        counts=nodes["count"],
         label=weights.argmax(axis=1),
-        value=np.full(len(whole), np.nan),
+        value=np.full(len(nodes), np.nan),
         price=price,
-        impurity=np.full(len(whole), np.nan) if impurity is None else impurity.value(weights),
-        score=real[:, kernels.SCORE],
+        impurity=np.full(len(nodes), np.nan) if impurity is None else impurity.value(weights),
+        score=nodes["score"],
     )
 
 

@@ -25,15 +25,15 @@ Nodes are taken depth first, first branch first, so that they come out in preord
 
 Invariants:
 
-- An open node's rows and shares lie in [LOW, HIGH) of the pool, each row at most once; the run of a
-  number begins at LOW, too, and holds its rows with a value, by ascending rank (see
+- An open node's rows and shares lie in [low, high) of the pool, each row at most once; the run of a
+  number begins at ``low``, too, and holds its rows with a value, by ascending rank (see
   :mod:`arboretum.kernels.runs`).  An entry of a run names a row by its place at the node.
 - Open nodes lie in the pool in the order of the stack: what lies behind the last belongs to none.
-  Branches begin at their node's LOW, the first one last.  A LOST row is in every open branch,
+  Branches begin at their node's ``low``, the first one last.  A LOST row is in every open branch,
   behind its other rows, so that the branches can be longer than the node was.  Before they are
   written the pool has a place more than they need, as ``pick`` writes ahead.
 - ``own``, ``goes`` and ``place`` go by a row's place at the node and hold for the node at hand.
-- Leaves have neither rows nor runs: what they weigh is carried beside the stack.
+- Leaves have neither rows nor runs: what they weigh stands on the stack.
 """
 
 from collections import namedtuple
@@ -45,12 +45,42 @@ from arboretum.kernels.runs import CLASS, OBJECT, TO_CLASS, TO_RANK, separated
 from arboretum_classic.c45.criterion import MOST_OBJECTS, SLACK, TOLERANCE
 
 LOST = -1  # in ``goes``: the row has no value
-# columns of an open node; from KNOWN on, the length of each number's run
-LOW, HIGH, PARENT, BRANCH, DEPTH, LEAF, KNOWN = range(7)
-# whole numbers of a node: its test (column −1 at a leaf), and where it hangs
-COLUMN, BIN, ABOVE, OUTCOME = range(4)
-CUT, SCORE, COUNT, WEIGHTS = range(4)  # the others; from WEIGHTS on, those of the classes
 ROUNDED = 1e-3  # bits by which bounds are taken too high: weights below TOLERANCE count as none
+
+NODE = np.dtype(
+    [
+        ("column", np.int64),  # of its test, −1 at a leaf
+        ("bin", np.int64),  # of "value k or not" that value; of a number the place of the cut
+        ("above", np.int64),  # the node that it hangs below, −1 at the root
+        ("outcome", np.int64),  # of that node's test
+        ("cut", np.float64),  # of a number; NaN at a leaf
+        ("score", np.float64),  # NaN at a leaf
+        ("count", np.float64),  # shares of its rows, each as often as it counts
+    ],
+    align=True,
+)
+"""A node of the tree."""
+
+OPEN = np.dtype(
+    [
+        ("low", np.int64),  # where its rows lie in the pool
+        ("high", np.int64),
+        ("parent", np.int64),  # as ``above`` and ``outcome`` of a node
+        ("branch", np.int64),
+        ("depth", np.int64),  # tests above it
+        ("leaf", np.int64),  # 1: it is one, whatever its tests are
+        ("count", np.float64),  # as of a node
+        ("portion", np.float64),  # K_v / K
+    ],
+    align=True,
+)
+"""A node that waits for its test."""
+
+Open = namedtuple("Open", "node known weights")
+"""Nodes that wait: OPEN[·]; int64[·, numbers], lengths of their runs; float64[·, classes].
+
+A node's branches are such, too, and behind them, as the last one, its rows without a value.
+"""
 
 Columns = namedtuple("Columns", "number at in_average codes offset tests")
 """The columns that tests read, in the order of the table. number, at : bool[c], int64[c], whether
@@ -276,22 +306,22 @@ def count_bins(who, columns, objects, scratch):
 
 
 @jit(inner=True, borrow=True)
-def best_tests(pool, item, columns, objects, whole, rule, scratch, found, pair):
-    """Find the best test of each column at a node.   item : int64[·], the open node."""
-    low, logs = item[LOW], objects.logs
-    for e in range(item[HIGH] - low if len(logs) == 0 else 0):
+def best_tests(pool, node, known, columns, objects, whole, rule, scratch, found, pair):
+    """Find the best test of each column at a node.   known : int64[numbers], of ``Open``."""
+    low, logs = node.low, objects.logs
+    for e in range(node.high - low if len(logs) == 0 else 0):
         scratch.own[e] = pool.share[low + e] * (
             objects.weight[pool.who[low + e]] if len(objects.weight) else 1.0
         )
     if len(columns.tests):
-        count_bins(pool.who[low : item[HIGH]], columns, objects, scratch)
+        count_bins(pool.who[low : node.high], columns, objects, scratch)
     for c in range(len(columns.at)):
         f = columns.at[c]
         found.usable[c] = False
         if columns.number[c]:
-            if item[KNOWN + f] < 2:
+            if known[f] < 2:
                 continue
-            run, value = pool.runs[f, low : low + item[KNOWN + f]], objects.distinct[f]
+            run, value = pool.runs[f, low : low + known[f]], objects.distinct[f]
             gain, split, at, cuts = best_cut(
                 run, objects.reach[f], objects.close[f], logs, whole, rule, scratch
             )
@@ -350,14 +380,14 @@ def choose(found, in_average, whole, rule):
 
 
 @jit(inner=True, borrow=True)
-def send(pool, item, columns, c, found, goes):
+def send(pool, node, known, columns, c, found, goes):
     """Write into ``goes`` the branch of each of the node's rows by the chosen column; returns
     the number of branches.
     """
-    f, who = columns.at[c], pool.who[item[LOW] : item[HIGH]]
+    f, who = columns.at[c], pool.who[node.low : node.high]
     if columns.number[c]:
         goes[: len(who)] = LOST
-        run = pool.runs[f, item[LOW] : item[LOW] + item[KNOWN + f]]
+        run = pool.runs[f, node.low : node.low + known[f]]
         for i in range(len(run)):
             goes[run[i] & OBJECT] = i > found.place[c]
         return 2
@@ -371,31 +401,27 @@ def send(pool, item, columns, c, found, goes):
 
 
 @jit(inner=True, borrow=True)
-def weigh(pool, item, objects, goes, numbers, portion):
+def weigh(pool, low, high, objects, goes, below):
     """Add up what goes to each branch; rows without a value in proportion to the others' weight.
 
-    numbers : float64[branches + 1, ·], receives a node's numbers of each branch, last of the rows
-        without a value.
-    portion : float64[branches], receives the proportions.
+    below : Open, the branches, receives counts, portions and weights, all 0 before.
     """
-    numbers[:] = 0.0
-    known, lost = 0.0, len(portion)
-    for e in range(item[HIGH] - item[LOW]):
-        r, share = np.uintp(pool.who[item[LOW] + e]), pool.share[item[LOW] + e]
+    known, lost, weights = 0.0, len(below.node) - 1, below.weights
+    for e in range(high - low):
+        r, share = np.uintp(pool.who[low + e]), pool.share[low + e]
         v = np.int64(goes[e]) if goes[e] != LOST else lost
-        numbers[v, COUNT] += share * (objects.count[r] if len(objects.weight) else 1.0)
-        numbers[v, WEIGHTS + objects.label[r]] += share * (
-            objects.weight[r] if len(objects.weight) else 1.0
-        )
+        below.node[v].count += share * (objects.count[r] if len(objects.weight) else 1.0)
+        weights[v, objects.label[r]] += share * (objects.weight[r] if len(objects.weight) else 1.0)
     for v in range(lost):
-        portion[v] = 0.0
-        for k in range(WEIGHTS, numbers.shape[1]):
-            portion[v] += numbers[v, k]
-        known += portion[v]
+        for k in range(weights.shape[1]):
+            below.node[v].portion += weights[v, k]
+        known += below.node[v].portion
     for v in range(lost):
-        portion[v] /= known
-        for k in range(numbers.shape[1]):
-            numbers[v, k] += numbers[lost, k] * portion[v]
+        node = below.node[v]
+        node.portion /= known
+        node.count += below.node[lost].count * node.portion
+        for k in range(weights.shape[1]):
+            weights[v, k] += weights[lost, k] * node.portion
 
 
 Bounds = namedtuple("Bounds", "depth rows")
@@ -403,17 +429,17 @@ Bounds = namedtuple("Bounds", "depth rows")
 
 
 @jit(inner=True)
-def is_leaf(numbers, depth, rule, bounds):
+def is_leaf(node, weights, rule, bounds):
     """Whether a node is one before its tests are looked at: too light, of one class, of too few
     rows, or too deep.
     """
-    total = numbers[WEIGHTS:].sum()
-    light = total < 2.0 * rule.min_objects - TOLERANCE or np.rint(numbers[COUNT]) < bounds.rows
-    return light or total - numbers[WEIGHTS:].max() < TOLERANCE or depth >= bounds.depth
+    total = weights.sum()
+    light = total < 2.0 * rule.min_objects - TOLERANCE or np.rint(node.count) < bounds.rows
+    return light or total - weights.max() < TOLERANCE or node.depth >= bounds.depth
 
 
 @jit(inner=True, borrow=True)
-def lay_out(item, scratch, size, below):
+def lay_out(low, high, scratch, size, below):
     """Give each row its place in its branch, and each open branch its segment; rows without a value
     come behind the others.
 
@@ -421,66 +447,62 @@ def lay_out(item, scratch, size, below):
         Returns where the segments end.
     """
     size[:] = 0
-    for e in range(item[HIGH] - item[LOW]):
-        v = scratch.goes[e] if scratch.goes[e] != LOST else len(below)
+    end, lost = low, len(size) - 1
+    for e in range(high - low):
+        v = scratch.goes[e] if scratch.goes[e] != LOST else lost
         scratch.place[e] = size[v]
         size[v] += 1
-    end = item[LOW]
-    for v in range(len(below) - 1, -1, -1):
-        below[v, LOW] = end
-        end += 0 if below[v, LEAF] else size[v] + size[len(below)]
-        below[v, HIGH] = end
+    for v in range(lost - 1, -1, -1):
+        below[v].low = end
+        end += 0 if below[v].leaf else size[v] + size[lost]
+        below[v].high = end
     return end
 
 
 @jit(inner=True, borrow=True)
-def hand_down(pool, item, scratch, size, portion, ends, below):
+def hand_down(pool, low, high, known, scratch, size, ends, below):
     """Write the rows and runs of the open branches over those of the node.
 
-    below : int64[branches, ·], the branches as open nodes.
-
+    known : int64[numbers], of the node.
+    below : Open, the branches.
     ends : int64[branches], scratch.
     size : of :func:`lay_out`.
     """
-    goes, place, spare, share, low = (
-        scratch.goes,
-        scratch.place,
-        pool.spare,
-        pool.spare_share,
-        item[LOW],
-    )
-    for e in range(item[HIGH] - low):
-        if goes[e] != LOST and not below[goes[e], LEAF]:
-            at = below[goes[e], LOW] + place[e]
+    goes, place, spare, share = scratch.goes, scratch.place, pool.spare, pool.spare_share
+    nodes, n_open = below.node, 0
+    for e in range(high - low):
+        if goes[e] != LOST and not nodes[goes[e]].leaf:
+            at = nodes[goes[e]].low + place[e]
             spare[at], share[at] = pool.who[low + e], pool.share[low + e]
-        for v in range(len(below) if goes[e] == LOST else 0):
-            if not below[v, LEAF]:
-                at = below[v, LOW] + size[v] + place[e]
-                spare[at], share[at] = pool.who[low + e], pool.share[low + e] * portion[v]
-    for v in range(len(below)):
-        copy(spare[below[v, LOW] : below[v, HIGH]], pool.who[below[v, LOW] : below[v, HIGH]])
-        copy(share[below[v, LOW] : below[v, HIGH]], pool.share[below[v, LOW] : below[v, HIGH]])
-    n_open = 0
-    for v in range(len(below) - 1, -1, -1):
-        if not below[v, LEAF] and n_open < len(scratch.to):
+        for v in range(len(ends) if goes[e] == LOST else 0):
+            if not nodes[v].leaf:
+                at = nodes[v].low + size[v] + place[e]
+                spare[at] = pool.who[low + e]
+                share[at] = pool.share[low + e] * nodes[v].portion
+    for v in range(len(ends)):
+        first, end = nodes[v].low, nodes[v].high
+        copy(spare[first:end], pool.who[first:end])
+        copy(share[first:end], pool.share[first:end])
+    for v in range(len(ends) - 1, -1, -1):
+        if not nodes[v].leaf and n_open < len(scratch.to):
             to, behind = scratch.to[n_open], np.int32(size[v])
-            for e in range(item[HIGH] - low):
+            for e in range(high - low):
                 to[e] = place[e] + behind if goes[e] == LOST else place[e] if goes[e] == v else -1
-        n_open += not below[v, LEAF]
+        n_open += not nodes[v].leaf
     for f in range(len(pool.runs)):
         run, nth = pool.runs[f], 0
-        whole = run[low : low + item[KNOWN + f]]
+        whole = run[low : low + known[f]]
         if n_open <= len(scratch.to):
-            for v in range(len(below) - 1, -1, -1):
-                ends[v] = below[v, LOW]
-                if not below[v, LEAF]:
-                    ends[v] += pick(whole, scratch.to[nth], spare[below[v, LOW] :])
+            for v in range(len(ends) - 1, -1, -1):
+                ends[v] = nodes[v].low
+                if not nodes[v].leaf:
+                    ends[v] += pick(whole, scratch.to[nth], spare[nodes[v].low :])
                     nth += 1
         else:
-            deal(whole, size, ends, below, scratch, spare)
-        for v in range(len(below)):
-            below[v, KNOWN + f] = ends[v] - below[v, LOW]
-            copy(spare[below[v, LOW] : ends[v]], run[below[v, LOW] : ends[v]])
+            deal(whole, size, ends, nodes, scratch, spare)
+        for v in range(len(ends)):
+            below.known[v, f] = ends[v] - nodes[v].low
+            copy(spare[nodes[v].low : ends[v]], run[nodes[v].low : ends[v]])
 
 
 @jit(inline=True, borrow=True)
@@ -507,13 +529,13 @@ def pick(run, to, out):
 
 
 @jit(inner=True, borrow=True)
-def deal(run, size, ends, below, scratch, spare):
+def deal(run, size, ends, nodes, scratch, spare):
     """Copy the entries of a run to all open branches in one pass, however many.
 
     ends : int64[branches], receives where they end.
     """
-    for v in range(len(below)):
-        ends[v] = below[v, LOW]
+    for v in range(len(ends)):
+        ends[v] = nodes[v].low
     for entry in run:
         g, place, entry = (
             scratch.goes[entry & OBJECT],
@@ -521,12 +543,12 @@ def deal(run, size, ends, below, scratch, spare):
             entry & ~OBJECT,
         )
         if g != LOST:
-            if not below[g, LEAF]:
+            if not nodes[g].leaf:
                 spare[ends[g]] = entry | place
                 ends[g] += 1
         else:
-            for v in range(len(below)):
-                if not below[v, LEAF]:
+            for v in range(len(ends)):
+                if not nodes[v].leaf:
                     spare[ends[v]] = entry | place + np.uint64(size[v])
                     ends[v] += 1
 
@@ -540,6 +562,14 @@ def longer(array, size):
 
 
 @jit(inner=True)
+def more(records, size):
+    """The same records with room for ``size``."""
+    wide = np.empty(size, records.dtype)
+    wide[: len(records)] = records
+    return wide
+
+
+@jit(inner=True)
 def roomier(pool, size):
     """The same pool with room for ``size`` rows in all."""
     n, width = pool.runs.shape[1], len(pool.runs)
@@ -549,67 +579,65 @@ def roomier(pool, size):
 
 
 @jit
-def grow(pool, columns, objects, rule, scratch, root, bounds):
-    """Grow a tree from its root: int64[1, ·] as an open node.   Returns (int64[nodes, 4],
-    float64[nodes, ·]) in preorder.
+def grow(pool, columns, objects, rule, scratch, waiting, bounds):
+    """Grow a tree from its root.   Returns (NODE[nodes], float64[nodes, classes]) in preorder.
+
+    waiting : Open, the root, and behind it its rows without a value, none.
     """
     classes, c = len(scratch.left), len(columns.at)
     found = Found(
         np.zeros(c), np.zeros(c), np.zeros(c, np.int64), np.zeros(c), np.zeros(c, np.bool_)
     )
-    waiting, carried = longer(root, 64), np.zeros((64, WEIGHTS + classes))
-    whole_of, real_of = np.empty((1024, 4), np.int64), np.empty((1024, WEIGHTS + classes))
-    pair, n, top = np.zeros((2, classes)), 0, 1
-    everything = np.zeros((2, WEIGHTS + classes))
+    nodes, weights = np.empty(1024, NODE), np.empty((1024, classes))
+    pair, n, top, root = np.zeros((2, classes)), 0, 1, waiting.node[0]
     scratch.goes[: len(pool.who)] = 0
-    weigh(pool, root[0], objects, scratch.goes, everything, np.empty(1))
-    carried[0] = everything[0]
-    waiting[0, LEAF] = is_leaf(carried[0], 0, rule, bounds)
+    weigh(pool, root.low, root.high, objects, scratch.goes, waiting)
+    root.leaf = is_leaf(root, waiting.weights[0], rule, bounds)
     while top > 0:
         top -= 1
-        if n == len(whole_of):
-            whole_of, real_of = longer(whole_of, 2 * n), longer(real_of, 2 * n)
-        item, weights = waiting[top].copy(), carried[top, WEIGHTS:].copy()
-        whole_of[n], real_of[n] = -1, carried[top]
-        whole_of[n, ABOVE], whole_of[n, OUTCOME], real_of[n, CUT], real_of[n, SCORE] = (
-            item[PARENT],
-            item[BRANCH],
-            np.nan,
-            np.nan,
-        )
+        if n == len(nodes):
+            nodes, weights = more(nodes, 2 * n), longer(weights, 2 * n)
+        item, known, node = waiting.node[top], waiting.known[top], nodes[n]
+        low, high, depth = item.low, item.high, item.depth
+        weights[n] = waiting.weights[top]
+        node.column, node.bin, node.above, node.outcome = -1, -1, item.parent, item.branch
+        node.cut, node.score, node.count = np.nan, np.nan, item.count
         n += 1
-        if item[LEAF]:
+        if item.leaf:
             continue
-        whole = weights.sum()
-        best_tests(pool, item, columns, objects, whole, rule, scratch, found, pair)
+        whole = weights[n - 1].sum()
+        best_tests(pool, item, known, columns, objects, whole, rule, scratch, found, pair)
         c, ratio = choose(found, columns.in_average, whole, rule)
         if c < 0:
             continue
-        whole_of[n - 1, COLUMN], real_of[n - 1, SCORE] = c, ratio
-        whole_of[n - 1, BIN], real_of[n - 1, CUT] = found.place[c], found.cut[c]
-        branches = send(pool, item, columns, c, found, scratch.goes)
-        below, numbers, portion = (
-            np.zeros((branches, len(item)), np.int64),
-            np.empty((branches + 1, WEIGHTS + classes)),
-            np.empty(branches),
+        node.column, node.score, node.bin, node.cut = c, ratio, found.place[c], found.cut[c]
+        branches = send(pool, item, known, columns, c, found, scratch.goes)
+        below = Open(
+            np.zeros(branches + 1, OPEN),
+            np.zeros((branches + 1, len(known)), np.int64),
+            np.zeros((branches + 1, classes)),
         )
-        weigh(pool, item, objects, scratch.goes, numbers, portion)
+        weigh(pool, low, high, objects, scratch.goes, below)
         for v in range(branches):
-            below[v, PARENT], below[v, BRANCH], below[v, DEPTH] = n - 1, v, item[DEPTH] + 1
-            below[v, LEAF] = is_leaf(numbers[v], item[DEPTH] + 1, rule, bounds)
+            child = below.node[v]
+            child.parent, child.branch, child.depth = n - 1, v, depth + 1
+            child.leaf = is_leaf(child, below.weights[v], rule, bounds)
         size = np.empty(branches + 1, np.int64)
-        end = lay_out(item, scratch, size, below)
-        if end > item[LOW]:
+        end = lay_out(low, high, scratch, size, below.node)
+        if end > low:
             if end >= len(pool.who):
                 pool = roomier(pool, 2 * end)
-            hand_down(pool, item, scratch, size, portion, np.empty(branches, np.int64), below)
-        if top + branches > len(waiting):
-            waiting, carried = (
-                longer(waiting, 2 * (top + branches)),
-                longer(carried, 2 * (top + branches)),
+            hand_down(pool, low, high, known, scratch, size, np.empty(branches, np.int64), below)
+        if top + branches > len(waiting.node):
+            room = 2 * (top + branches)
+            waiting = Open(
+                more(waiting.node, room),
+                longer(waiting.known, room),
+                longer(waiting.weights, room),
             )
         for v in range(branches - 1, -1, -1):
-            if portion[v] > 0.0:
-                waiting[top], carried[top] = below[v], numbers[v]
+            if below.node[v].portion > 0.0:
+                waiting.node[top] = below.node[v]
+                waiting.known[top], waiting.weights[top] = below.known[v], below.weights[v]
                 top += 1
-    return whole_of[:n].copy(), real_of[:n].copy()
+    return nodes[:n].copy(), weights[:n].copy()
