@@ -21,12 +21,21 @@ Invariants:
   that was stopped goes on from there.
 """
 
+import numpy as np
+
 from arboretum.kernels.jit import jit
 
-DEPTH, DONE, SETS, SIZE = range(4)
-"""What stands in ``state``: tests chosen, whether all is searched, sets looked at, tests of the
-best set.
-"""
+STATE = np.dtype(
+    [
+        ("depth", np.int64),  # the place of t in T, −1 when all is searched
+        ("done", np.int64),  # 1: all is searched
+        ("sets", np.int64),  # that were looked at
+        ("size", np.int64),  # tests of the best set
+        ("upper", np.float64),  # value of the best set
+    ],
+    align=True,
+)
+"""What is known of the search, besides the sets."""
 
 
 @jit
@@ -98,21 +107,22 @@ def search_sets(
     slack : what a set has to be better by.
     chosen : int64[k], the set at hand; cells, n_cells : int32[k + 1, groups], int64[k + 1], its
         cells test by test.
-    best : (float64[1], int64[k]), value and tests.
+    best : int64[k], its tests.
+    state : STATE[1].
     scratch : numbers, sums, joined as above.
     """
     outcomes, arity, costs = tests
     classes, n_classes, _ = suffix
     numbers, sums, joined = scratch
-    work, k, last = 0, len(chosen), len(outcomes)
+    work, k, last, state = 0, len(chosen), len(outcomes), state[0]
     while work < most_work:
-        d = state[DEPTH]
+        d = state.depth
         if d < 0:
-            state[DONE] = 1
+            state.done = 1
             return
         t = chosen[d]
         if t >= last:  # no further test here: the one above moves on
-            state[DEPTH] -= 1
+            state.depth -= 1
             if d > 0:
                 chosen[d - 1] += 1
             continue
@@ -121,18 +131,18 @@ def search_sets(
         for e in range(d + 1):
             paid += prices[chosen[e]]
         value = loss_of(cells[d + 1], n_cells[d + 1], costs, sums) + lam * n_cells[d + 1] + paid
-        state[SETS] += 1
+        state.sets += 1
         work += len(cells[0])
-        if value < best[0][0] - slack:
-            best[0][0], state[SIZE] = value, d + 1
+        if value < state.upper - slack:
+            state.upper, state.size = value, d + 1
             for e in range(d + 1):
-                best[1][e] = chosen[e]
-        if d + 1 < k and t + 1 < last and lam * n_cells[d + 1] + paid < best[0][0] - slack:
+                best[e] = chosen[e]
+        if d + 1 < k and t + 1 < last and lam * n_cells[d + 1] + paid < state.upper - slack:
             n = refined(
                 classes[t + 1], n_classes[t + 1], cells[d + 1], n_cells[d + 1], numbers, joined
             )
-            if loss_of(joined, n, costs, sums) + lam * n_cells[d + 1] + paid < best[0][0] - slack:
+            if loss_of(joined, n, costs, sums) + lam * n_cells[d + 1] + paid < state.upper - slack:
                 chosen[d + 1] = t + 1
-                state[DEPTH] = d + 1
+                state.depth = d + 1
                 continue
         chosen[d] += 1

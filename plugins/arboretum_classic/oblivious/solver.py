@@ -167,7 +167,7 @@ class ObliviousSearch:
 
         self.kernels, t = set_kernels, len(self.tests)
         alone = float(self.costs.sum(axis=0).min()) + lam
-        self.best = np.array([alone]), np.zeros(max(1, k), np.int64)
+        self.best = np.zeros(max(1, k), np.int64)
         room = n * max(self.arity, min(n, self.arity ** min(k, 40)))
         self.scratch = (
             np.full(room, -1, np.int32),
@@ -180,30 +180,30 @@ class ObliviousSearch:
         # of sets whose first test is t or later
         cheapest = np.append(np.minimum.accumulate(self.prices[::-1])[::-1], 0.0)
         self.least, self.slack = self.suffix[2] + 2 * lam + cheapest, 1e-12 * alone  # of sums
-        self.state = np.zeros(4, np.int64)
-        self.state[set_kernels.DONE] = k == 0
+        self.state = np.zeros(1, set_kernels.STATE)
+        self.state["done"], self.state["upper"] = k == 0, alone
 
     @property
     def upper(self) -> float:
         """Of the best set known."""
-        return float(self.best[0][0])
+        return float(self.state["upper"][0])
 
     @property
     def lower(self) -> float:
         """No set has a lower value."""
-        if self.state[self.kernels.DONE]:
+        if self.state["done"][0]:
             return self.upper
         return min(self.upper, float(self.least[self.chosen[0]]))
 
     @property
     def subproblems(self) -> int:
         """Sets that were looked at."""
-        return int(self.state[self.kernels.SETS])
+        return int(self.state["sets"][0])
 
     def run(self, context: Context, tell: Callable[..., None]) -> str:
         """Search until all is known, "", or the "seconds" are over."""
         tests, lam = (self.outcomes, self.arity, self.costs), self.problem.parts.objective.lam
-        while not self.state[self.kernels.DONE]:
+        while not self.state["done"][0]:
             if context.late:
                 return "seconds"
             self.kernels.search_sets(
@@ -227,9 +227,7 @@ class ObliviousSearch:
 
     def tree(self) -> Tree:
         """The tree that asks the tests of the best set known, level by level."""
-        best = sorted(
-            self.best[1][: self.state[self.kernels.SIZE]].tolist(), key=self.tests.__getitem__
-        )
+        best = sorted(self.best[: self.state["size"][0]].tolist(), key=self.tests.__getitem__)
         tests = [self.tests[one] for one in best]
         objects, prices = self.problem.objects, self.problem.prices.tests
         rules: list[TestRule] = [objects.rule(test) for test in tests]
