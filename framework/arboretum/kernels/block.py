@@ -4,23 +4,24 @@ A block fills up over the features of a node and is scored in one call; a test o
 outcomes empties it first.  Without a kernel to score them tables are listed: as many as there is
 room for, after those that are skipped::
 
-    make_room: if the block is full, or its tables have another arity: flush;  t ← USED
+    make_room: if the block is full, or its tables have another arity: flush;  t ← used
     (the caller writes table t)
-    named: price and place of table t;  USED ← USED + 1, if the price can be paid
-    flush: scores ← one call for the first USED tables;  USED ← 0
+    named: price and place of table t;  used ← used + 1, if the price can be paid
+    flush: scores ← one call for the first ``used`` tables;  used ← 0
         for each of them, in order: s ← score · factor
             if s > best + what ties differ by, or it is the first above −∞: it is the best test
 
 Invariants:
 
-- The first USED tables are waiting, and all have ARITY outcomes: table t of outcomes o is at
-  (t · ARITY + o) · width of the flat arrays.  What lies behind them is stale.
+- The first ``used`` tables are waiting, and all have ``arity`` outcomes: table t of outcomes o is
+  at (t · arity + o) · width of the flat arrays.  What lies behind them is stale.
 - There is room for min(BLOCK, 2 · BLOCK / ARITY) tables, one at least; whoever writes a table makes
   room before.
-- ``best`` is the score of the test in FEATURE, INDEX, SIDE; −∞ and FEATURE −1 before any.
-- The test of the first score that is NaN is the best, with a score of ∞ and BROKEN: no other test
-  replaces it.
-- Where tables are listed, USED counts all, and one that is not kept is written to the last place.
+- ``best`` is the score of the test in feature, index, side; −∞ and feature −1 before any.
+- The test of the first score that is NaN is the best, with a score of ∞, and ``broken``: no other
+  test replaces it.
+- Where tables are listed, ``used`` counts all, and one that is not kept is written to the last
+  place.
 """
 
 from collections import namedtuple
@@ -31,14 +32,23 @@ from arboretum.kernels.function_pointers import call_batch
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import BLOCK, slack
 
-USED, ARITY, FEATURE, INDEX, SIDE, BROKEN, SKIPPED = range(7)
-"""What is known while a node's tests are scored (``Block.state``): tables in the block and their
-arity, the best test, whether a score broke the contract (the test is its), how many tables are not
-kept (of scored ones, how many there were).
-"""
+STATE = np.dtype(
+    [
+        ("used", np.int64),  # tables in the block
+        ("arity", np.int64),  # their outcomes
+        ("skipped", np.int64),  # tables that are not kept; of scored ones, how many there were
+        ("broken", np.int64),  # 1: a score broke the contract, and the test is its
+        ("feature", np.int64),  # the best test, feature −1 for none
+        ("index", np.int64),
+        ("side", np.int64),
+        ("best", np.float64),  # its score
+    ],
+    align=True,
+)
+"""What is known while a node's tests are scored."""
 
 Block = namedtuple(
-    "Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state best"
+    "Block", "weights counts extra shaped_w shaped_c shaped_e price scores place state"
 )
 """weights, counts, extra : flat.
 
@@ -46,8 +56,7 @@ shaped_* : the same memory as tables of the largest arity: a change of shape cos
     table.
 price, scores : float64[BLOCK].
 place : int32[BLOCK, 3], feature, index, side.
-state : int64[7].
-best : float64[1].
+state : STATE[1].
 """
 
 
@@ -70,9 +79,16 @@ def block_for(arity: int, width: int, count_width: int, own: int, listed: int = 
         np.empty(max(BLOCK, most)),
         np.empty(BLOCK),
         np.empty((max(BLOCK, most), 3), np.int32),
-        np.empty(7, np.int64),
-        np.empty(1),
+        np.zeros(1, STATE),
     )
+
+
+@jit(inline=True, borrow=True)
+def reset(block):
+    """Forget the tables of a block, and the best test."""
+    state = block.state[0]
+    state.used, state.arity, state.skipped, state.broken = 0, 0, 0, 0
+    state.feature, state.index, state.side, state.best = -1, 0, 0, -np.inf
 
 
 @jit(inline=True, borrow=True)
@@ -110,30 +126,30 @@ def flush(block, node_scorer):
     """Score the tables of the block and empty it.  A test replaces the best so far only if it
     beats it by more than ties differ.
     """
-    state = block.state
-    n = state[USED]
+    state = block.state[0]
+    n = state.used
     if n == 0 or node_scorer.batch == 0:
         return
-    state[USED], state[SKIPPED] = 0, state[SKIPPED] + n
-    score(n, state[ARITY], block, node_scorer)
-    top = block.best[0]
+    state.used, state.skipped = 0, state.skipped + n
+    score(n, state.arity, block, node_scorer)
+    top = state.best
     for t in range(n):
         s = block.scores[t] * node_scorer.factor
-        if s != s and state[BROKEN] == 0:
-            state[BROKEN], top = 1, np.inf
-            state[FEATURE], state[INDEX], state[SIDE] = (
+        if s != s and state.broken == 0:
+            state.broken, top = 1, np.inf
+            state.feature, state.index, state.side = (
                 block.place[t, 0],
                 block.place[t, 1],
                 block.place[t, 2],
             )
-        if s > top and (state[FEATURE] < 0 or s > top + slack(top, node_scorer.ties)):
+        if s > top and (state.feature < 0 or s > top + slack(top, node_scorer.ties)):
             top = s
-            state[FEATURE], state[INDEX], state[SIDE] = (
+            state.feature, state.index, state.side = (
                 block.place[t, 0],
                 block.place[t, 1],
                 block.place[t, 2],
             )
-    block.best[0] = top
+    state.best = top
 
 
 @jit(inline=True, borrow=True)
@@ -141,16 +157,16 @@ def make_room(arity, block, node_scorer):
     """Empty the block where it is full, or holds tables of another arity; return where the next
     table goes: one that is not listed to the last place.
     """
-    state = block.state
+    state = block.state[0]
     if node_scorer.batch == 0:
-        t, last = state[USED] - state[SKIPPED], block.shaped_w.shape[0] - 1
+        t, last = state.used - state.skipped, block.shaped_w.shape[0] - 1
         return t if 0 <= t < last else np.int64(last)
-    if state[USED] > 0 and (
-        state[ARITY] != arity or state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity))
+    if state.used > 0 and (
+        state.arity != arity or state.used >= min(BLOCK, max(1, 2 * BLOCK // arity))
     ):
         flush(block, node_scorer)
-    state[ARITY] = arity
-    return state[USED]
+    state.arity = arity
+    return state.used
 
 
 @jit(inline=True, borrow=True)
@@ -158,4 +174,4 @@ def named(t, f, index, side, price, block):
     """Say whose table number t is, and count it, unless the path cannot pay its price (∞)."""
     block.price[t] = price
     block.place[t, 0], block.place[t, 1], block.place[t, 2] = f, index, side
-    block.state[USED] += price < np.inf
+    block.state[0].used += price < np.inf

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.block import FEATURE, SKIPPED, USED, flush, make_room, named
+from arboretum.kernels.block import flush, make_room, named, reset
 from arboretum.kernels.function_pointers import call_column
 from arboretum.kernels.jit import jit
 from arboretum.kernels.tables import NO_SIDE, Least, add_moments, mass_of, node_scorer_of
@@ -384,16 +384,16 @@ def scan_coded(features, chosen, bins, allowed, scorer, block, skipped, found):
 
     found : int64[len(chosen)], receives how many tests compete.
     """
-    node_scorer, state = node_scorer_of(scorer), block.state
-    state[:] = 0
-    state[FEATURE], state[SKIPPED], block.best[0] = -1, skipped, -np.inf
+    node_scorer, state = node_scorer_of(scorer), block.state[0]
+    reset(block)
+    state.skipped = skipped
     for at in range(len(chosen)):
-        f, before = chosen[at], state[USED]
+        f, before = chosen[at], state.used
         if features.family[f] == MULTIWAY:
             scan_multiway(f, features, bins, allowed, block, node_scorer)
         else:
             scan_binary(f, features, bins, allowed, block, node_scorer)
-        found[at] = state[USED] - before
+        found[at] = state.used - before
     flush(block, node_scorer)
 
 

@@ -35,7 +35,7 @@ Invariants:
 
 import numpy as np
 
-from arboretum.kernels.block import ARITY, BROKEN, FEATURE, INDEX, SIDE, USED, flush, named, score
+from arboretum.kernels.block import flush, named, score
 from arboretum.kernels.class_sums import Keys, Moved, best_cut
 from arboretum.kernels.jit import jit
 from arboretum.kernels.presort import sorted_rows
@@ -225,15 +225,15 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
     if floor == floor and runs.bound[r, 0] > 0.0:
         piece = piece_of(known)
         pieces = (last + piece - 1) // piece
-    if block.state[ARITY] != 2:
+    if block.state[0].arity != 2:
         flush(block, node_scorer)
-        block.state[ARITY] = 2
+        block.state[0].arity = 2
     left = np.int64(0)
     for q in range(pieces):
         start, stop = q * piece, min((q + 1) * piece, last)
         if pieces > 1:
             top = runs.bound[r, q]
-            if top < floor or top <= block.best[0]:
+            if top < floor or top <= block.state[0].best:
                 continue
             left = np.int64(0)
             for k in range(len(all_c)):
@@ -283,7 +283,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                         rest -= mass
                     if mass < min_weight or rest < min_weight:
                         continue
-                if block.state[USED] == BLOCK:
+                if block.state[0].used == BLOCK:
                     flush(block, node_scorer)
                 put(
                     s == 0,
@@ -297,7 +297,7 @@ def scan_run(f, features, low, high, objects, whole, rules, price, floor, runs, 
                     moments,
                     block,
                 )
-                named(block.state[USED], f, j, s if missing > 0 else NO_SIDE, price, block)
+                named(block.state[0].used, f, j, s if missing > 0 else NO_SIDE, price, block)
     return True
 
 
@@ -310,7 +310,7 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
     """
     r = features.column[f]
     run, reach, close = features.order[r, low:high], features.reach[r], features.close[r]
-    known, missing, total = high - low, np.int64(0), whole[2]
+    known, missing, total, state = high - low, np.int64(0), whole[2], block.state[0]
     if run[0] >> TO_RANK == run[known - 1] >> TO_RANK:
         return False
     while run[known - 1] >> TO_RANK == MISSING:
@@ -346,13 +346,13 @@ def scan_sums(f, features, low, high, objects, whole, rules, price, sums, block,
         Least(least, rules.min_weight),
         price,
         node_scorer,
-        block.best[0],
+        state.best,
         sums,
     )
     if at >= 0:
-        block.state[FEATURE], block.state[INDEX], block.state[SIDE] = f, at, side
-        block.state[BROKEN] |= score != score
-        block.best[0] = score if score == score else np.inf
+        state.feature, state.index, state.side = f, at, side
+        state.broken |= score != score
+        state.best = score if score == score else np.inf
     return True
 
 
@@ -420,9 +420,9 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
             continue
         if left < min_leaf or total - left < min_leaf:
             continue
-        if block.state[USED] == BLOCK:
+        if block.state[0].used == BLOCK:
             flush(block, node_scorer)
-        t = np.uintp(block.state[USED])
+        t = np.uintp(block.state[0].used)
         c, w, a, b, t = (
             block.counts,
             block.weights,
@@ -432,13 +432,13 @@ def scan_units(f, run, span, sums, inner, min_leaf, reach, close, price, block, 
         )
         c[t], c[t + np.uintp(1)], c[t + np.uintp(2)], c[t + np.uintp(3)] = zeros, ones, a, b
         w[t], w[t + np.uintp(1)], w[t + np.uintp(2)], w[t + np.uintp(3)] = zeros, ones, a, b
-        named(block.state[USED], f, left - 1, NO_SIDE, price, block)
+        named(block.state[0].used, f, left - 1, NO_SIDE, price, block)
 
 
 @jit(inline=True, borrow=True)
 def put(lost_left, all_w, all_c, left_w, left_c, lost_w, lost_c, counted, moments, block):
     """Write the table of a cut.   counted : weights are counts."""
-    t, width, count_width = block.state[USED], len(all_w), len(all_c)
+    t, width, count_width = block.state[0].used, len(all_w), len(all_c)
     w, c = 2 * t * width, 2 * t * count_width
     for k in range(count_width):
         here = left_c[k] + (lost_c[k] if lost_left else 0)

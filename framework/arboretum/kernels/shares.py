@@ -35,7 +35,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from arboretum.kernels.block import ARITY, FEATURE, USED, flush, named, score
+from arboretum.kernels.block import flush, named, reset, score
 from arboretum.kernels.coded import COUNTED, EQUALS, MULTIWAY, SORTED
 from arboretum.kernels.function_pointers import call_impurity
 from arboretum.kernels.jit import jit
@@ -54,7 +54,8 @@ from arboretum.kernels.tables import BLOCK, NodeScorer, add_moments, mass_of
 
 # as ``SHARED`` of :mod:`arboretum.interfaces.missing` names them
 SPLITS, HEAVIEST, OWN, LEFT_OUT, STOPS = range(5)
-# rows of sums, ``FIRST`` that of a feature's first bin
+# rows of sums, ``FIRST`` that of a feature's first bin: a side may be any of them, so that they are
+# numbers, and no fields
 NONE, LEFT, RIGHT, KNOWN, LOST, BEFORE, WHOLE, FIRST = range(8)
 ROUNDED = 1e-9  # what sums of shares may lack of a whole number of rows
 PIECE = 32  # entries of a run that are bounded together
@@ -180,8 +181,7 @@ def subtract(sums, to, whole, part):
 def score_shared(features, lists, segment, rows, objects, shares, rules, free, block, node_scorer):
     """The same as for whole objects (:func:`arboretum.kernels.subtree.score_all`)."""
     first, stop = segment[3], segment[4]
-    block.state[:] = 0
-    block.state[FEATURE], block.best[0] = -1, -np.inf
+    reset(block)
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
     for at in range(first, stop):
         f = lists[at]
@@ -252,7 +252,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
         )
         node_scorer = NodeScorer(seen, node_scorer.batch, node_scorer.ties, factor)
     own = how == OWN and n_lost > 0
-    block.state[ARITY] = (n_bins if family == MULTIWAY else 2) + own
+    block.state[0].arity = (n_bins if family == MULTIWAY else 2) + own
     if family == MULTIWAY:
         heaviest = FIRST
         for b in range(FIRST + 1, FIRST + n_bins):
@@ -358,7 +358,7 @@ def scan_feature(f, features, rows, span, objects, shares, rules, paid, node_sco
         )
     flush(block, node_scorer)
     if own and (family == SORTED or family == COUNTED):  # known against missing
-        block.state[ARITY] = 2
+        block.state[0].arity = 2
         put(
             sums,
             KNOWN,
@@ -384,7 +384,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
     corner.
     """
     width = sums.weights.shape[1]
-    if block.state[USED] > 0:
+    if block.state[0].used > 0:
         flush(block, node_scorer)
     subtract(sums, BEFORE, LEFT, NONE)
     a, b, c, n, m = 0.0, 0.0, 0.0, np.uint64(0), np.uint64(0)
@@ -420,7 +420,7 @@ def hopeless(entry, first, weight, sums, min_leaf, block, node_scorer):
     if not small:
         score(1 << width, 2, block, node_scorer)
     for mask in range(0 if small else 1 << width):
-        if not block.scores[mask] * node_scorer.factor <= block.best[0]:
+        if not block.scores[mask] * node_scorer.factor <= block.state[0].best:
             subtract(sums, LEFT, BEFORE, NONE)
             return False
     return True
@@ -439,9 +439,9 @@ def put(sums, first, outcomes, to, name, price, rules, block, node_scorer):
         sums.rows.shape[1],
         outcomes + (to == outcomes),
     )
-    if block.state[USED] >= min(BLOCK, max(1, 2 * BLOCK // arity)):
+    if block.state[0].used >= min(BLOCK, max(1, 2 * BLOCK // arity)):
         flush(block, node_scorer)
-    present, t = 0, block.state[USED]
+    present, t = 0, block.state[0].used
     for o in range(arity):
         own, lost = first + o if o < outcomes else NONE, LOST if o == to else NONE
         rows, mass, w, c = 0.0, 0.0, (t * arity + o) * width, (t * arity + o) * count_width

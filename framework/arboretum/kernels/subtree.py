@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, SKIPPED, block_for, flush
+from arboretum.kernels.block import block_for, flush, reset
 from arboretum.kernels.class_sums import NO_SUMS, Sums, sums_for
 from arboretum.kernels.coded import (
     MULTIWAY,
@@ -244,7 +244,7 @@ def grow_subtree(
     progress : int64[2], nodes found and nodes open; 0 of both at first.
     """
     family, segment, lists, block = features.family, nodes.segment, scratch.lists, scratch.block
-    state, runs, free, goes = block.state, scratch.runs, scratch.free, scratch.goes
+    state, runs, free, goes = block.state[0], scratch.runs, scratch.free, scratch.goes
     by_class, n_runs = len(objects.label) > 0, len(features.order)
     width = nodes.weights.shape[1]
     impurity_of = impurity_at(scorer.impurity)
@@ -346,12 +346,12 @@ def grow_subtree(
             )
         if rules.allow_constant:
             mark_asked(v, features, nodes, above.asked, False)
-        if state[BROKEN] or block.best[0] == np.inf:
+        if state.broken or state.best == np.inf:
             return FOUND_NAN
-        if state[FEATURE] < 0 or (rules.bounded and not block.best[0] > rules.least + floor):
+        if state.feature < 0 or (rules.bounded and not state.best > rules.least + floor):
             progress[1] -= 1
             continue
-        f, index, side, born = state[FEATURE], state[INDEX], state[SIDE], progress[0]
+        f, index, side, born = state.feature, state.index, state.side, progress[0]
         outcomes = (
             features.offset[f + 1] - features.offset[f] - features.has_missing[f]
             if family[f] == MULTIWAY
@@ -369,7 +369,7 @@ def grow_subtree(
         nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = (
             f,
             side,
-            block.best[0],
+            state.best,
             beyond,
         )
         nodes.index[v], test = index, index
@@ -433,7 +433,7 @@ def grow_subtree(
                         block,
                         node_scorer,
                     )
-                    if block.best[0] < (state[SKIPPED] if rules.each else 1):
+                    if state.best < (state.skipped if rules.each else 1):
                         (
                             nodes.feature[v],
                             nodes.index[v],
@@ -480,8 +480,7 @@ def score_all(
     bar : see ``scan_run``.
     """
     low, high, first, stop = segment[0], segment[1], segment[3], segment[4]
-    block.state[:] = 0
-    block.state[FEATURE], block.best[0] = -1, -np.inf
+    reset(block)
     kept, room = np.int64(0), 2 * stop - first <= len(lists)
     (all_w, all_c), total, mass, by_sums = (
         whole,

@@ -15,7 +15,7 @@ from arboretum.engine.search.histograms import Histograms, flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import coded as kernels, counting
-from arboretum.kernels.block import BROKEN, FEATURE, INDEX, SIDE, Block as Memory, block_for
+from arboretum.kernels.block import Block as Memory, block_for
 from arboretum.kernels.coded import NO_CODES, NO_RUNS
 from arboretum.kernels.tables import Scorer, Ties
 from arboretum.model.encoded import Family, Feature, Node
@@ -146,11 +146,13 @@ class TableEngine(Engine):
             view.scan(
                 self._space, np.flatnonzero(self._competing(cell, view)), scorer.at(node), block
             )
-            feature, index, _ = place = block.state[[FEATURE, INDEX, SIDE]]
+            state = block.state[0]
+            feature, index, side = (int(state[name]) for name in ("feature", "index", "side"))
             if feature < 0:
                 continue
-            outer = [int(each[0]) for each in view.outside(place[None])]
-            if block.state[BROKEN]:
+            place = np.array([[feature, index, side]])
+            outer = [int(each[0]) for each in view.outside(place)]
+            if state["broken"]:
                 raise nan_score(scorer, self._rule(cell, *outer[:2]))
             price = (
                 0.0
@@ -161,7 +163,7 @@ class TableEngine(Engine):
                 self,
                 *outer,
                 price,
-                float(block.best[0]),
+                float(state["best"]),
                 (self.position(outer[0]), self.rank, *outer[:2]),
             )
             best = found if best is None else better(best, found, scorer.tie_floor(node))
