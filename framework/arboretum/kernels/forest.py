@@ -32,10 +32,19 @@ from arboretum.kernels.coded import outcome
 from arboretum.kernels.jit import jit
 from arboretum.kernels.subtree import DONE, Nodes, Scorer, grow_subtree
 
-DEPTH, AVERAGE_DEPTH, TOTAL_PATH_LENGTH, N_NODES, N_LEAVES, N_INTERNAL, EXPECTED_COST, MAX_COST = (
-    range(8)
+MEASURES = np.dtype(
+    [
+        ("depth", np.float64),  # tests on the longest path
+        ("average_depth", np.float64),  # tests on a path, by the weight of its rows
+        ("total_path_length", np.float64),  # the same times the weight of all rows
+        ("n_nodes", np.float64),
+        ("n_leaves", np.float64),
+        ("n_internal", np.float64),
+        ("expected_cost", np.float64),  # test costs of a path, by the weight of its rows
+        ("max_cost", np.float64),  # and of the dearest path
+    ]
 )
-"""Columns of the measures of a tree."""
+"""The measures of a tree."""
 
 SOUND, BROKEN_TREE, UNREACHED = 0, 1, 2
 """What checking a tree says: rows walk through all of it; its nodes do not form one tree, or a row
@@ -56,7 +65,7 @@ def grow_forest(features, above, objects, rules, judges, scratch, start, trees, 
     That is all of them, or the criterion of the next one broke its contract.
     judges : Scorers, all with a column of their own or none; batch, impurity, column int64[judges],
         floor float64[judges], params float64[judges, most]. Written: start int64[judges + 1];
-        trees; measures float64[judges, 8].
+        trees; measures MEASURES[judges], 0 at first.
     """
     rows, room = (
         np.empty(len(features.codes) // max(1, features.row_stride), np.int32),
@@ -126,24 +135,23 @@ def measure(n, nodes, moments, total, out):
     """
     feature, parent, price, weights = nodes.feature, nodes.parent, nodes.price, nodes.weights
     depth, paid = np.empty(n, np.int64), np.empty(n)
-    out[:] = 0.0
     for v in range(n):
         depth[v] = depth[parent[v]] + 1 if v > 0 else 0
         paid[v] = paid[parent[v]] + price[parent[v]] if v > 0 else 0.0
         if feature[v] < 0:
-            out[N_LEAVES] += 1.0
-            out[DEPTH] = max(out[DEPTH], np.float64(depth[v]))
-            out[MAX_COST] = max(out[MAX_COST], paid[v])
+            out.n_leaves += 1.0
+            out.depth = max(out.depth, np.float64(depth[v]))
+            out.max_cost = max(out.max_cost, paid[v])
         else:
             mass = 0.0
             for k in range(1 if moments else weights.shape[1]):
                 mass += weights[v, k]
-            out[N_INTERNAL] += 1.0
-            out[TOTAL_PATH_LENGTH] += mass
-            out[EXPECTED_COST] += mass * price[v]
-    out[N_NODES] = n
-    out[AVERAGE_DEPTH] = out[TOTAL_PATH_LENGTH] / total
-    out[EXPECTED_COST] /= total
+            out.n_internal += 1.0
+            out.total_path_length += mass
+            out.expected_cost += mass * price[v]
+    out.n_nodes = n
+    out.average_depth = out.total_path_length / total
+    out.expected_cost /= total
 
 
 @jit
@@ -153,8 +161,8 @@ def check_forest(
     """Walk every object through every tree and recompute its measures from nothing but tests, edges
     and price list.
 
-    measures : float64[trees, 8], wrong : float64[trees] (weight outside the heaviest class of its
-        leaf) and verdict : int64[trees] are written.
+    measures : MEASURES[trees], 0 at first, wrong : float64[trees] (weight outside the heaviest
+        class of its leaf) and verdict : int64[trees] are written.
     """
     family, offset, prices, owner = (
         features.family,
@@ -182,7 +190,6 @@ def check_forest(
     for t in range(len(start) - 1):
         low, n = start[t], start[t + 1] - start[t]
         out = measures[t]
-        out[:] = 0.0
         first[:n], reached[:n], held[:n] = -1, False, 0.0
         verdict[t], wrong[t] = SOUND, 0.0
         for v in range(n - 1, 0, -1):  # the children of a node as a chain
@@ -225,17 +232,15 @@ def check_forest(
                 break
             reached[v] = True
             held[v, label[i]] += weight[i]
-            out[DEPTH], out[MAX_COST] = (
-                max(out[DEPTH], np.float64(asked)),
-                max(out[MAX_COST], spent),
-            )
-            out[TOTAL_PATH_LENGTH] += weight[i] * asked
-            out[EXPECTED_COST] += weight[i] * spent
+            out.depth = max(out.depth, np.float64(asked))
+            out.max_cost = max(out.max_cost, spent)
+            out.total_path_length += weight[i] * asked
+            out.expected_cost += weight[i] * spent
         for v in range(n):
             if not reached[v] and verdict[t] == SOUND:
                 verdict[t] = UNREACHED
-            out[N_NODES] += 1.0
-            out[N_INTERNAL if feature[low + v] >= 0 else N_LEAVES] += 1.0
+            out.n_internal += feature[low + v] >= 0
             wrong[t] += held[v].sum() - held[v].max()
-        out[AVERAGE_DEPTH] = out[TOTAL_PATH_LENGTH] / total
-        out[EXPECTED_COST] /= total
+        out.n_nodes, out.n_leaves = n, n - out.n_internal
+        out.average_depth = out.total_path_length / total
+        out.expected_cost /= total

@@ -15,8 +15,6 @@ MINIMA = ("depth", "total_path_length", "n_nodes", "n_internal", "n_leaves")
 """What :meth:`Minima.of` returns, in this order; average depth is total path length divided by
 the number of rows.
 """
-_FROM_FOREST = [bulk.MEASURES.index(name) for name in COSTS.values()]
-_FROM_MINIMA = [MINIMA.index(name) for name in COSTS.values()]
 
 
 class Minima:
@@ -122,8 +120,8 @@ class Study:
         impure = bulk.check(forest, objects)
         minima = self.minima.of(codes, label)
         self.witness(codes, label, minima)
-        greedy = forest.measures[:, _FROM_FOREST]
-        least = minima[_FROM_MINIMA]
+        greedy = forest.measures[:, [bulk.MEASURES.index(name) for name in COSTS.values()]]
+        least = minima[[MINIMA.index(name) for name in COSTS.values()]]
         if impure.any():
             name = ALGORITHMS[int(impure.argmax())]
             raise VerificationError(
@@ -144,7 +142,7 @@ class Study:
 
         minima : float64[5], in the order of the bulk solver.   Raises VerificationError.
         """
-        from arboretum.kernels.forest import SOUND, check_forest
+        from arboretum.kernels.forest import MEASURES, SOUND, check_forest
         from arboretum_decision_tables.paper.bulk_kernels import optimal_trees
 
         start, nodes = self._start, self._nodes
@@ -155,7 +153,7 @@ class Study:
                 f"solved table ({used})"
             )
         measures, wrong, verdict = (
-            np.empty((5, len(bulk.MEASURES))),
+            np.zeros(5, MEASURES),
             np.empty(5),
             np.empty(5, np.int64),
         )
@@ -172,7 +170,7 @@ class Study:
             wrong,
             verdict,
         )
-        reached = measures[range(5), [bulk.MEASURES.index(name) for name in MINIMA]]
+        reached = np.array([measures[name][k] for k, name in enumerate(MINIMA)])
         if (verdict != SOUND).any() or wrong.any() or (reached != minima).any():
             raise VerificationError(
                 f"verification failed: trees that should cost {minima.tolist()} cost "

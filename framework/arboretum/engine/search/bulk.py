@@ -27,6 +27,7 @@ from arboretum.engine.search.statistics import NO_ROWS, Statistics
 from arboretum.engine.search.subtree import NO_NUMBERS, Tests, rules_of, with_values
 from arboretum.errors import CapabilityError, ContractError, VerificationError
 from arboretum.interfaces.method import Parts
+from arboretum.kernels import forest as kernels
 from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
 from arboretum.kernels.subtree import Above, Members, Scorer, scratch_for
@@ -34,16 +35,7 @@ from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
 from arboretum.model.tree import Tree
 
-MEASURES = (
-    "depth",
-    "average_depth",
-    "total_path_length",
-    "n_nodes",
-    "n_leaves",
-    "n_internal",
-    "expected_cost",
-    "max_cost",
-)
+MEASURES: tuple[str, ...] = kernels.MEASURES.names
 """Columns of :attr:`Forest.measures`; the names of the complexities."""
 
 
@@ -231,7 +223,7 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
     total = float(n) if objects.weight is None else float(weight.sum())
     # a node is divided where there is room for all outcomes
     room = 2 * n * n_trees + int(np.diff(objects.layout.offset).max(initial=2))
-    start, measures = np.zeros(n_trees + 1, np.int64), np.empty((n_trees, len(MEASURES)))
+    start, measures = np.zeros(n_trees + 1, np.int64), np.zeros(n_trees, kernels.MEASURES)
     trees = Trees(
         np.empty((6, room), np.int32),
         np.empty((3, room)),
@@ -268,8 +260,13 @@ def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) ->
         trees.floats[:, :used],
         trees.weights[:used],
         trees.counts[:used],
-        measures,
+        columns_of(measures),
     )
+
+
+def columns_of(measures: np.ndarray) -> np.ndarray:
+    """float64[trees, 8], columns :data:`MEASURES`: the same memory."""
+    return measures.view(np.float64).reshape(len(measures), -1)
 
 
 _NONE = np.zeros(0, np.bool_)
@@ -286,8 +283,8 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
     """
     n_trees, n = len(forest), len(objects.label)
     weight = np.ones(n) if objects.weight is None else objects.weight
-    found, wrong, verdict = (
-        np.empty((n_trees, len(MEASURES))),
+    measures, wrong, verdict = (
+        np.zeros(n_trees, kernels.MEASURES),
         np.empty(n_trees),
         np.empty(n_trees, np.int64),
     )
@@ -299,10 +296,11 @@ def check(forest: Forest, objects: Objects) -> np.ndarray:
         forest.start,
         forest.integers,
         objects.n_classes,
-        found,
+        measures,
         wrong,
         verdict,
     )
+    found = columns_of(measures)
     slack = 4 * n * 2.0**-52
     good = np.abs(found - forest.measures) <= slack * np.maximum(1.0, np.abs(found))
     if not good.all() or (verdict != SOUND).any():
