@@ -4,6 +4,9 @@ Prints one line a measure: tokens without tests (names, numbers, operators and s
 apart), lines over 100 columns and files over 700 lines (tests included), fields of integer arrays
 that are read by capital constants, uses of ``Any`` in annotations, public names without a
 docstring, and names in ``arboretum.api``.  ``--places NAME`` lists where one of the last four is.
+
+What is subscripted has no type here: a mapping's entry under a constant key counts as a field, too.
+A type's variable in an annotation (``type[T]``) is none.
 """
 
 from __future__ import annotations
@@ -42,10 +45,18 @@ def tokens(text: str) -> int:
     return sum(token.type in COUNTED and token.string != "," for token in found)
 
 
-def constants_as_fields(tree: ast.Module) -> Iterator[int]:
-    """Lines of ``array[NAME]`` and ``array[…, NAME]``, NAME in capitals."""
+def annotations(tree: ast.Module) -> Iterator[ast.expr]:
+    """What arguments, names and functions are said to be."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript):
+        said = [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        yield from filter(None, said)
+
+
+def constants_as_fields(tree: ast.Module) -> Iterator[int]:
+    """Lines of ``array[NAME]`` and ``array[…, NAME]``, NAME in capitals, annotations apart."""
+    said = {part for annotation in annotations(tree) for part in ast.walk(annotation)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and node not in said:
             index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             if any(isinstance(one, ast.Name) and one.id.isupper() for one in index):
                 yield node.lineno
@@ -53,12 +64,10 @@ def constants_as_fields(tree: ast.Module) -> Iterator[int]:
 
 def uses_of_any(tree: ast.Module) -> Iterator[int]:
     """Lines of annotations that say ``Any``."""
-    for node in ast.walk(tree):
-        said = [getattr(node, "annotation", None), getattr(node, "returns", None)]
-        for annotation in filter(None, said):
-            for part in ast.walk(annotation):
-                if isinstance(part, ast.Name) and part.id == "Any":
-                    yield part.lineno
+    for annotation in annotations(tree):
+        for part in ast.walk(annotation):
+            if isinstance(part, ast.Name) and part.id == "Any":
+                yield part.lineno
 
 
 def without_docstring(tree: ast.Module) -> Iterator[int]:

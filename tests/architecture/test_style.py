@@ -181,6 +181,22 @@ def test_every_module_says_what_it_is_for(house):
     assert not silent, "\n".join(silent)
 
 
+def test_every_file_of_kernels_opens_with_its_algorithm_and_the_invariants_of_its_arrays(house):
+    """Pseudo-code is a block that ``::`` begins."""
+
+    def compiled(function):
+        marks = (ast.unparse(mark).partition("(")[0] for mark in function.decorator_list)
+        return any(mark in ("jit", "merged", "intrinsic") for mark in marks)
+
+    silent = []
+    for module in house.modules:
+        said = ast.get_docstring(module.tree) or ""
+        told = "::" in said and "Invariant" in said
+        if not told and any(map(compiled, _functions(module))):
+            silent.append(module.where)
+    assert silent == []
+
+
 def test_no_module_keeps_a_registry_or_other_state_at_module_level(house):
     """A name bound at module level is never mutated, and ``global`` does not occur: managers and
     registries are passed.

@@ -18,6 +18,7 @@ import numpy as np
 
 from arboretum.kernels.jit import jit
 
+# two of the bins: rows of a table, and no fields
 MISSING_BIN = 255
 LAST_BIN = 254
 

@@ -6,6 +6,8 @@ The members of a set are visited in ascending order, and the word is 0 in the en
     while word != 0:
         u = lowest(word)
         word &= word - 1        # without its lowest one
+
+Invariants: a word is a uint64; its bit u is 1 if and only if u is in the set.
 """
 
 from numba import types

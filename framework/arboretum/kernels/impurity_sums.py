@@ -4,8 +4,10 @@ calls them::
     entropy_after(weights) = Σ_v Σ_k −w_vk log2(w_vk / m_v)
     gini_after(weights) = Σ_v (m_v − Σ_k w_vk² / m_v)        m_v = Σ_k w_vk
 
-``weights`` is the table of one test, float64[outcomes, classes].  It is read only; outcomes of no
-weight, and classes of none, add nothing.  Loops are written out: a part of a part, a view or a node
+Invariants: ``weights`` is the table of one test, float64[outcomes, classes], 0 or more everywhere.
+It is read only; outcomes of no weight, and classes of none, add nothing.
+
+Loops are written out: a part of a part, a view or a node
 as an argument each cost some percent of such a kernel's time.
 """
 

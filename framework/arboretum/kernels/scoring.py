@@ -1,9 +1,13 @@
 """Score finished tables, and fill a criterion's own column, through function pointers::
 
-    out[t] = kernel(weights[t], counts[t], price[t], extra[t], node)
+    for each table t:
+        out[t] = kernel(weights[t], counts[t], price[t], extra[t], node)
 
-Arrays are the caller's, C-contiguous and of the types in :mod:`.function_pointers`, which makes the
-addresses.
+    for each row, p so far: v ← column(weight[row], label[row], node)
+        if v ≠ 0: picked[p], values[p] ← row, v
+
+Invariants: arrays are the caller's, C-contiguous and of the types in :mod:`.function_pointers`,
+which makes the addresses; ``out``, ``picked`` and ``values`` alone are written.
 """
 
 from arboretum.kernels.function_pointers import call_batch, call_column, call_impurity, make_node

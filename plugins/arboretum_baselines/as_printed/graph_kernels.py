@@ -57,7 +57,7 @@ SETTINGS = np.dtype(
     ],
     align=True,
 )
-NONE, ROOT = np.int64(-1), np.int64(0)
+NONE, ROOT = np.int64(-1), np.int64(0)  # of the nodes, the root is the first: no field
 
 Data = namedtuple("Data", "mask bits cost least words")
 """The rows.

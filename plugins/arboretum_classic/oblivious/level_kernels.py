@@ -59,7 +59,7 @@ LOWEST = np.finfo(np.float64).min
 NO_BOUND, CORNERS, VARIANCE = range(3)
 EMPTY, SMALL, REFUSED, SPLIT = range(4)
 """What a cut does at a node: an outcome has no rows, or nobody asks; one has too few; the
-criterion says −inf; it is divided.
+criterion says −inf; it is divided.  Codes, by which nodes are counted: no fields.
 """
 OCTAGON = (
     (0.0, math.tan(math.pi / 8)),

@@ -44,7 +44,7 @@ growth to be called unstable.
 """
 ERROR, LEAVES, APART = range(3)
 """Places of what is measured of a tree: test error, leaves, share of test rows predicted
-otherwise.
+otherwise; a file of results holds them as lists.
 """
 
 

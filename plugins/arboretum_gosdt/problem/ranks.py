@@ -1,5 +1,12 @@
 """Dense ranks of the values of columns: what a search over thresholds reads in place of the
-values.
+values::
+
+    sort each column;  rank ← 0
+    for each of its entries, ascending:
+        rank of the entry's row ← rank;  rank ← rank + 1, if a greater value follows
+
+Invariants: an entry is its row, and bit ``shift`` above it, which is 1 where the next value is
+greater; each row has one entry in a column, so that every rank is written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,20 @@
 """A sparse search in several threads, each with a memo of its own; after every slice they tell one
-another what they found.
+another what they found::
+
+    every search: a slice of its own (:mod:`.loop`), closed sets logged
+    for each pair of searches, one with room for what the other closed:
+        hand_over: keep each set that was logged, with its bounds and test, in the other's memo
+            for each level, down the path of nodes that both are in:
+                the other's bounds ← the tighter ones;  the better of both tests is best
+                the feature that this search has entered comes last in the other
 
 All work on the whole problem, but a feature that one of them has entered comes last for the others,
 and what one has proven of a set, or of the nodes that both are in, the others need not find again.
 No memory is written by two threads.
+
+Invariants: while slices run a search reads and writes its own arrays alone; ``hand_over`` runs
+between them, in one thread.  Two levels hold the same node if the nodes and sides above them are
+equal, which the walk from the root sees to; only levels that are expanded have bounds by place.
 """
 
 from __future__ import annotations

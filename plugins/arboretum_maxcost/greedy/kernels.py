@@ -27,7 +27,7 @@ from functools import cache
 from arboretum.kernels import baked, criterion_kernel, impurity_kernel, kernel_part
 from arboretum.kernels.impurity_sums import entropy_after
 
-TOP = 1
+TOP = 1  # a degree, that of the last coefficient
 COEFFICIENTS = (2.0,)
 ALPHA, LEVEL = 0.0, 0.0
 GAMMA, EXPONENTS = (1.0,), ((1, 1),)

@@ -2,7 +2,14 @@
 how well it ranks on coded objects.
 
 A data set is read and encoded once per process; a split only counts which of its distinct rows fall
-where.
+where.  Objects come to rest in a kernel::
+
+    for each object: v ← the root
+        while v has a test, and a child for the object's outcome: v ← that child
+        the object rests at v
+
+Invariants: the child of outcome o of node v is child[offset[v] + o], −1 for none; no node is below
+itself, so that a walk ends.
 """
 
 from __future__ import annotations
