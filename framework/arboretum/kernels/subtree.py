@@ -366,12 +366,8 @@ def grow_subtree(
             return NO_ROOM
         if shares is not None:
             hand_on(rows, low, outcomes, goes, scratch.start, shares)
-        nodes.feature[v], nodes.side[v], nodes.score[v], nodes.beyond[v] = (
-            f,
-            side,
-            state.best,
-            beyond,
-        )
+        nodes.feature[v], nodes.side[v] = f, side
+        nodes.score[v], nodes.beyond[v] = state.best, beyond
         nodes.index[v], test = index, index
         if family[f] == SORTED:
             nodes.index[v], test = features.order[features.column[f], low + index] >> TO_RANK, 0
@@ -434,13 +430,8 @@ def grow_subtree(
                         node_scorer,
                     )
                     if state.best < (state.skipped if rules.each else 1):
-                        (
-                            nodes.feature[v],
-                            nodes.index[v],
-                            nodes.side[v],
-                            nodes.price[v],
-                            nodes.score[v],
-                        ) = -1, 0, NO_SIDE, 0.0, np.nan
+                        nodes.feature[v], nodes.index[v], nodes.side[v] = -1, 0, NO_SIDE
+                        nodes.price[v], nodes.score[v] = 0.0, np.nan
                         progress[0], progress[1] = born, before
                         continue
         wanted = 0
