@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from warm.interpreter import warmed_up
 
-from arboretum.engine.interpreting import PATIENCE, or_compiled
+from arboretum.engine.interpreting import or_compiled
 from arboretum.kernels.plain import interpreted
 
 # Steady profiles say the same of the same code every time, also on a busy machine; `make explore`
@@ -36,6 +36,8 @@ tests.
 """
 KERNELS = os.environ.get("ARBORETUM_KERNELS")
 """How all tests are to run kernels, where somebody says so."""
+PATIENCE = 20.0
+"""Processor seconds that a kernel is interpreted: to compile the largest takes as long."""
 ROOMS = (
     {
         "property",

@@ -30,6 +30,7 @@ from arboretum.interfaces.method import Parts
 from arboretum.kernels import forest as kernels
 from arboretum.kernels.coded import NO_CODES, NO_RUNS, Features
 from arboretum.kernels.forest import SOUND, Trees, check_forest, grow_forest
+from arboretum.kernels.plain import compiled
 from arboretum.kernels.subtree import Above, Members, Scorer, scratch_for
 from arboretum.model.encoded import Encoded, Family, Prices
 from arboretum.model.table import Task
@@ -55,6 +56,7 @@ class Judges:
     floor: np.ndarray
 
     @staticmethod
+    @compiled()  # an array of addresses has no room for what stands in their place
     def of(pairs: Sequence[tuple[Any, Any]], n_classes: int) -> Judges:
         """Prepare (criterion, impurity) pairs for tables with that many classes.
 
@@ -202,6 +204,7 @@ class Forest:
         return to_tree(root, objects, Statistics.of(objects))
 
 
+@compiled()
 def grow_many(objects: Objects, judges: Judges, stopping: Sequence[Any] = ()) -> Forest:
     """Grow one tree per scorer over the same objects.
 
