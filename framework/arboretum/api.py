@@ -51,6 +51,7 @@ from arboretum.model.judgement import (
     csv_text,
     summarise,
 )
+from arboretum.model.missing import MISSING, by_code, from_bins, is_missing, to_bins
 from arboretum.model.plain import Facts, Key, Keyed, Plain
 from arboretum.model.record import (
     Certificate,
@@ -138,10 +139,11 @@ GROUPS = {
     "every plugin": "hookimpl param Capability unknown",
     "errors": """ArboretumError BudgetError CapabilityError ConfigError ContractError DataError
         OutOfTime PluginError StoreError TrackerError VerificationError""",
-    "data sets": """Table Column ColumnKind Target Task moment fitting_unit in_unit refuse_close
-        canonical positions speller spelling refuse_merged EXACT TRUTH""",
+    "data sets": """Table Column ColumnKind Target Task MISSING by_code is_missing moment
+        fitting_unit in_unit refuse_close canonical positions speller spelling refuse_merged EXACT
+        TRUTH""",
     "splits": "Division",
-    "encoders": "Encoded Feature RawFeature Family category_codes numbers",
+    "encoders": "Encoded Feature RawFeature Family to_bins from_bins category_codes numbers",
     "tests and predicates": """TestRule Threshold OrdinalThreshold Equals Values Interval Bins
         CodedTests NO_OUTCOME midpoints spell""",
     "impurities, criteria, coverages": "Node Tables lint not_admissible",

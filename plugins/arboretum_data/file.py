@@ -11,7 +11,17 @@ from pathlib import Path
 import attrs
 import numpy as np
 
-from arboretum.api import TRUTH, ColumnKind, ColumnSpec, ConfigError, DataError, Table, param
+from arboretum.api import (
+    MISSING,
+    TRUTH,
+    ColumnKind,
+    ColumnSpec,
+    ConfigError,
+    DataError,
+    Table,
+    by_code,
+    param,
+)
 from arboretum_data import generated
 from arboretum_data.reading.arff import WEIGHTS, read_arff
 from arboretum_data.reading.build import (
@@ -160,13 +170,13 @@ def _values(cells: Cells, spec: ColumnSpec, path: Path) -> np.ndarray:
     """Values of one column as outside rows give them."""
     if spec.kind is not ColumnKind.continuous or (spec.unit and cells.numbers is None):
         text = cells.as_text()
-        return np.array([*text.values, None], object)[text.codes]
+        return by_code(text.values, text.codes, None, dtype=object)
     values = cells.as_numbers()
     if values is not None:
         return values
     text = cells.as_text()
     if set(text.values) <= TRUTH.keys():
-        return np.array([*map(TRUTH.get, text.values), np.nan])[text.codes]
+        return by_code([*map(TRUTH.get, text.values)], text.codes, np.nan)
     bad, way = no_number(cells)
     row = int(np.argmax(cells.codes == cells.values.index(bad))) + 1
     raise DataError(f"{path}: {spec.name} must be a number; got {bad!r} in row {row}{way}")
@@ -184,8 +194,9 @@ def without_words(cells: Cells, words: Container[str], categories: Container[str
         if value in categories or (value and value.lower() not in words)
     ]
     position = {value: i for i, value in enumerate(kept)}
-    lookup = np.array([*(position.get(value, -1) for value in cells.values), -1], np.int32)
-    return Cells(cells.name, tuple(kept), lookup[cells.codes])
+    place = [position.get(value, MISSING) for value in cells.values]
+    codes = by_code(place, cells.codes, MISSING, dtype=np.int32)
+    return Cells(cells.name, tuple(kept), codes)
 
 
 SEPARATOR_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "}

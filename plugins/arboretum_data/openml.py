@@ -22,7 +22,7 @@ from urllib.error import HTTPError
 import attrs
 import numpy as np
 
-from arboretum.api import ConfigError, DataError, Facts, Plain, Table, param
+from arboretum.api import ConfigError, DataError, Facts, Plain, Table, by_code, param
 from arboretum_data.home import SUFFIX, Entry, data_home, user_cache
 from arboretum_data.reading.build import (
     WORDING,
@@ -296,7 +296,7 @@ def _first_rows(cells: Cells, n_rows: int | None) -> Cells:
     if cells.numbers is not None:
         return attrs.evolve(cells, numbers=cells.numbers[:n_rows])
     return factorise(
-        cells.name, np.array([*cells.values, ""], object)[cells.codes[:n_rows]].tolist(), ("",)
+        cells.name, by_code(cells.values, cells.codes[:n_rows], "", dtype=object).tolist(), ("",)
     )
 
 

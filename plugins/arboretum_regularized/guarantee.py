@@ -236,19 +236,12 @@ def broken(problem: Problem, lam: float) -> str:
 
 def _missing(objects: Any) -> str:
     """A test must give every object an outcome that does not depend on the node."""
-    coded = [
-        feature.column
-        for f, feature in enumerate(objects.features)
-        if feature.has_missing and (objects.codes[:, f] == feature.n_bins).any()
-    ]
-    raw = [
-        objects.raw_features[f].column for f in np.flatnonzero(np.isnan(objects.raw).any(axis=0))
-    ]
-    if not coded and not raw:
+    if not objects.incomplete:
         return ""
-    way_out = "category" if coded else "drop_rows"
+    first = objects.incomplete[0]
+    way_out = "category" if first in objects.features else "drop_rows"
     return (
-        f"column {[*coded, *raw][0]!r} has missing values, whose branch is chosen at each node; "
+        f"column {first.column!r} has missing values, whose branch is chosen at each node; "
         f"choose encoder.missing={way_out}"
     )
 

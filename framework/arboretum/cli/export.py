@@ -14,9 +14,10 @@ from arboretum.cli.show import OVERRIDES_HELP, find_tree, run_parser, write_out
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.model.frame import table_like
 from arboretum.model.judgement import csv_text
+from arboretum.model.missing import UNSEEN
 from arboretum.model.record import Record
 from arboretum.model.shown import visible
-from arboretum.model.table import UNSEEN_CODE, ColumnKind, Table
+from arboretum.model.table import ColumnKind, Table
 from arboretum.model.tree import Tree
 from arboretum.plugin.assemble import read_assignment, split_values
 from arboretum.plugin.build import build
@@ -97,7 +98,7 @@ def predict_main(argv: list[str]) -> int:
     for column in (
         one for one in table.columns if one.name in read and one.kind is not ColumnKind.continuous
     ):
-        if len(rows := np.flatnonzero(column.values == UNSEEN_CODE)):
+        if len(rows := np.flatnonzero(column.values == UNSEEN)):
             found = f"{len(rows)} of {table.n_rows} rows hold categories that the tree never saw"
             terminal.warn(f"column {column.name!r}: {found} (first: row {rows[0] + 1})")
     columns = predictions(tree, table, proba=arguments.proba, node=arguments.node)

@@ -491,7 +491,7 @@ def _splitting_column(objects: Encoded, rows: np.ndarray, min_leaf: int, most: f
     """
     for f, feature in enumerate(objects.features):
         codes = objects.codes[rows, f]
-        kept = codes < feature.n_bins if feature.has_missing else np.ones(len(codes), bool)
+        kept = ~feature.missing(codes)
         rows_of_bin = np.bincount(codes[kept], objects.count[rows][kept], feature.n_bins)
         rows_of_bin = rows_of_bin[rows_of_bin > 0]
         if not feature.n_tests or len(rows_of_bin) < 2:

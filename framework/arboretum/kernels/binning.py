@@ -19,8 +19,8 @@ import numpy as np
 from arboretum.kernels.jit import jit
 
 # two of the bins: rows of a table, and no fields
-MISSING_BIN = 255
 LAST_BIN = 254
+MISSING_BIN = LAST_BIN + 1  # the number of bins, as everywhere (arboretum.model.missing)
 
 ROWS = 1024  # rows whose columns are read one after the other: they stay in the cache
 

@@ -11,6 +11,7 @@ features:
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -36,6 +37,16 @@ class Family(enum.Enum):
     equals = "equals"
     """b tests with two outcomes: test k is "bin = k" (outcome 0) against the rest (outcome 1)."""
 
+    def outcome(self, index: int, bins: np.ndarray) -> np.ndarray:
+        """int64[n]: the outcome of its test for each of these bins; none is a missing value's."""
+        ways: dict[Family, np.ndarray] = {
+            Family.multiway: bins,
+            Family.thresholds: bins > index,
+            Family.equals: bins != index,
+        }
+        outcome: np.ndarray = ways[self].astype(np.int64)
+        return outcome
+
 
 @attrs.frozen
 class Feature:
@@ -43,7 +54,8 @@ class Feature:
 
     column : name of the raw column.  position : its index in the raw table (ties go to the lowest).
     n_bins : number of bins, the missing bin not counted.
-    has_missing : code ``n_bins`` stands for a missing value that no test has an outcome for.
+    has_missing : bin ``n_bins`` (:mod:`arboretum.model.missing`) is that of a missing value, which
+        no test has an outcome for.
     """
 
     column: str
@@ -64,15 +76,10 @@ class Feature:
         """Number of outcomes of each of its tests."""
         return self.n_bins if self.family is Family.multiway else 2
 
-    def outcome(self, index: int, code: np.ndarray) -> np.ndarray:
-        """The outcome of its test for each of these codes; none is a missing value's."""
-        ways: dict[Family, np.ndarray] = {
-            Family.multiway: code,
-            Family.thresholds: code > index,
-            Family.equals: code != index,
-        }
-        outcome: np.ndarray = ways[self.family].astype(np.int64)
-        return outcome
+    def missing(self, codes: np.ndarray) -> np.ndarray:
+        """bool[n]: which of these codes are that of a missing value."""
+        gone: np.ndarray = codes == self.n_bins
+        return gone
 
     def rule(self, index: int) -> TestRule:
         """The raw-column test with that index (0 ≤ index < n_tests)."""
@@ -223,11 +230,21 @@ class Encoded:
     def lacking(self) -> np.ndarray:
         """bool[n_objects]: whether some test has no outcome for an object."""
         coded = [
-            self.codes[:, f] == feature.n_bins
+            feature.missing(self.codes[:, f])
             for f, feature in enumerate(self.features)
             if feature.has_missing
         ]
         return frozen_array(np.any([np.isnan(self.raw).any(axis=1), *coded], axis=0))
+
+    @cached_property
+    def incomplete(self) -> tuple[Feature | RawFeature, ...]:
+        """The features of which some object has no value, coded ones first."""
+        coded = (
+            feature
+            for f, feature in enumerate(self.features)
+            if feature.has_missing and feature.missing(self.codes[:, f]).any()
+        )
+        return (*coded, *itertools.compress(self.raw_features, np.isnan(self.raw).any(axis=0)))
 
     def take(self, rows: np.ndarray) -> Encoded:
         """The same features and tests with some of the objects (int64 indices); each stands for
@@ -249,7 +266,7 @@ class Encoded:
     def outcome(self, test: int) -> np.ndarray:
         """int64[n_objects]: the outcome of a fixed test by its global index, where all have one."""
         feature, index = self.place(test)
-        return self.features[feature].outcome(index, self.codes[:, feature])
+        return self.features[feature].family.outcome(index, self.codes[:, feature])
 
     def place(self, test: int) -> tuple[int, int]:
         """The feature of a fixed test, and which of its tests it is."""

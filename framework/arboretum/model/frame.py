@@ -23,9 +23,10 @@ from arboretum.model.dates import (
     moments,
     refuse_close,
 )
+from arboretum.model.missing import MISSING, missing_among
 from arboretum.model.plain import Plain
 from arboretum.model.spelling import EXACT, TRUTH, canonical, refuse_merged, spelling
-from arboretum.model.table import MISSING_CODE, Column, ColumnKind, Table, Target, Task, recoded
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task, recoded
 from arboretum.model.tree import ColumnSpec, Tree
 
 
@@ -96,9 +97,7 @@ def _columns_of(tree: Tree, X: Any) -> tuple[int, Plain]:
 def _no_target(tree: Tree, n_rows: int) -> Target:
     if tree.task is Task.regression:
         return Target("", tree.task, values=np.full(n_rows, np.nan))
-    return Target(
-        "", tree.task, codes=np.full(n_rows, MISSING_CODE, np.int32), classes=tree.classes
-    )
+    return Target("", tree.task, codes=np.full(n_rows, MISSING, np.int32), classes=tree.classes)
 
 
 def _target(tree: Tree, table: Table) -> Target:
@@ -140,7 +139,7 @@ def read_numbers(name: str, values: Any) -> np.ndarray:
     """
     array = _as_array(values)
     if array.dtype not in (np.float32, np.float64):
-        missing = _missing(array)
+        missing = missing_among(array)
         if array.dtype.kind in "OU":
             array = np.array(
                 [TRUTH.get(v.lower(), v) if isinstance(v, str) else v for v in array.tolist()],
@@ -177,7 +176,7 @@ def _date_column(name: str, series: Any) -> Column:
         missing = ticks == NAT
     else:
         array = _as_array(series)
-        missing, step = _missing(array), 1
+        missing, step = missing_among(array), 1
         ticks = np.array(
             [0 if gone else moment(value) for gone, value in zip(missing, array, strict=True)],
             object,
@@ -200,7 +199,7 @@ def _date_numbers(name: str, values: Any, unit: str) -> np.ndarray:
     if array.dtype.kind in "biuf":
         return read_numbers(name, array)
     found = np.full(len(array), np.nan)
-    for row in np.flatnonzero(~_missing(array)):
+    for row in np.flatnonzero(~missing_among(array)):
         value = array[row]
         number = float(value) if isinstance(value, _NUMBERS) else date_number(value, unit)
         if number is None:
@@ -229,7 +228,7 @@ def _all_are(types: tuple[type, ...], values: Any) -> bool:
     if str(getattr(values, "dtype", "object")) != "object":
         return False
     array = _as_array(values)
-    known = array[~_missing(array)].tolist()
+    known = array[~missing_among(array)].tolist()
     return bool(known) and all(
         isinstance(value, types) and not isinstance(value, bool) for value in known
     )
@@ -242,7 +241,7 @@ def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> No
     found = str(getattr(values, "dtype", "object"))
     if found == "object":
         array = _as_array(values)
-        value = next(iter(array[~_missing(array)]), None)
+        value = next(iter(array[~missing_among(array)]), None)
         found = type(value).__name__
         if not isinstance(value, types):
             return
@@ -258,7 +257,7 @@ def refuse_dates(name: str, values: Any, types: tuple[type, ...] = _TIMES) -> No
 
 
 def spelled(values: Any) -> tuple[list[str], np.ndarray]:
-    """The distinct spellings and, per value, which one it is (−1 = missing).
+    """The distinct spellings and, per value, which one it is (MISSING: none).
 
     Spellings (:mod:`arboretum.model.spelling`) come in the order of a pandas categorical, else
     numbers by size and text by alphabet.
@@ -268,7 +267,7 @@ def spelled(values: Any) -> tuple[list[str], np.ndarray]:
             values.cat.codes, np.int64
         )
     array = _as_array(values)
-    missing = _missing(array)
+    missing = missing_among(array)
     known = array[~missing]
     # keeps float32, whose shortest spelling is its own
     listed = known.tolist() if known.dtype.kind in "OUS" else known
@@ -281,7 +280,7 @@ def spelled(values: Any) -> tuple[list[str], np.ndarray]:
     spelt = dict(zip(dict.fromkeys(texts), canonical(list(dict.fromkeys(texts))), strict=True))
     position = {text: i for i, text in enumerate(spelt)}
     place = {one: position[text] for one, text in zip(distinct, texts, strict=True)}
-    codes = np.full(len(array), MISSING_CODE, np.int64)
+    codes = np.full(len(array), MISSING, np.int64)
     codes[~missing] = [place[type(value), value] for value in listed]
     return list(spelt.values()), codes
 
@@ -296,16 +295,6 @@ def _as_array(values: Any) -> np.ndarray:
     array = np.empty(len(values), object)
     array[:] = values
     return array
-
-
-def _missing(array: np.ndarray) -> np.ndarray:
-    """bool[n]: which values are None, NaN, NaT or pandas' NA."""
-    if array.dtype.kind in "biu":
-        return np.zeros(len(array), bool)
-    from pandas import isna
-
-    gone: np.ndarray = isna(array)
-    return gone
 
 
 def _recoded(spec: ColumnSpec, column: Column) -> Column:

@@ -22,11 +22,13 @@ import numpy as np
 from arboretum.errors import DataError, unknown
 from arboretum.model.dates import UNITS
 from arboretum.model.digits import digits_shown, spell
+from arboretum.model.missing import MISSING, is_missing
 from arboretum.model.plain import Facts, Plain
 from arboretum.model.reading import built
-from arboretum.model.table import MISSING_CODE, ColumnKind, Table, recoded
+from arboretum.model.table import ColumnKind, Table, recoded
 
-NO_OUTCOME = -1  # the value is missing, or was never seen: the tree decides what to do with the row
+# the value is missing, or was never seen: the tree decides what to do with the row
+NO_OUTCOME = MISSING
 
 
 Row = Mapping[str, Any]
@@ -188,10 +190,6 @@ def _unit(instance: TestRule, attribute: attrs.Attribute[Any], value: object) ->
         raise DataError(f"{type(instance).__name__}.unit: {unknown('unit', str(value), UNITS[1:])}")
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def _floats(given: Iterable[float]) -> tuple[float, ...]:
     return tuple(map(float, given))
 
@@ -224,7 +222,7 @@ class Threshold(TestRule):
     def outcome_of(self, row: Row) -> int:
         """0 up to the threshold, 1 above it, −1 where the value is missing."""
         value = row[self.column]
-        if _is_missing(value):
+        if is_missing(value):
             return NO_OUTCOME
         return 0 if value <= self.threshold else 1
 
@@ -261,7 +259,7 @@ class OrdinalThreshold(TestRule):
     def outcome_of(self, row: Row) -> int:
         """0 up to the category, 1 above it, −1 where missing or not in ``categories``."""
         value = row[self.column]
-        if _is_missing(value) or value not in self.categories:
+        if is_missing(value) or value not in self.categories:
             return NO_OUTCOME
         return 0 if self.categories.index(value) <= self.index else 1
 
@@ -294,11 +292,7 @@ class Equals(TestRule):
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
         Raises DataError for a category of a continuous column.
         """
-        column = table.column(self.column)
-        values = column.values[rows]
-        missing = (
-            np.isnan(values) if column.kind is ColumnKind.continuous else values == MISSING_CODE
-        )
+        missing = table.column(self.column).take(rows).missing
         if self.category is None:
             return np.where(missing, 0, 1).astype(np.int32)
         result = np.where(
@@ -314,7 +308,7 @@ class Equals(TestRule):
         A missing value has outcome −1, 1 with ``missing_is_other``; 0 where ``category`` is None.
         """
         value = row[self.column]
-        if _is_missing(value):
+        if is_missing(value):
             if self.category is None:
                 return 0
             return 1 if self.missing_is_other else NO_OUTCOME
@@ -350,7 +344,7 @@ class Values(TestRule):
         """
         result = category_codes(table, self.column, self.categories, rows)
         if self.missing_outcome:
-            result[table.column(self.column).values[rows] == MISSING_CODE] = len(self.categories)
+            result[table.column(self.column).take(rows).missing] = len(self.categories)
         return result
 
     def outcome_of(self, row: Row) -> int:
@@ -359,7 +353,7 @@ class Values(TestRule):
         A missing value has the last outcome with ``missing_outcome``, else −1.
         """
         value = row[self.column]
-        if _is_missing(value):
+        if is_missing(value):
             return len(self.categories) if self.missing_outcome else NO_OUTCOME
         return self.categories.index(value) if value in self.categories else NO_OUTCOME
 
@@ -419,7 +413,7 @@ class Bins(TestRule):
         A missing value has the last outcome with ``missing_outcome``, else −1.
         """
         value = row[self.column]
-        if _is_missing(value):
+        if is_missing(value):
             return len(self.edges) + 1 if self.missing_outcome else NO_OUTCOME
         return sum(edge < value for edge in self.edges)
 
@@ -489,7 +483,7 @@ class Interval(TestRule):
         A missing value has outcome −1, 1 with ``missing_is_other``.
         """
         value = row[self.column]
-        if _is_missing(value):
+        if is_missing(value):
             return 1 if self.missing_is_other else NO_OUTCOME
         return (
             0

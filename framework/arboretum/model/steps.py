@@ -14,8 +14,9 @@ import attrs
 import numpy as np
 
 import arboretum
+from arboretum.model.missing import UNSEEN
 from arboretum.model.rules import NO_OUTCOME, TestRule, Threshold
-from arboretum.model.table import UNSEEN_CODE, Column, ColumnKind, Table, Target, Task
+from arboretum.model.table import Column, ColumnKind, Table, Target, Task
 from arboretum.model.walk import SPLITS, Places, places, policies
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def fast_places(tree: Tree, table: Table) -> Places:
         return places(tree, table)
     columns = {name: table.column(name) for rule in tree.rules for name in rule.columns}
     codes = {
-        name: _alone(one, range(UNSEEN_CODE, len(one.categories)))
+        name: _alone(one, range(UNSEEN, len(one.categories)))
         for name, one in columns.items()
         if one.kind is not ColumnKind.continuous
     }

@@ -1,8 +1,8 @@
 """The raw table: named columns of a known kind, a target, weights.
 
 A :class:`Table` is what a ``dataset`` component returns.  Continuous columns hold floats with NaN
-for a missing value; ordinal and categorical columns hold codes into their ``categories`` with −1
-for a missing value.
+for a missing value; ordinal and categorical columns hold codes into their ``categories``
+(:mod:`arboretum.model.missing`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from arboretum.errors import DataError, unknown
+from arboretum.model.missing import MISSING, UNSEEN, by_code
 from arboretum.model.spelling import positions
 
-MISSING_CODE = -1
 Given = TypeVar("Given", np.ndarray, np.ndarray | None)
-UNSEEN_CODE = -2  # a value that is not among the categories; only in tables to predict on
 
 
 class ColumnKind(enum.Enum):
@@ -61,14 +60,12 @@ def array_field(dtype: type, **options: Any) -> Any:
 
 
 def recoded(
-    codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN_CODE
+    codes: np.ndarray, known: Sequence[str], wanted: Sequence[str], unseen: int = UNSEEN
 ) -> np.ndarray:
     """int32[n]: codes into ``known`` as codes into ``wanted``, by value; ``unseen`` for what is
-    not among them, −1 stays missing.
+    not among them.
     """
-    # negative codes index from the end
-    places = [*positions(known, wanted, unseen), unseen, MISSING_CODE]
-    return np.asarray(np.array(places, np.int32)[codes])
+    return by_code(positions(known, wanted, unseen), codes, MISSING, unseen, np.int32)
 
 
 @attrs.frozen(eq=False)
@@ -76,7 +73,7 @@ class Column:
     """One attribute of the table.
 
     values : float64[n_rows] (or float32) with NaN = missing for ``continuous``; int32[n_rows] codes
-        into ``categories`` with −1 = missing for ``ordinal`` and ``categorical``.
+        into ``categories`` with MISSING for ``ordinal`` and ``categorical``.
     categories : the spelled-out values, in their order for ``ordinal``; empty for ``continuous``.
     unit : "" for plain numbers; "days", "seconds", … (since 1970-01-01,
         :mod:`arboretum.model.dates`) for dates, which tests then read aloud.
@@ -97,9 +94,12 @@ class Column:
     @property
     def missing(self) -> np.ndarray:
         """bool[n_rows]: which values are missing."""
-        values, continuous = self.values, self.kind is ColumnKind.continuous
-        gone: np.ndarray = np.isnan(values) if continuous else values == MISSING_CODE
-        return gone
+        return _missing(self.values, coded=self.kind is not ColumnKind.continuous)
+
+    def as_numbers(self) -> np.ndarray:
+        """float[n_rows]: the values, or the codes, as numbers, NaN = missing."""
+        coded = self.kind is not ColumnKind.continuous
+        return np.where(self.values < 0, np.nan, self.values) if coded else self.values
 
     def take(self, rows: np.ndarray) -> Column:
         """The same column on some rows."""
@@ -120,6 +120,12 @@ class Target:
     codes: np.ndarray = attrs.field(default=None)
     classes: tuple[str, ...] = ()
     values: np.ndarray = attrs.field(default=None)
+
+    @property
+    def missing(self) -> np.ndarray:
+        """bool[n_rows]: which rows have no class, or no number."""
+        coded = self.task is Task.classification
+        return _missing(self.codes if coded else self.values, coded)
 
     def take(self, rows: np.ndarray) -> Target:
         """The same target on some rows."""
@@ -205,6 +211,11 @@ class Table:
         return digest.hexdigest()
 
 
+def _missing(values: np.ndarray, coded: bool) -> np.ndarray:
+    gone: np.ndarray = values == MISSING if coded else np.isnan(values)
+    return gone
+
+
 def _hash_floats(add: Callable[[bytes], None], values: np.ndarray) -> None:
     """Hash floats by value: one NaN, one zero, little-endian float64."""
     flat = np.array(values, dtype="<f8")
@@ -218,6 +229,5 @@ def _hash_codes(
 ) -> None:
     """Hash codes through a table that does not depend on the order of ``categories``."""
     order = np.array(sorted(range(len(categories)), key=categories.__getitem__), np.int64)
-    rank = np.append(np.argsort(order), -1).astype("<i4")
     add("\1".join(categories[i] for i in order).encode())
-    add(rank[codes].tobytes())
+    add(by_code(np.argsort(order), codes, MISSING, dtype="<i4").tobytes())

@@ -16,6 +16,7 @@ import numpy as np
 
 from arboretum.errors import ContractError
 from arboretum.model.encoded import Encoded
+from arboretum.model.missing import by_code
 from arboretum.model.rules import NO_OUTCOME
 from arboretum.model.table import Table, Task
 
@@ -186,7 +187,7 @@ class _Walk:
         outcome = outcome.copy()
         for one in self.surrogates.get(node, ()):
             known = self.tree.rules[one.rule].outcomes(self.table, rows[lost])
-            outcome[lost] = np.array([*one.to, NO_OUTCOME])[known]
+            outcome[lost] = by_code(one.to, known, NO_OUTCOME)
             lost = lost[outcome[lost] == NO_OUTCOME]
         outcome[lost] = self.policy[node]
         return outcome

@@ -41,7 +41,7 @@ def outcomes(objects: Encoded) -> np.ndarray:
     """
     found = []
     for feature, codes in zip(objects.features, objects.codes.T.astype(np.int32), strict=True):
-        if feature.has_missing and (codes == feature.n_bins).any():
+        if feature in objects.incomplete:
             raise CapabilityError(
                 f"column {feature.column!r} has missing values, of which proofs know nothing"
             )

@@ -64,19 +64,12 @@ def refuse_unfit(
                 f"solver {solver} asks two-way tests, but column {feature.column!r} has "
                 f"{feature.n_bins} branches; use {ways}"
             )
-    unknown = [
-        (feature, objects.codes[:, f] == feature.n_bins)
-        for f, feature in enumerate(objects.features)
-        if feature.has_missing
-    ]
-    unknown += zip(objects.raw_features, np.isnan(objects.raw).T, strict=True)
-    for feature, missing in unknown:
-        if missing.any():
-            raise CapabilityError(
-                f"solver {solver} needs an outcome of every test for every object, but column "
-                f"{feature.column!r} has missing values; use encoder.missing=category (or "
-                "drop_rows)"
-            )
+    if objects.incomplete:
+        raise CapabilityError(
+            f"solver {solver} needs an outcome of every test for every object, but column "
+            f"{objects.incomplete[0].column!r} has missing values; use encoder.missing=category "
+            "(or drop_rows)"
+        )
     refuse_prices(solver, objects, prices)
 
 
@@ -359,7 +352,7 @@ def _tests(objects: Encoded, context: Context) -> tuple[np.ndarray, np.ndarray]:
                 * objects.n_objects
                 * (objects.n_tests - int(objects.test_offset[f]) - k)
             )
-            outcome = feature.outcome(k, code) > 0
+            outcome = feature.family.outcome(k, code) > 0
             key = np.packbits(outcome ^ outcome[:1]).tobytes()
             if key.strip(b"\0"):
                 found.setdefault(key, (int(objects.test_offset[f]) + k, bool(outcome[0])))

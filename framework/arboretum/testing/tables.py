@@ -14,6 +14,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    MISSING,
+    NO_OUTCOME,
     Column,
     ColumnKind,
     Encoded,
@@ -168,7 +170,7 @@ def row_of(table: Table, row: int) -> dict[str, float | str | None]:
             found[column.name] = None if np.isnan(value) else float(value)
         else:
             found[column.name] = (
-                None if value == -1 else "?" if value < 0 else column.categories[value]
+                None if value == MISSING else "?" if value < 0 else column.categories[value]
             )
     return found
 
@@ -184,13 +186,7 @@ def outcomes(objects: Encoded, test: int, rows: np.ndarray) -> np.ndarray:
         test - int(offset[f]),
         objects.codes[rows, f].astype(np.int64),
     )
-    if feature.family is Family.multiway:
-        found = codes
-    elif feature.family is Family.thresholds:
-        found = (codes > k).astype(np.int64)
-    else:
-        found = (codes != k).astype(np.int64)
-    return np.where(codes == feature.n_bins, -1, found)
+    return np.where(feature.missing(codes), NO_OUTCOME, feature.family.outcome(k, codes))
 
 
 def problem_of(

@@ -232,8 +232,8 @@ class FuzzyGrowth(ByShares):
             self.problem.objects.codes[who, found.feature].astype(np.int64),
             feature.rule(found.index),
         )
-        outcome = feature.outcome(found.index, code)
-        lost = code >= feature.n_bins
+        outcome = feature.family.outcome(found.index, code)
+        lost = feature.missing(code)
         degrees = (np.where(lost, -1, outcome)[:, None] == np.arange(rule.arity)).astype(np.float64)
         mass = self.weight[who] @ degrees
         degrees[lost] = mass / mass.sum()

@@ -9,7 +9,16 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import DataError, Plain, TestRule, digits_shown, numbers, spell, unknown
+from arboretum.api import (
+    DataError,
+    Plain,
+    TestRule,
+    digits_shown,
+    is_missing,
+    numbers,
+    spell,
+    unknown,
+)
 
 STEEP, CUT = 4.0, 2.0
 """As in ``kernels.py``, which is not imported for them: it loads numba."""
@@ -79,7 +88,7 @@ class FuzzyThreshold(TestRule):
     def degrees_of(self, row: Plain) -> tuple[float, float]:
         """(share below, share above) of one row; (0, 0) without a value."""
         value = row[self.column]
-        if value is None or value != value:
+        if is_missing(value):
             return 0.0, 0.0
         above = float(shares_above(np.float64(value), self.threshold, self.width, self.shape))
         return 1.0 - above, above

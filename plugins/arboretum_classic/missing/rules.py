@@ -209,9 +209,9 @@ class Surrogates(_Rule):
         own, arity = set(rule.columns), rule.arity
         raw = [feature for feature in objects.raw_features if feature.column not in own]
         columns = [objects.table.column(feature.column).take(rows) for feature in raw]
-        values = np.array(
-            [np.where(column.missing, np.nan, column.values) for column in columns], np.float64
-        ).reshape(len(raw), len(rows))
+        values = np.array([column.as_numbers() for column in columns], np.float64).reshape(
+            len(raw), len(rows)
+        )
         cut, sides, agree, both = (
             np.empty((len(raw), 2)),
             np.empty((len(raw), 2), np.int64),

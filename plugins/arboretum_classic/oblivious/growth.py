@@ -28,8 +28,8 @@ class LevelTest:
         else:
             code = objects.codes[:, f].astype(np.int64)
             self.test = self._feature.rule(found.index)
-            goes = self._feature.outcome(found.index, code)
-            self._goes = np.where(code >= self._feature.n_bins, found.side, goes).astype(np.int32)
+            goes = self._feature.family.outcome(found.index, code)
+            self._goes = np.where(self._feature.missing(code), found.side, goes).astype(np.int32)
         # no row of the level lacks the value: later ones follow the heaviest outcome
         if found.side < 0:
             heavy = np.bincount(self._goes, growth.space.statistics.weight, self.test.arity)

@@ -135,7 +135,7 @@ class ObliviousSearch:
                 self.context.check_time(
                     PER_OUTCOME * len(rows) * (objects.n_tests - int(first[f]) - index)
                 )
-                outcome = feature.outcome(index, code)
+                outcome = feature.family.outcome(index, code)
                 seen, at, cell = np.unique(outcome, return_index=True, return_inverse=True)
                 cell = np.argsort(np.argsort(at))[cell.reshape(-1)].astype(
                     np.uint8 if len(seen) < 256 else np.uint32

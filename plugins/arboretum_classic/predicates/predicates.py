@@ -24,6 +24,7 @@ from arboretum.api import (
     Threshold,
     Values,
     param,
+    to_bins,
 )
 
 HANDLES = ("classification", "regression", "multiclass", "weights", "missing", "multiway")
@@ -143,7 +144,7 @@ class Thresholds:
 
 
 def _ordinal(column: Column) -> CodedTests:
-    codes = np.where(column.missing, len(column.categories), column.values)
+    codes = to_bins(column.values, len(column.categories))
     rule = lambda _, index: OrdinalThreshold(column.name, column.categories, index)
     return CodedTests(
         (column.name,),

@@ -21,6 +21,7 @@ from arboretum.api import (
     TestRule,
     category_codes,
     digits_shown,
+    is_missing,
     numbers,
     spell,
 )
@@ -64,7 +65,7 @@ class Several(TestRule):
     def outcome_of(self, row):
         """0 where the total of a row is at most the bound, else 1; −1 where it misses a value."""
         values = [row[name] for name in self.columns]
-        if any(value is None or value != value for value in values):
+        if any(map(is_missing, values)):
             return NO_OUTCOME
         return int(
             self.total([self.value_of(i, value) for i, value in enumerate(values)]) > self.bound
@@ -322,7 +323,7 @@ class MOfN(TestRule):
 
     def outcome_of(self, row):
         """0 where at least ``m`` intervals hold for a row, else 1; −1 where it misses a value."""
-        if any(row[name] is None or row[name] != row[name] for name in self.columns):
+        if any(is_missing(row[name]) for name in self.columns):
             return NO_OUTCOME
         return int(sum(low < row[name] <= high for name, low, high in self._sides()) < self.m)
 

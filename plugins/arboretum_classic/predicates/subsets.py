@@ -22,6 +22,8 @@ from arboretum.api import (
     Plain,
     Table,
     TestRule,
+    by_code,
+    is_missing,
     param,
 )
 
@@ -69,8 +71,7 @@ class Among(TestRule):
         side = {value: k for k, part in enumerate((self.categories, self.others)) for value in part}
         lost = 2 if self.missing_outcome else NO_OUTCOME
         answers = [side.get(value, NO_OUTCOME) for value in column.categories]
-        # the codes −2 (unseen) and −1 (missing) count from the end
-        return np.array([*answers, NO_OUTCOME, lost], np.int32)[column.values[rows]]
+        return by_code(answers, column.values[rows], lost, NO_OUTCOME, np.int32)
 
     def outcome_of(self, row: Plain) -> int:
         """0 where the value of one row is one of ``categories``, 1 where of ``others``.
@@ -78,7 +79,7 @@ class Among(TestRule):
         A missing value has outcome 2 with ``missing_outcome``, else −1; any other value has −1.
         """
         value = row[self.column]
-        if value is None or value != value:  # NaN is the one value that differs from itself
+        if is_missing(value):
             return 2 if self.missing_outcome else NO_OUTCOME
         return 0 if value in self.categories else 1 if value in self.others else NO_OUTCOME
 

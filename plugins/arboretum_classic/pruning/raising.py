@@ -10,6 +10,8 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    MISSING,
+    NO_OUTCOME,
     Bins,
     CapabilityError,
     Column,
@@ -113,7 +115,7 @@ class RuleTables:
             column.kind is ColumnKind.continuous and not isinstance(rule, Threshold | Bins | Equals)
         ):
             self.codes.append(rule.outcomes(self.table, np.arange(self.table.n_rows)))
-            return True, len(self.codes) - 1, (), np.append(np.arange(rule.arity), -1)
+            return True, len(self.codes) - 1, (), np.append(np.arange(rule.arity), NO_OUTCOME)
         number = self._place(column)
         if column.kind is not ColumnKind.continuous:
             return (
@@ -123,11 +125,16 @@ class RuleTables:
                 rule.outcomes(self.probes[column.name], np.arange(len(column.categories) + 1)),
             )
         if isinstance(rule, Threshold):
-            return False, number, (rule.threshold,), np.array([0, 1, -1])
+            return False, number, (rule.threshold,), np.array([0, 1, NO_OUTCOME])
         if isinstance(rule, Equals):  # whether it is missing
             return False, number, (), np.array([1, 0])
         bins = np.arange(len(rule.edges) + 1)
-        return False, number, rule.edges, np.append(bins, len(bins) if rule.missing_outcome else -1)
+        return (
+            False,
+            number,
+            rule.edges,
+            np.append(bins, len(bins) if rule.missing_outcome else NO_OUTCOME),
+        )
 
     def _place(self, column: Column) -> int:
         if column.name not in self.place:
@@ -136,7 +143,7 @@ class RuleTables:
             kept.append(column.values)
             if column.kind is not ColumnKind.continuous:  # a row of each category, and one without
                 every = attrs.evolve(
-                    column, values=np.append(np.arange(len(column.categories)), -1)
+                    column, values=np.append(np.arange(len(column.categories)), MISSING)
                 )
                 target = attrs.evolve(
                     self.table.target, codes=np.zeros(len(every.values), np.int32)

@@ -29,6 +29,8 @@ from arboretum.api import (
     TestRule,
     Threshold,
     Values,
+    by_code,
+    is_missing,
 )
 from arboretum_data.encoding import cuts
 
@@ -221,11 +223,10 @@ def code_ordinal(
 
 
 def _bins_of_values(column: Column, present: np.ndarray) -> np.ndarray:
-    """Bin of each row; missing: ``len(present)``."""
-    # two more for the codes −1 and −2
-    lookup = np.full(len(column.categories) + 2, len(present), np.int64)
-    lookup[present] = np.arange(len(present))
-    return lookup[column.values]
+    """Bin of each row, those behind the last for what is not present."""
+    bins = np.full(len(column.categories), len(present))
+    bins[present] = np.arange(len(present))
+    return by_code(bins, column.values, len(present))
 
 
 def _coded(
@@ -352,8 +353,7 @@ class Known(TestRule):
 
     def outcome_of(self, row):
         """0 where the value of one row is known, 1 where it is missing (None or NaN)."""
-        value = row[self.column]
-        return int(value is None or value != value)  # NaN is the one value that differs from itself
+        return int(is_missing(row[self.column]))
 
     def outcome_label(self, outcome):
         """ "is known" or "is missing"."""

@@ -186,7 +186,7 @@ class TestsEncoder:
         values = np.concatenate(
             [column.values, origin.values, *[np.arange(len(column.categories))] * self.declared]
         )
-        present = np.flatnonzero(np.bincount(values + 2)[2:])  # without the codes −1 and −2
+        present = np.unique(values[values >= 0])
         if column.kind is ColumnKind.ordinal and self.ordinal is not Ordinal.categories:
             return coding.code_ordinal(column, position, present, missing_bin)
         return coding.code_categories(column, position, present, self.categorical, missing_bin)
@@ -287,10 +287,8 @@ def _raw(column: Column, position: int) -> tuple[RawFeature, np.ndarray]:
     """A raw feature and its values; the codes of an ordinal column as floats, NaN = missing."""
     if column.kind is ColumnKind.continuous:
         return RawFeature(column.name, position, column.unit), column.values
-    values = np.where(column.values < 0, np.nan, column.values)
-    return RawOrdinal(column.name, position, categories=column.categories), values.astype(
-        np.float32
-    )
+    values = column.as_numbers().astype(np.float32)
+    return RawOrdinal(column.name, position, categories=column.categories), values
 
 
 def _merged(raw: list[tuple[RawFeature, np.ndarray]], gap: float) -> list[str]:

@@ -11,12 +11,14 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    MISSING,
     Column,
     ColumnKind,
     DataError,
     Table,
     Target,
     Task,
+    by_code,
     positions,
     speller,
     spelling,
@@ -194,16 +196,15 @@ def recode(cells: Cells, order: Sequence[str]) -> np.ndarray:
     list.
     """
     position = {value: i for i, value in enumerate(order)}
-    lookup = np.full(len(cells.values) + 1, -1, np.int32)
-    for i, value in enumerate(cells.values):
+    for value in cells.values:
         if value not in position:
             msg = (
                 f"column {cells.name!r}: {unknown('value', value, position)} (its order does not "
                 "list it)"
             )
             raise DataError(_short(msg))
-        lookup[i] = position[value]
-    return lookup[cells.codes]
+    place = [position[value] for value in cells.values]
+    return by_code(place, cells.codes, MISSING, dtype=np.int32)
 
 
 def build_target(cells: Cells, schema: Schema) -> Target:
@@ -244,8 +245,7 @@ def _weights(cells: Cells) -> np.ndarray:
 
 
 def _drop_rows_without_target(table: Table) -> Table:
-    target = table.target
-    missing = target.codes < 0 if target.task is Task.classification else np.isnan(target.values)
+    target, missing = table.target, table.target.missing
     if missing.all():
         raise DataError(f"{table.name}: the target {target.name!r} is missing in every row")
     if not missing.any():

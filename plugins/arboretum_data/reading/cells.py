@@ -15,8 +15,11 @@ import attrs
 import numpy as np
 
 from arboretum.api import (
+    MISSING,
     DataError,
+    by_code,
     fitting_unit,
+    from_bins,
     in_unit,
     moment,
     positions,
@@ -43,7 +46,7 @@ class Cells:
     """A raw column: text (``values`` and ``codes``) or numbers.
 
     values : the distinct spellings.
-    codes : int32[n_rows] into ``values``, −1 = missing.
+    codes : int32[n_rows] into ``values``, MISSING for none.
     numbers : float64[n_rows] or float32, NaN = missing, where the format is typed (Parquet),
         instead of the two; no integers beyond 2^53.
     declared : the values of a nominal attribute in the order the file declares them (ARFF), or ().
@@ -71,7 +74,7 @@ class Cells:
         parsed = parse_numbers(self.values) if self.parsed is None else self.parsed
         if parsed is None:
             return None
-        return np.append(parsed, np.nan)[self.codes]
+        return by_code(parsed, self.codes, np.nan)
 
     def exact_numbers(self) -> np.ndarray | None:
         """The same; raises DataError where two integers of the column would become one number."""
@@ -97,17 +100,17 @@ class Cells:
                 return self
             spelt = [*map(spell, self.values)]
             values = tuple(dict.fromkeys(spelt))
-            place = np.array([*positions(spelt, values, -1), -1], np.int32)
+            place = positions(spelt, values, MISSING)
             return attrs.evolve(
                 self,
                 values=values,
-                codes=place[self.codes],
+                codes=by_code(place, self.codes, MISSING, dtype=np.int32),
                 declared=tuple(map(spell, self.declared)),
                 parsed=None,
             )
         distinct, codes = np.unique(self.numbers, return_inverse=True)
         n_known = int(np.count_nonzero(~np.isnan(distinct)))
-        codes = np.where(codes < n_known, codes, -1).astype(np.int32)
+        codes = from_bins(codes, n_known).astype(np.int32)
         return attrs.evolve(
             self, values=tuple(map(spelling, distinct[:n_known])), codes=codes, numbers=None
         )
@@ -141,21 +144,23 @@ def text_cells(
     declared: tuple[str, ...] = (),
     exact: str | None = None,
 ) -> Cells:
-    """Strip the spellings, merge those that become equal, and turn missing-value words into code
-    −1.
+    """Strip the spellings, merge those that become equal, and turn missing-value words into
+    MISSING.
 
     spellings : distinct values as the file has them.
-    codes : integers into ``spellings``, −1 allowed.
+    codes : integers into ``spellings``, or MISSING.
     exact : what stands before a spelling that is the value as it is, blanks and all.
     """
     position: dict[str, int] = {}
-    lookup = np.full(len(spellings) + 1, -1, np.int32)
+    lookup = np.full(len(spellings), MISSING, np.int32)
     for index, word in enumerate(spellings):
         quoted = exact is not None and word.startswith(exact)
         value = word.removeprefix(exact) if quoted else word.strip()
         if quoted or value not in missing:
             lookup[index] = position.setdefault(value, len(position))
-    return Cells(name, tuple(position), lookup[codes], declared=declared)
+    return Cells(
+        name, tuple(position), by_code(lookup, codes, MISSING, dtype=np.int32), declared=declared
+    )
 
 
 def factorise(

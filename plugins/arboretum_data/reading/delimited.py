@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from arboretum.api import EXACT, DataError
+from arboretum.api import EXACT, MISSING, DataError, by_code
 from arboretum_data.reading.cells import Cells, checked_header, factorise, parse_numbers, text_cells
 
 LARGE = 4_000_000
@@ -337,7 +337,7 @@ def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     from pyarrow import compute
 
     array = array.chunk(0) if hasattr(array, "num_chunks") else array
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = array.indices.fill_null(MISSING).to_numpy(zero_copy_only=False).astype(np.int64)
     spellings = array.dictionary
     if len(spellings) < MANY_SPELLINGS or not compute.utf8_trim_whitespace(spellings).equals(
         spellings
@@ -348,11 +348,12 @@ def arrow_text_cells(name: str, array, missing: Sequence[str]) -> Cells:
     )
     kept = known.to_numpy(zero_copy_only=False)
     values = spellings.filter(known)
-    lookup = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1).astype(np.int32)
+    place = np.where(kept, np.cumsum(kept) - 1, MISSING)
     try:
         parsed = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         parsed = None  # some value is no number to pyarrow; Cells asks again
     if parsed is not None and np.isnan(parsed).any():
         parsed = None
-    return Cells(name, tuple(values.to_pylist()), lookup[codes], parsed=parsed)
+    codes = by_code(place, codes, MISSING, dtype=np.int32)
+    return Cells(name, tuple(values.to_pylist()), codes, parsed=parsed)

@@ -133,12 +133,7 @@ def _broken(problem: Problem) -> Iterator[str]:
         )
     if getattr(parts.method, "max_features", None) is not None:
         yield "not every test competes at a node; leave method.max_features out"
-    coded = any(
-        (objects.codes[:, f] == feature.n_bins).any()
-        for f, feature in enumerate(objects.features)
-        if feature.has_missing
-    )
-    if coded or np.isnan(objects.raw).any():
+    if objects.incomplete:
         yield (
             "the branch of missing values is chosen at each node; choose "
             "encoder.missing=category (or drop_rows)"

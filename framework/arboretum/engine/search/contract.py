@@ -20,8 +20,6 @@ from arboretum.model.rules import TestRule
 if TYPE_CHECKING:
     from arboretum.engine.search.compiled_criterion import CompiledCriterion
 
-NO_SIDE = -1  # the node has no row whose value is missing, so that the test needs not send any
-
 
 @attrs.define(eq=False)
 class Cell:

@@ -18,7 +18,8 @@ from arboretum.interfaces.predicate import CodedTests
 from arboretum.kernels import counting
 from arboretum.kernels.coded import bins_for
 from arboretum.model.encoded import Encoded, Family, Prices
-from arboretum.model.rules import NO_OUTCOME, TestRule
+from arboretum.model.missing import to_bins
+from arboretum.model.rules import TestRule
 from arboretum.model.table import frozen_array
 
 # outcomes of rows that are kept together, and bins at most: 4 MB and their tables
@@ -145,7 +146,7 @@ class MadeEngine(TableEngine):
 
         def codes(first: int, stop: int) -> np.ndarray:
             found = np.asarray(rule.outcomes(self._space.objects.table, self._row[rows]))[None]
-            return np.where(found == NO_OUTCOME, rule.arity, found)
+            return to_bins(found, rule.arity)
 
         family = Family.thresholds if rule.arity == 2 else Family.multiway
         return CodedTests(

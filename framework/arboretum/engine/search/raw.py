@@ -9,11 +9,12 @@ import numpy as np
 
 from arboretum.engine.search.coded import BLOCK_ENTRIES
 from arboretum.engine.search.compiled_criterion import CompiledCriterion
-from arboretum.engine.search.contract import NO_SIDE, Block, Candidate, Cell, Engine
+from arboretum.engine.search.contract import Block, Candidate, Cell, Engine
 from arboretum.engine.search.histograms import flat_memory
 from arboretum.engine.search.workspace import Workspace
 from arboretum.errors import ContractError
 from arboretum.kernels import presort, scan
+from arboretum.kernels.tables import NO_SIDE
 from arboretum.model.encoded import Encoded, Node
 from arboretum.model.rules import TestRule, midpoints
 from arboretum.model.table import frozen_array

@@ -25,7 +25,8 @@ from arboretum.errors import ContractError, blaming
 from arboretum.interfaces.method import Problem
 from arboretum.kernels.tables import Least, bar_of, equal_from
 from arboretum.model.encoded import Encoded, Family, Tables
-from arboretum.model.rules import TestRule, midpoints
+from arboretum.model.missing import MISSING, by_code, from_bins
+from arboretum.model.rules import NO_OUTCOME, TestRule, midpoints
 from arboretum.model.tree import MISSING_SPLITS, MISSING_STOPS, Surrogate, Tree
 
 
@@ -48,7 +49,7 @@ class Column:
 
     names, position : of the raw columns, and of the first of them (−1: made by predicates, which
         are alone).
-    code : int64[k], bin of each entry, −1 without a value.
+    code : int64[k], bin of each entry, MISSING without a value.
     family, rules : how bins become outcomes, and test index → rule.
     prices : float64[tests].
     number : of its first test in ``Prices.of``, ``step`` to the next.
@@ -68,12 +69,7 @@ class Column:
 
     def outcome(self, index: int) -> np.ndarray:
         """int64[k]: outcomes of a test, −1 without a value."""
-        ways = {
-            Family.multiway: self.code,
-            Family.thresholds: self.code > index,
-            Family.equals: self.code != index,
-        }
-        return np.where(self.code < 0, -1, ways[self.family]).astype(np.int64)
+        return np.where(self.code < 0, NO_OUTCOME, self.family.outcome(index, self.code))
 
     def parting(self, index: int) -> bool:
         """Whether a test is "known or missing?"."""
@@ -184,7 +180,7 @@ class SharesGrowth(ByShares):
         paid = column_prices(objects, self.problem.prices, cell.asked, cell.paid)
         for tests in (tests for one in parts.predicate for tests in engine.asked(one, cell.who)):
             position = place[tests.columns[0]] if parts.beside_raw else -1
-            for k, code in enumerate(tests.codes(0, len(tests.n_bins)).astype(np.int64)):
+            for k, code in enumerate(tests.codes(0, len(tests.n_bins))):
                 n, price = (
                     int(tests.n_bins[k]),
                     np.full(int(tests.n_tests[k]), sum(paid[name] for name in set(tests.columns))),
@@ -193,7 +189,7 @@ class SharesGrowth(ByShares):
                 yield Column(
                     tests.columns,
                     position,
-                    np.where(code == n, -1, code),
+                    from_bins(code, n),
                     n,
                     tests.family,
                     rule,
@@ -224,7 +220,7 @@ class SharesGrowth(ByShares):
         if raw:
             values, feature = objects.raw[cell.who, f].astype(np.float64), objects.raw_features[f]
             seen, code = np.unique(values, return_inverse=True)
-            code, seen = np.where(np.isnan(values), -1, code), seen[~np.isnan(seen)]
+            code, seen = np.where(np.isnan(values), MISSING, code), seen[~np.isnan(seen)]
             cut, near = (
                 np.append(midpoints(np.stack([seen[:-1], seen[1:]], axis=1)), np.inf),
                 seen.astype(objects.raw.dtype),
@@ -239,17 +235,9 @@ class SharesGrowth(ByShares):
             own = np.where(near[1:] > near[:-1] + gap_of(objects), prices.raw[f], np.inf)
             own = np.append(own, prices.raw[f]) if parts else own
         else:
-            code, feature, first = (
-                objects.codes[cell.who, f].astype(np.int64),
-                objects.features[f],
-                int(objects.test_offset[f]),
-            )
-            code, rule, family, n = (
-                np.where(code == feature.n_bins, -1, code),
-                feature.rule,
-                feature.family,
-                feature.n_bins,
-            )
+            feature, first = objects.features[f], int(objects.test_offset[f])
+            rule, family, n = feature.rule, feature.family, feature.n_bins
+            code = from_bins(objects.codes[cell.who, f], n)
             own, parts = prices.tests[first : first + feature.n_tests], False
         own = (
             np.where(own < np.inf, 0.0, own)
@@ -508,7 +496,7 @@ class SharesGrowth(ByShares):
         found = surrogates_of(rule, self.problem, rows, self.own_weight[cell.who] * cell.share)
         for other, to in found:
             lost = np.flatnonzero(outcome < 0)
-            outcome[lost] = np.array([*to, -1])[other.outcomes(objects.table, rows[lost])]
+            outcome[lost] = by_code(to, other.outcomes(objects.table, rows[lost]), NO_OUTCOME)
         return found
 
 

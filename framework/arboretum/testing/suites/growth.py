@@ -17,7 +17,6 @@ from arboretum.api import (
     ColumnKind,
     Context,
     Encoded,
-    Family,
     Limits,
     Parts,
     Problem,
@@ -197,13 +196,10 @@ class PredicateSuite(ComponentSuite):
                     "a part of the codes is the same"
                 )
                 for code, index in places_of(tests):
-                    ways = {
-                        Family.multiway: codes[code],
-                        Family.thresholds: codes[code] > index,
-                        Family.equals: codes[code] != index,
-                    }
                     said = np.where(
-                        codes[code] == tests.n_bins[code], NO_OUTCOME, ways[tests.family]
+                        codes[code] == tests.n_bins[code],
+                        NO_OUTCOME,
+                        tests.family.outcome(index, codes[code]),
                     )
                     rule = tests.rule(code, index)
                     assert (
