@@ -26,7 +26,7 @@ from arboretum_data.encoding.encoder import Coalesce, Missing, MultiwayEncoder
 from arboretum_data.named import canonical
 from arboretum_decision_tables.complexities import MaxCost, ZeroError
 from arboretum_decision_tables.exact.solver import SubtableDP
-from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.optimal.solver import MaxCostSolver
 
 LIMIT = 4.0
@@ -157,9 +157,11 @@ def row(name: str, **kind: bool) -> Iterator[str]:
 
 def front(name: str) -> Iterator[str]:
     problem = problem_of(name)
-    staircase(problem, Context(deadline=time.monotonic() + 1.0))
+    pareto_step_function(problem, Context(deadline=time.monotonic() + 1.0))
     start = time.monotonic()
-    found = staircase(problem, Context(deadline=start + LIMIT, memory_bytes=2_000_000_000))
+    found = pareto_step_function(
+        problem, Context(deadline=start + LIMIT, memory_bytes=2_000_000_000)
+    )
     yield name
     yield ", ".join(f"{float(step.errors):g} at {float(step.budget):g}" for step in found.steps)
     yield "yes" if found.exact else f"no: from {float(found.lower[-1][0]):g} on only bounds"

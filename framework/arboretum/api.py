@@ -39,7 +39,7 @@ from arboretum.model.digits import digits_shown, legible, legible_tree, spell
 from arboretum.model.encoded import Encoded, Family, Feature, Node, Prices, RawFeature, Tables
 from arboretum.model.files import file_for, put_text
 from arboretum.model.frame import table_like
-from arboretum.model.front import Front, Point as FrontPoint
+from arboretum.model.front import Front, Point as FrontPoint, unbeaten
 from arboretum.model.judgement import (
     Cell,
     Chapter,
@@ -152,7 +152,7 @@ GROUPS = {
     "stopping rules": "LeafRule Limits",
     "methods": """Problem Parts Context Solution Status Candidate Growth grow bulk to_tree
         best_leaf Choice assemble warm_up""",
-    "solvers": """Front FrontPoint Level laid_out Monotony monotone_losses
+    "solvers": """Front FrontPoint unbeaten Level laid_out Monotony monotone_losses
         two_way_order two_way_tree refuse_prices refuse_unfit ProofWriter check_proof read_proof
         tree_of_proof Attempt Ended heard within_bytes DEFAULT_BYTES TreeLimits TwoWay
         two_way_problem columns_of PER_OUTCOME few spread decimal common_unit whole_numbers

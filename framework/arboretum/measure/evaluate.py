@@ -12,6 +12,7 @@ import numpy as np
 from arboretum.errors import ConfigError, DataError, unknown
 from arboretum.measure import metrics
 from arboretum.measure.complexity import costs_of_rows
+from arboretum.model.front import unbeaten
 from arboretum.model.table import Table, Task
 from arboretum.model.tree import Tree
 from arboretum.model.walk import Places
@@ -269,15 +270,10 @@ def pareto_front(points: np.ndarray, higher_is_better: tuple[bool, ...]) -> np.n
             "give float64[n, directions]"
         )
     whole = np.flatnonzero(~np.isnan(points).any(axis=1))
-    toward, place = np.unique(
-        np.where(higher_is_better, points, -points)[whole] + 0.0, axis=0, return_inverse=True
+    distinct, place = np.unique(
+        np.where(higher_is_better, -points, points)[whole] + 0.0, axis=0, return_inverse=True
     )
-    # who is as good in the first comes later; is somebody there as good in the second?
-    if toward.shape[1] == 2:
-        beaten = toward[:-1, 1] <= np.maximum.accumulate(toward[:0:-1, 1])[::-1]
-        beaten = np.append(beaten, np.zeros(min(len(toward), 1), bool))
-    else:
-        # by another than itself
-        beaten = np.array([(toward >= one).all(axis=1).sum() > 1 for one in toward], bool)
-    front = whole[~beaten[place.ravel()]]
+    # by their ranks, which are finite
+    ranks = [np.unique(values, return_inverse=True)[1].ravel() for values in distinct.T]
+    front = whole[np.isin(place.ravel(), unbeaten(np.column_stack(ranks)))]
     return front[np.lexsort((*points[front].T[:0:-1], points[front, 0]))]

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike
 
 import arboretum
 from arboretum.errors import ContractError
@@ -169,6 +170,19 @@ class Front:
             data["bound"],
             {name: tuple(map(tuple, c)) for name, c in data.get("curves", {}).items()},
         )
+
+
+def unbeaten(points: ArrayLike, slack: float = 0.0) -> np.ndarray:
+    """int64[·]: the points that no other is at or below on every axis, ascending in the axes after
+    the first; the first of equals.
+
+    points : finite[n, axes], as those of a :class:`Front`.
+    slack : on the first axis, what is no further below counts as equal.
+    """
+    given = np.asarray(points, np.float64)
+    order = np.lexsort((given[:, 0], *given.T[:0:-1]))
+    kept: np.ndarray = order[given[order, 0] < least_before(given[order]) - slack]
+    return kept
 
 
 def least_within(points: np.ndarray, budgets: np.ndarray) -> np.ndarray:

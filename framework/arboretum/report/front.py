@@ -7,13 +7,15 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from arboretum.model.charts import Axis, Line, LineChart
-from arboretum.model.front import Front, Point
+from arboretum.model.front import Front, Point, unbeaten
 from arboretum.report.charts import chart_svg
 from arboretum.report.table import spell_cell
 
 PAGE, CHART = "front.html", "front.svg"  # the page has its template beside this module
-STAIRS = 5  # at most so many staircases, where a third measure sets several
+STAIRS = 5  # at most so many step functions, where a third measure sets several
 LEAVES = 40  # leaves that a tree on the page shows; larger ones are folded
 
 
@@ -37,23 +39,18 @@ def front_rows(front: Front, most: int | None = None) -> list[dict[str, float]]:
     ]
 
 
-def staircase(points: Sequence[Sequence[float]], most: float | None = None) -> list[int]:
+def step_function(points: Sequence[Sequence[float]], most: float | None = None) -> list[int]:
     """Numbers of the points that lower the error, from the cheapest on.
 
     most : of the third measure.
     """
-    kept: list[int] = []
-    least = float("inf")
-    for number in sorted(
-        range(len(points)), key=lambda number: (points[number][1], points[number][0])
-    ):
-        if points[number][0] < least and (most is None or points[number][2] <= most):
-            kept, least = [*kept, number], points[number][0]
-    return kept
+    within = [number for number, one in enumerate(points) if most is None or one[2] <= most]
+    kept = unbeaten(np.array([points[number][:2] for number in within]).reshape(-1, 2))
+    return [within[place] for place in kept]
 
 
 def front_chart(front: Front, title: str = "") -> LineChart:
-    """Error against the second measure, every point a link; of a third, staircases for several
+    """Error against the second measure, every point a link; of a third, step functions for several
     most values of it.
     """
     thirds = sorted({point.values[2] for point in front.points}) if len(front.axes) > 2 else [None]
@@ -71,7 +68,10 @@ def front_chart(front: Front, title: str = "") -> LineChart:
     )
     lines: list[Line] = []
     for name, curve in front.curves.items():
-        steps, colour = [curve[number] for number in staircase(curve)], len(shown) + len(lines) + 1
+        steps, colour = (
+            [curve[number] for number in step_function(curve)],
+            len(shown) + len(lines) + 1,
+        )
         lines.append(
             Line(
                 name,
@@ -83,7 +83,7 @@ def front_chart(front: Front, title: str = "") -> LineChart:
             )
         )
     if front.gap > 0:
-        steps = [front.bound[number] for number in staircase(front.bound)]
+        steps = [front.bound[number] for number in step_function(front.bound)]
         x, y = ([values[axis] for values in steps] for axis in (1, 0))
         x, y = [*x, right], [*y, y[-1]]
         lines.append(
@@ -99,7 +99,7 @@ def front_chart(front: Front, title: str = "") -> LineChart:
         )
     marked: set[int] = set()
     for colour, most in enumerate(shown):
-        kept = staircase([point.values for point in front.points], most)
+        kept = step_function([point.values for point in front.points], most)
         label = "front" if most is None else f"at most {spell_cell(most)} {words(front.axes[2])}"
         x, y = ([front.points[number].values[axis] for number in kept] for axis in (1, 0))
         links = [

@@ -14,7 +14,17 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arboretum.api import CapabilityError, Equals, Problem, Table, Task, Tree, Values, param
+from arboretum.api import (
+    CapabilityError,
+    Equals,
+    Problem,
+    Table,
+    Task,
+    Tree,
+    Values,
+    param,
+    unbeaten,
+)
 from arboretum_classic.pruning.pruners import rounding, validation_costs
 
 PAIRS = 1 << 22  # sums of two fronts that are looked at together
@@ -242,7 +252,7 @@ class Fronts:
                     sums, left, right = _summed(sums, fronts.points[child], slack, bound)
                     fronts.steps[node].append((child, left, right))
             every = np.concatenate([alone[:, node : node + 1], sums], axis=1)
-            kept = _front(every, slack, bound)
+            kept = _affordable(every, slack, bound)
             fronts.points[node], fronts.ways[node] = every[:, kept], kept - 1
         return fronts
 
@@ -265,16 +275,10 @@ class Fronts:
         return found
 
 
-def _front(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
-    """int64[…]: the points that no other beats, by price; of equals the first."""
-    order = np.lexsort((points[1], points[0]))
-    order = order[points[0, order] <= bound]
-    error = points[1, order]
-    return (
-        order[error < np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1] - slack])]
-        if len(order)
-        else order
-    )
+def _affordable(points: np.ndarray, slack: float, bound: float) -> np.ndarray:
+    """int64[…]: the points that no other beats, by price, up to the bound; of equals the first."""
+    some = np.flatnonzero(points[0] <= bound)
+    return some[unbeaten(points[::-1, some].T, slack)]
 
 
 def _summed(
@@ -290,6 +294,6 @@ def _summed(
             np.concatenate([points, sums], axis=1),
             np.append(at, first * right.shape[1] + np.arange(sums.shape[1])),
         )
-        kept = _front(points, slack, bound)
+        kept = _affordable(points, slack, bound)
         points, at = points[:, kept], at[kept]
     return points, *np.divmod(at, max(right.shape[1], 1))

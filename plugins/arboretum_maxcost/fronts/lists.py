@@ -17,7 +17,7 @@ list has one level::
 
 Invariants:
 
-- ``below[:n_below]`` is the staircase of the levels kept so far, whatever their leaves: errors
+- ``below[:n_below]`` is the step function of the levels kept so far, whatever their leaves: errors
   ascend, costs descend.  Where leaves are no axis there is one level, and none is kept.
 - ``add`` and ``unite`` overwrite ``level``, ``level_too``, ``below`` and ``below_too``.  Neither a
   list nor ``out`` may be one of these, and ``out`` is none of the lists.
@@ -69,7 +69,7 @@ class Form(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """POINT[length] each, all of one length: two for a level, two for the staircase of the
+    """POINT[length] each, all of one length: two for a level, two for the step function of the
     levels before, three for whole lists.
     """
 
@@ -149,7 +149,7 @@ def keep_level(level, n, leaves, buffers, n_below, out, top):
     """Append a level of n points to ``out`` but for those that fewer leaves achieve as well;
     returns (new top, length of ``below``).
 
-    ``below`` is the staircase of all levels so far, whatever their leaves.
+    ``below`` is the step function of all levels so far, whatever their leaves.
     """
     if top + n > len(out):
         return FULL, n_below

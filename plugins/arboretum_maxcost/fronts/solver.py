@@ -30,7 +30,7 @@ from arboretum.api import (
     Tree,
     assemble,
     param,
-    pareto_front,
+    unbeaten,
 )
 from arboretum.kernels.plain import fewer
 from arboretum_maxcost.fronts.curves import greedy_curves
@@ -249,11 +249,10 @@ def spread(n: int, most: int, first: int) -> list[int]:
     return [*dict.fromkeys([first, *sorted(evenly, key=lambda number: f"{number:0{bits}b}"[::-1])])]
 
 
-def unbeaten(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Those that no other is at or below, ascending in the values after the first."""
+def front_of(points: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The points that no other beats, ascending in the values after the first."""
     listed = list(points)
-    kept = pareto_front(np.array(listed), (False,) * len(listed[0]))
-    return sorted((listed[number] for number in kept.tolist()), key=lambda values: values[1:])
+    return [listed[number] for number in unbeaten(listed)]
 
 
 def leaf_alone(problem: Problem, names: tuple[str, ...], why: str) -> Solution:
@@ -405,7 +404,7 @@ class FrontSolver:
             context.deadline or math.inf,
         )
         points = {point[:axes]: point[:3] for point in known.tolist()}
-        kept = unbeaten(points)
+        kept = front_of(points)
         for done, number in enumerate(
             wanted := spread(len(kept), self.trees or len(kept), kept.index(min(kept)))
         ):
@@ -429,7 +428,7 @@ class FrontSolver:
         axes, found, cut = len(units), *self._trees(search, len(units), context)
         shown, kept, exact = (
             sum(tree is not None for tree in found.values()),
-            unbeaten(found),
+            front_of(found),
             not search.stopped,
         )
         corners = kept if exact else [one[:axes] for one in search.corners.tolist()]

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arboretum import api
-from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param
+from arboretum.api import CapabilityError, LeafRule, Problem, Tree, csv_text, param, unbeaten
 from arboretum_maxcost.greedy import hinge_kernels
 from arboretum_maxcost.greedy.exact import paid_to, rounded_once
 
@@ -49,9 +49,7 @@ class Curve:
         """int64[·]: the entries with less error than every one whose costliest path pays no more;
         by that price, of equals the first.
         """
-        order = np.lexsort((self.error, self.max_cost))
-        best = np.minimum.accumulate(self.error[order])
-        return order[np.diff(best, prepend=np.inf) < 0.0]
+        return unbeaten(np.column_stack([self.error, self.max_cost]))
 
     def error_within(self, budgets: Sequence[float]) -> np.ndarray:
         """float64[budgets]: the lowest error of an entry whose costliest path pays at most so

@@ -29,7 +29,7 @@ class Step:
 
 
 @attrs.frozen(eq=False)
-class Staircase:
+class ParetoStepFunction:
     """The least errors for every budget.
 
     steps : trees by rising budget and falling errors, the first of which asks nothing that has a
@@ -52,13 +52,13 @@ class Staircase:
         return not self.stopped
 
 
-def staircase(
+def pareto_step_function(
     problem: Problem,
     context: Context = Context(),
     *,
     without: tuple[str, ...] = (),
     most: float | None = None,
-) -> Staircase:
+) -> ParetoStepFunction:
     """Least errors for every budget, from nothing on until no tree errs less, or up to the budget
     ``most``.
 
@@ -76,10 +76,10 @@ def staircase(
     if search.stopped:
         with suppress(OutOfTime):  # a leaf is a tree, too
             search.greedy(top)
-    return _staircase(space, search, budget, top)
+    return _step_function(space, search, budget, top)
 
 
-def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase:
+def _step_function(space: Space, search: Search, solved: int, top: int) -> ParetoStepFunction:
     """solved : below that budget all is known."""
     steps, lower, budget, last = [], [], 0, None
     for spent, errors in search.found(top):
@@ -96,7 +96,7 @@ def _staircase(space: Space, search: Search, solved: int, top: int) -> Staircase
         if low <= search.equivalent_loss:
             break
         budget = reach + 1
-    return Staircase(
+    return ParetoStepFunction(
         steps,
         [(budget * space.coin, low * space.unit) for budget, low in lower],
         space.total * space.unit,

@@ -15,7 +15,7 @@ import numpy as np
 
 from arboretum.api import Context, Encoded, Facts, Key, Piece, Services, VerificationError
 from arboretum_maxcost.greedy.tradeoff import Curve, by_delta, curve_of, hinges, stopped, sweep
-from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.paper.study import (
     Measured,
     encoded,
@@ -126,7 +126,7 @@ def _least(objects: Encoded, services: Services) -> Facts:
     row of points has no setting.
     """
     parts = attrs.evolve(greedytree(services, "pairs"), stopping=())  # a leaf wherever it is best
-    found = staircase(posed(objects, parts), Context(memory_bytes=MEGABYTES * 1_000_000))
+    found = pareto_step_function(posed(objects, parts), Context(memory_bytes=MEGABYTES * 1_000_000))
     proven = [(float(step.budget), int(step.errors)) for step in found.steps]
     if not found.exact or proven != [
         (float(budget), int(errors)) for budget, errors in found.lower

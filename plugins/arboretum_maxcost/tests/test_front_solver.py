@@ -25,7 +25,7 @@ from arboretum.api import (
 from arboretum.engine.verify import check_tree, complexities, errors
 from arboretum.testing import SolverSuite
 from arboretum_maxcost.fronts.solver import FrontSolver, spread
-from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.budgeted import pareto_step_function
 
 AXES = [
     ("error", "expected_cost"),
@@ -212,7 +212,7 @@ def test_the_search_under_a_budget_finds_the_same_steps():
     """Dynamic programming here, branch and bound there."""
     for seed in range(300, 330):
         problem = random_problem(seed)
-        steps = staircase(problem).steps
+        steps = pareto_step_function(problem).steps
         found = solved(problem, AXES[1]).front.points
         np.testing.assert_allclose(
             [p.values for p in found], unbeaten_steps(problem, steps), atol=1e-9

@@ -34,7 +34,7 @@ from arboretum_decision_tables.criteria import UnlikePairs
 from arboretum_decision_tables.exact.solver import SubtableDP
 from arboretum_gosdt.problem.objectives import Accuracy
 from arboretum_maxcost.greedy.impurities import HingedPairs, Powers
-from arboretum_maxcost.optimal.budgeted import staircase
+from arboretum_maxcost.optimal.budgeted import pareto_step_function
 from arboretum_maxcost.optimal.objectives import MaxCost
 from arboretum_maxcost.optimal.search import BOUNDS, EVER, Search
 from arboretum_maxcost.optimal.solver import MaxCostSolver
@@ -214,10 +214,10 @@ def test_the_least_error_within_a_budget_is_that_of_all_trees():
         assert found.value == pytest.approx(least_loss(space)(space.paid(budget)) / space.total)
 
 
-def test_the_staircase_is_the_front_of_error_and_price():
+def test_the_step_function_is_the_front_of_error_and_price():
     for seed in range(80):
         problem = random_problem(4000 + seed)
-        found = staircase(problem, without=SWITCHES[seed % len(SWITCHES)])
+        found = pareto_step_function(problem, without=SWITCHES[seed % len(SWITCHES)])
         steps = [(float(step.errors / found.total), float(step.budget)) for step in found.steps]
         assert found.exact and steps == [
             pytest.approx(one) for one in true_front(problem, "max_cost", 2)
@@ -229,12 +229,12 @@ def test_the_staircase_is_the_front_of_error_and_price():
             assert step.tree.price_to.max() == pytest.approx(float(step.budget))
 
 
-def test_a_staircase_without_time_has_trees_and_a_bound_that_holds():
+def test_a_step_function_without_time_has_trees_and_a_bound_that_holds():
     for seed in range(30):
         problem = random_problem(5000 + seed)
         true, found = (
-            staircase(problem),
-            staircase(problem, Context(deadline=time.monotonic() - 1.0)),
+            pareto_step_function(problem),
+            pareto_step_function(problem, Context(deadline=time.monotonic() - 1.0)),
         )
         for budget in {step.budget for step in true.steps} | {budget for budget, _ in found.lower}:
             least = min(step.errors for step in true.steps if step.budget <= budget)
@@ -270,7 +270,7 @@ def test_equal_prices_and_two_way_tests_give_the_error_that_gosdt_proves():
 def test_the_words_with_four_outliers_are_solved_at_once():
     """Section 5.1 of the paper: 1024 objects, where 4 of them need all ten tests."""
     problem = words_of(10)
-    found = staircase(problem)
+    found = pareto_step_function(problem)
     assert found.exact
     assert [(step.budget, step.errors) for step in found.steps] == [
         (0, 768),

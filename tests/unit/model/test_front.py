@@ -5,14 +5,45 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from arboretum.errors import ContractError, StoreError
-from arboretum.model.front import Front, Point
+from arboretum.model.front import Front, Point, unbeaten
 from arboretum.model.record import Record, Solution, Status
 from arboretum.model.rules import Threshold
 from arboretum.model.table import ColumnKind, Task
 from arboretum.model.tree import ColumnSpec, Tree
+
+LEVELS = st.sampled_from([0.0, 0.5, 1.0, 1.25, 2.0])  # with slack 0.5, exact
+
+
+@given(st.lists(st.tuples(*[LEVELS] * 3), max_size=9), st.integers(1, 3))
+def test_unbeaten_points_by_brute_force(points, axes):
+    points = [point[:axes] for point in points]
+    at_or_below = lambda one, other: all(a <= b for a, b in zip(one, other, strict=True))
+    wanted = [
+        number
+        for number, point in enumerate(points)
+        if not any(
+            at_or_below(other, point) and (other != point or place < number)
+            for place, other in enumerate(points)
+        )
+    ]
+    found = unbeaten(np.array(points).reshape(-1, axes)).tolist()
+    assert sorted(found) == wanted
+    assert [points[number][1:] for number in found] == sorted(points[n][1:] for n in wanted)
+
+
+@given(st.lists(st.tuples(LEVELS, LEVELS), max_size=9))
+def test_what_is_no_further_below_than_the_slack_counts_as_equal(points):
+    kept, least = [], math.inf
+    for number in sorted(range(len(points)), key=lambda number: points[number][::-1]):
+        if points[number][0] < least - 0.5:
+            kept.append(number)
+        least = min(least, points[number][0])
+    assert unbeaten(np.array(points).reshape(-1, 2), 0.5).tolist() == kept
 
 
 def split_tree() -> Tree:
