@@ -225,6 +225,7 @@ TREES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", TREES.values(), ids=TREES)
 def test_both_ways_grow_the_same_tree(asked, monkeypatch, tmp_path):
     draw, found = np.random.default_rng(0), []
