@@ -26,6 +26,8 @@ from arboretum_classic.criteria.impurities import AbsoluteError, Entropy, Gini, 
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of
 
+pytestmark = pytest.mark.compiled
+
 X, LABELS = np.arange(12.0).reshape(-1, 1), np.array([0, 1] * 6)
 
 
