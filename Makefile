@@ -3,7 +3,7 @@
 #   make demo    compare three methods on three data sets, log all runs, draw a tree
 #   make test    run the tests, but for the slow ones
 #
-# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
+# also: make test-all (every test), make test-thorough (every test, on two and a half times as many tables, with compiled kernels), make test-next (sweeps with the newest Hydra and MLflow), make explore (property tests on new examples), make setup, make lock (new pins), make docs (generated pages), make site (the documentation as a site), make lint (layout, rules and types), make clean
 # Choose an interpreter with PYTHON=…, another folder for the environment with VENV=…, processes for the tests with WORKERS=….
 
 SHELL := /bin/sh
@@ -39,7 +39,7 @@ test-all: $(STAMP)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-thorough: $(STAMP)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough $(PYTEST_ARGS)
+	ARBORETUM_KERNELS=compiled $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 # Pins say what was tried, not what comes: sweeps with the newest Hydra, pre-releases too, and the newest MLflow, in an environment
 # that has these alone, on top of the first one.

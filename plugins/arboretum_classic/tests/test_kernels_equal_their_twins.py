@@ -13,6 +13,8 @@ from arboretum.kernels import KernelNode, mark_of
 from arboretum_classic.criteria import kernels, reference
 from arboretum_classic.criteria.criteria import _mix, _mix_one
 
+pytestmark = pytest.mark.compiled
+
 KERNELS = {
     name: f
     for name, f in inspect.getmembers(kernels, inspect.isfunction)

@@ -100,6 +100,7 @@ def known_to(which, objective):
     return {"lam": 0.0, "mu": 0.0}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited, Which.intervals])
 def test_every_search_finds_what_the_general_one_finds(which):
     solver = Gosdt(search=which)
@@ -148,6 +149,7 @@ def test_bounds_may_be_left_out_without_another_optimum(which):
         Gosdt(search=which, without=("luck",)).solve(problem, Context())
 
 
+@pytest.mark.compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize("which", [Which.sparse, Which.limited, Which.intervals])

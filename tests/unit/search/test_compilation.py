@@ -20,9 +20,7 @@ from arboretum_classic.criteria.impurities import Gini
 sys.path.insert(0, str(Path(__file__).parents[2] / "property" / "search"))
 from problems import encode, problem_of
 
-pytestmark = pytest.mark.compiled
-
-pytestmark = pytest.mark.caches
+pytestmark = [pytest.mark.caches, pytest.mark.compiled]
 
 PLUGIN = """
 import attrs
