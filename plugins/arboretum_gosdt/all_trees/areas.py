@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from arboretum.api import decimal
-from arboretum_gosdt.all_trees.monotone import MOST
+from arboretum_gosdt.all_trees.monotone import MOST, Room
 
 PARTS = 1000
 """Lengths of tangents are rounded to so many parts, and what they gain to whole numbers: what
@@ -104,18 +104,17 @@ class RankedLoss:
         """No tree has a lower value; at most ``value``."""
         return max(0.0, min(value, self._bound))
 
-    def within(self, value: float) -> tuple[Tangents, int, float]:
-        """Of all tangents searched those that bound best, the most that trees below ``value`` cost
-        by them, and how many leaves' price above their least.
-
-        Below 0: there are no such trees.
+    def tightest(self, value: float) -> Room:
+        """The searched tangents that bound all trees best, and the room that they leave to trees
+        whose value is below ``value``.
         """
         cost = max(self._least, key=lambda one: one.value(self._least[one]))
         theta, unit = self.objective.false_positive_limit()
         # no two leaves are better, and one is not
         if value <= 1 - theta / unit + 2 * self.objective.lam:
-            return cost, -1, -1.0
-        return cost, (most := cost.budget(value)), (most - self._least[cost]) / max(cost.p, 1)
+            return Room(cost, -1, -1.0)
+        budget = cost.budget(value)
+        return Room(cost, budget, (budget - self._least[cost]) / max(cost.p, 1))
 
     def _steepest(self) -> np.ndarray:
         """float64[PIECES], slopes of tangents that bound all known trees best, not far from the

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -43,6 +43,19 @@ MOST = 1 << 58
 """All costs together stay below, so that products with small numbers fit into 62 bits."""
 ROUNDING = 1e-9
 """Of values of about 1: a tree is better by more."""
+
+
+class Room(NamedTuple):
+    """What a searched cost leaves to trees whose value is below some value; negative: no such tree
+    exists.
+
+    budget : the most that such a tree can cost by ``cost``.
+    leaves : (budget − least cost) / p, in prices of a leaf.
+    """
+
+    cost: Any
+    budget: int
+    leaves: float
 
 
 @attrs.frozen
@@ -263,19 +276,15 @@ class MonotoneLoss:
         """bool[counts, steps]: where trees better than ``value`` may lie."""
         return self._below(value).room(self._lines) >= 0
 
-    def within(self, value: float) -> tuple[Line, int, float]:
-        """A line, the most that trees below ``value`` cost by it, and how many leaves' price that
-        is above its least: the least such room of all lines.
-
-        Below 0: there are no such trees.
-        """
+    def tightest(self, value: float) -> Room:
+        """The searched line that leaves the least room to trees whose value is below ``value``."""
         stairs, left = self._below(value), self._left(value)
         if not self._lines:  # a leaf costs so much that nothing was left before any line
-            return Line(self.of_class, 1, 1, 1), -1, -1.0
+            return Room(Line(self.of_class, 1, 1, 1), -1, -1.0)
         most = {line: int(stairs.cost(line)[left].max(initial=-1)) for line in self._lines}
         room = {line: (most[line] - least) / max(line.p, 1) for line, least in self._lines.items()}
         line = min(room, key=room.get)
-        return line, most[line], room[line]
+        return Room(line, most[line], room[line])
 
     def _below(self, value: float) -> Stairs:
         """Of trees better than ``value``, by more than rounding."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -33,7 +33,7 @@ from arboretum.api import (
 )
 from arboretum_gosdt.all_trees.areas import RankedLoss
 from arboretum_gosdt.all_trees.enumeration import AllTrees, Rows, outcomes_of
-from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss
+from arboretum_gosdt.all_trees.monotone import ROUNDING, MonotoneLoss, Room
 from arboretum_gosdt.problem.objectives import exact_weights
 from arboretum_gosdt.problem.prepared import Merged, Tests, Units, all_tests, merge
 from arboretum_gosdt.problem.trees import labelled
@@ -51,6 +51,34 @@ laid out and counted.
 """
 PATIENCE = 1000
 """Slices of the search for the least additive cost; a slice takes some 30 ms."""
+
+
+class BoundedLoss(Protocol):
+    """A loss that additive costs bound; R(d) = loss + λ · leaves."""
+
+    curves: bool
+
+    @property
+    def columns(self) -> np.ndarray:
+        """What is added up over leaves: int64[objects, answers, values]."""
+
+    def values(self, trees: Any) -> np.ndarray:
+        """R of trees."""
+
+    def of_leaves(self, leaves: np.ndarray) -> tuple[float, np.ndarray]:
+        """R of a tree whose leaves hold so much of each class, and their best answers."""
+
+    def next(self, best: np.ndarray, value: float) -> Any:
+        """The cost to search next, given the leaves of the best tree and its R; None: none."""
+
+    def learn(self, cost: Any, least: int, leaves: np.ndarray | None = None) -> None:
+        """No tree costs less."""
+
+    def bound(self, value: float) -> float:
+        """No tree has a lower R; at most ``value``."""
+
+    def tightest(self, value: float) -> Room:
+        """The least room that a searched cost leaves to trees whose R is below ``value``."""
 
 
 @attrs.frozen
@@ -128,7 +156,9 @@ class NonDominatedSearch:
         self.merged: Merged = merge(problem, self.tests, self.units, context)
         kind = RankedLoss if shape_of(objective) is Shape.ranking else MonotoneLoss
         n = len(self.merged.class_loss)
-        self.loss = kind(objective, self.merged.class_loss, float(unit), min(n, limits.leaves or n))
+        self.loss: BoundedLoss = kind(
+            objective, self.merged.class_loss, float(unit), min(n, limits.leaves or n)
+        )
         context.check_time(PER_OUTCOME * n * len(self.merged.tests))
         context.room(
             BYTES * n * len(self.merged.tests),
@@ -160,12 +190,14 @@ class NonDominatedSearch:
         quick = PER_PAIR * len(self.merged.tests) ** 2 < context.steps_left
         limits = self.limits
         limits = limits if quick else attrs.evolve(limits, leaves=min(2, limits.leaves or 2))
-        found = None if self.loss.curves else self.loss.smallest(self.table, limits)
+        found = (
+            self.loss.smallest(self.table, limits) if isinstance(self.loss, MonotoneLoss) else None
+        )
         if found is not None and found[0] < self.upper:
             self.upper, self.best, self.leaves = found
         if ended := self._bounding():
             return ended
-        room = self.loss.within(self.upper)[2]
+        room = self.loss.tightest(self.upper).leaves
         steps = STEPS if room > NEAR else STEPS[-1:]
         self.bound = self.loss.bound(self.upper) if room > NEAR else self.bound
         while room >= 0:
@@ -269,7 +301,7 @@ class NonDominatedSearch:
 
     def _below(self, aim: float) -> str:
         """The best of all trees whose value is below ``aim``; returns what ran out, or ""."""
-        context, (cost, budget, room) = self.context, self.loss.within(aim)
+        context, (cost, budget, room) = self.context, self.loss.tightest(aim)
         tell = lambda: context.progress(0, None, f"all trees below {aim:.4f}")
         known = None
         if cost in self.searches and room < NEAR:

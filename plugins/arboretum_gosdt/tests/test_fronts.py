@@ -180,7 +180,7 @@ def test_trees_below_a_value_cost_no_more_than_is_said(kind):
             )
             assert loss.bound(9.0) <= min(values) + 1e-8
             for value in values:
-                chosen, most, room = loss.within(value + 1e-6)
+                chosen, most, room = loss.tightest(value + 1e-6)
                 assert chosen in searched
                 assert room >= 0
                 cheaper = [
