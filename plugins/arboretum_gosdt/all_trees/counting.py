@@ -1,12 +1,13 @@
 """The trees of a graph of :mod:`.graph`: how many of each cost, and each of them in its
 order (numba kernels).
 
-With N(s, c) the number of trees of set s that cost c ≤ ``most`` of s::
+With N(s, c) the number of trees of set s that cost c ≤ ``most`` of s, one(e) and rest(e) the sides
+of outcome 1 and 0 of edge e::
 
     N(s, c) = [s as a leaf costs c] + Σ over edges e of s, Σ over a + b + paid(e) = c:
-                  N(side 1 of e, a) · N(side 0 of e, b)            (count_trees, smallest set first)
+                  N(one(e), a) · N(rest(e), b)                    (count_trees, smallest set first)
     above(root, c) = 1;  for the sets from the largest down, for every edge and a + b + paid = c:
-        above(side 1, a) += above(s, c) · N(side 0, b), and the other way round          (meetings)
+        above(one(e), a) += above(s, c) · N(rest(e), b), and the other way round         (meetings)
     list_trees: by cost; of one cost in the order of (edge, a), node by node: the last node that
         can be something else is changed, and all behind it begin with their first choice
 

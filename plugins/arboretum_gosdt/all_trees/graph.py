@@ -57,7 +57,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.problem.kernels import TOO_LONG
+from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
 from arboretum_gosdt.sparse.loop import below, keyed
 
 NEVER = np.int64(1) << 60
@@ -110,7 +110,7 @@ class Levels(NamedTuple):
     test, paid, bound, told : int64[levels, tests], those that divide the set, what they cost there,
         at least with the trees below, and what was known of that before.
     low, high : int64[levels, 2, tests], the least cost of a side, at least and at most.
-    child : int64[levels, 2, tests, 2], keys.
+    side_key : int64[levels, 2, tests, 2], fingerprints of the sides.
     weight : int64[levels, 2, tests], the most that wrong answers cost on a side.
     near : int64[levels, tests²], on what two tests share, the first of them one of ``open``
         (int64[levels, tests]), those that may be asked first and of which a side is not solved.
@@ -126,7 +126,7 @@ class Levels(NamedTuple):
     told: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    child: np.ndarray
+    side_key: np.ndarray
     weight: np.ndarray
     near: np.ndarray
     open: np.ndarray
@@ -308,7 +308,8 @@ def count_pairs(table, levels, scratch, d, m, limit):
     both, square, mask, n_open = scratch.both, m * m, scratch.narrow, 0
     for i in range(m):
         if bound[i] <= limit and (
-            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
+            levels.low[d, ONE, i] < levels.high[d, ONE, i]
+            or levels.low[d, REST, i] < levels.high[d, REST, i]
         ):
             open_tests[n_open] = i
             n_open += 1
@@ -361,24 +362,24 @@ def expand(table, levels, scratch, memo, d):
         f = levels.test[d, i]
         levels.paid[d, i] = table.price[f] * mass
         levels.told[d, i] = table.first[f] if whole_table else 0
-        levels.weight[d, 0, i], levels.weight[d, 1, i] = (
+        levels.weight[d, ONE, i], levels.weight[d, REST, i] = (
             sums[n_answers + 4, i],
             total[n_answers + 4] - sums[n_answers + 4, i],
         )
         for word in range(2):
-            levels.child[d, 0, i, word] = sums[n_answers + word, i]
-            levels.child[d, 1, i, word] = node.key[word] - sums[n_answers + word, i]
+            levels.side_key[d, ONE, i, word] = sums[n_answers + word, i]
+            levels.side_key[d, REST, i, word] = node.key[word] - sums[n_answers + word, i]
         for side in range(2):
             leaf = NEVER
             for c in range(n_answers):
-                leaf = min(leaf, sums[c, i] if side == 0 else total[c] - sums[c, i])
+                leaf = min(leaf, sums[c, i] if side == ONE else total[c] - sums[c, i])
             leaf = q * leaf + p
             low, high = leaf if depth < 1 else min(leaf, 2 * p), leaf
             if low < high:
                 known = find(
                     memo.slots,
-                    keyed(np.uint64(levels.child[d, side, i, 0]), depth),
-                    np.uint64(levels.child[d, side, i, 1]),
+                    keyed(np.uint64(levels.side_key[d, side, i, 0]), depth),
+                    np.uint64(levels.side_key[d, side, i, 1]),
                 )
                 if known >= 0:
                     low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
@@ -397,7 +398,7 @@ def expand(table, levels, scratch, memo, d):
             two, three, high = NEVER, NEVER, levels.high[d, side, i]
             if levels.low[d, side, i] == high:
                 continue
-            here = sums[n_answers + 2, i] if side == 0 else mass - sums[n_answers + 2, i]
+            here = sums[n_answers + 2, i] if side == ONE else mass - sums[n_answers + 2, i]
             if n_answers == 2 and not priced:
                 one, rest = both[i * m : i * m + m], both[square + i * m : square + i * m + m]
                 two, three = two_and_three(
@@ -416,8 +417,8 @@ def expand(table, levels, scratch, memo, d):
                 one, rest = NEVER, NEVER
                 for c in range(n_answers):
                     x = both[c * square + i * m + j]
-                    loss = sums[c, i] if side == 0 else total[c] - sums[c, i]
-                    x = x if side == 0 else sums[c, j] - x
+                    loss = sums[c, i] if side == ONE else total[c] - sums[c, i]
+                    x = x if side == ONE else sums[c, j] - x
                     one, rest = min(one, x), min(rest, loss - x)
                 paid = table.price[levels.test[d, j]] * here
                 two = min(two, q * (one + rest) + 2 * p + paid)
@@ -448,7 +449,7 @@ def two_and_three(one, other, first, second, with_1, with_2, all_1, all_2, side)
         the set.
     """
     two, three = NEVER, NEVER
-    if side == 0:
+    if side == ONE:
         for j in range(one.shape[0]):
             a, b = min(one[j], other[j]), min(with_1 - one[j], with_2 - other[j])
             two, three = min(two, a + b), min(three, min(a, b))
@@ -471,8 +472,10 @@ def limit_of(node, d):
 def refresh(levels, d, i):
     """Bound and best tree by test i."""
     node, paid = levels.node[d], levels.paid[d, i]
-    levels.bound[d, i] = max(levels.low[d, 0, i] + levels.low[d, 1, i] + paid, levels.told[d, i])
-    node.best = min(node.best, levels.high[d, 0, i] + levels.high[d, 1, i] + paid)
+    levels.bound[d, i] = max(
+        levels.low[d, ONE, i] + levels.low[d, REST, i] + paid, levels.told[d, i]
+    )
+    node.best = min(node.best, levels.high[d, ONE, i] + levels.high[d, REST, i] + paid)
 
 
 @jit(inner=True, borrow=True)
@@ -485,30 +488,34 @@ def propagate_to_siblings(table, levels, d, i, side):
     for k in range(levels.node[d].open):
         j = levels.open[d, k]
         near = levels.near[d, j * m + i]
-        common = near if side == 0 else levels.weight[d, 0, j] - near
+        common = near if side == ONE else levels.weight[d, ONE, j] - near
         one, rest = low - q * (whole - common), low - q * common
-        if one > levels.low[d, 0, j] or rest > levels.low[d, 1, j]:
-            levels.low[d, 0, j] = max(levels.low[d, 0, j], min(one, levels.high[d, 0, j]))
-            levels.low[d, 1, j] = max(levels.low[d, 1, j], min(rest, levels.high[d, 1, j]))
+        if one > levels.low[d, ONE, j] or rest > levels.low[d, REST, j]:
+            levels.low[d, ONE, j] = max(levels.low[d, ONE, j], min(one, levels.high[d, ONE, j]))
+            levels.low[d, REST, j] = max(levels.low[d, REST, j], min(rest, levels.high[d, REST, j]))
             refresh(levels, d, j)
 
 
 @jit(inner=True, borrow=True)
-def enter(table, levels, d, i, side, budget):
-    """Make a side of test i the set of level d + 1."""
+def descend(table, levels, d, i, side, budget):
+    """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, cost ≤
+    ``budget``.
+
+    Writes objects behind ``first[d + 1]``.
+    """
     node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         levels.objects[end] = r
-        end += (table.outcome[r, f] == 1) == (side == 0)
+        end += (table.outcome[r, f] == 1) == (side == ONE)
     levels.first[d + 2] = end
     for w in range(table.planes.shape[1]):
         plane = table.planes[f, w]
-        levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == 0 else ~plane)
+        levels.bits[d + 1, w] = levels.bits[d, w] & (plane if side == ONE else ~plane)
     node.child, node.side = i, side
     child.budget, child.depth, child.child = budget, below(node.depth), NEW
     for word in range(2):
-        child.key[word] = levels.child[d, side, i, word]
+        child.key[word] = levels.side_key[d, side, i, word]
 
 
 @jit(inner=True, borrow=True)
@@ -519,11 +526,12 @@ def next_open(levels, d, limit):
         i = levels.open[d, k]
         if (
             levels.bound[d, i] <= limit
-            and min(levels.weight[d, 0, i], levels.weight[d, 1, i]) > most
+            and min(levels.weight[d, ONE, i], levels.weight[d, REST, i]) > most
         ) and (
-            levels.low[d, 0, i] < levels.high[d, 0, i] or levels.low[d, 1, i] < levels.high[d, 1, i]
+            levels.low[d, ONE, i] < levels.high[d, ONE, i]
+            or levels.low[d, REST, i] < levels.high[d, REST, i]
         ):
-            found, most = np.int64(i), min(levels.weight[d, 0, i], levels.weight[d, 1, i])
+            found, most = np.int64(i), min(levels.weight[d, ONE, i], levels.weight[d, REST, i])
     return found
 
 
@@ -541,8 +549,8 @@ def know(memo, state, one, two, depth):
 def meet(table, levels, memo, graph, state, i, side, most):
     """The place of a side of a test of level 0 in the graph, where its trees may cost so much."""
     one, two, depth = (
-        levels.child[0, side, i, 0],
-        levels.child[0, side, i, 1],
+        levels.side_key[0, side, i, 0],
+        levels.side_key[0, side, i, 1],
         below(levels.node[0].depth),
     )
     number = know(memo, state, one, two, depth)
@@ -554,7 +562,7 @@ def meet(table, levels, memo, graph, state, i, side, most):
         size = np.int64(0)
         for w in range(table.planes.shape[1]):
             plane = table.planes[levels.test[0, i], w]
-            word = levels.bits[0, w] & (plane if side == 0 else ~plane)
+            word = levels.bits[0, w] & (plane if side == ONE else ~plane)
             graph.bits[at, w] = word
             while word != 0:
                 word &= word - np.uint64(1)
@@ -598,10 +606,10 @@ def keep_edges(table, levels, memo, graph, state):
     node, at = levels.node[0], graph.order[state.taken - 1]
     graph.set[at].alone = node.leaf
     for i in range(node.width):
-        one, rest, paid = levels.high[0, 0, i], levels.high[0, 1, i], levels.paid[0, i]
+        one, rest, paid = levels.high[0, ONE, i], levels.high[0, REST, i], levels.paid[0, i]
         if (
-            one == levels.low[0, 0, i]
-            and rest == levels.low[0, 1, i]
+            one == levels.low[0, ONE, i]
+            and rest == levels.low[0, REST, i]
             and one + rest + paid <= node.budget
         ):
             edge = graph.edge[state.edges]
@@ -648,15 +656,17 @@ def search(table, levels, scratch, memo, graph, state, work, most):
         i = next_open(levels, d, limit)
         if i >= 0:
             open_1, open_0 = (
-                levels.low[d, 0, i] < levels.high[d, 0, i],
-                levels.low[d, 1, i] < levels.high[d, 1, i],
+                levels.low[d, ONE, i] < levels.high[d, ONE, i],
+                levels.low[d, REST, i] < levels.high[d, REST, i],
             )
             side = (
-                0
-                if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i])
-                else 1
+                ONE
+                if open_1 and (not open_0 or levels.weight[d, ONE, i] <= levels.weight[d, REST, i])
+                else REST
             )
-            enter(table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i])
+            descend(
+                table, levels, d, i, side, limit - levels.low[d, 1 - side, i] - levels.paid[d, i]
+            )
             state.level = d + 1
             continue
         if d == 0:

@@ -11,7 +11,7 @@ sum of their curves, so that a curve above another stays above it::
     for the sets s of the graph but the first, from the smallest up:                     (fronts)
         own = partial solutions of s as a leaf, one for each answer (a curve: one), of cost ≤
               MOST of s
-        for every edge of s, partial solution a of its side 1, b of its side 0:
+        for every edge of s, partial solution a of its side of outcome 1, b of the other:
             cost = cost(a) + cost(b) + paid ≤ MOST of s: keep a + b in own, unless one there
             beats it; drop those that it beats                                             (keep)
         partial solutions of s = own
@@ -215,7 +215,8 @@ def fronts(
 def whole_trees(graph, first, last, partial, own, columns, excess, price_of_leaf, state, curves):
     """The next trees of all objects, as many as ``own`` holds; returns how many, 0 at the end.
 
-    state : int64[2], edge and solution of its side 1 that come next; edge −1: leaves come first.
+    state : int64[2], edge and solution of its side of outcome 1 that come next; edge −1: leaves
+        come first.
     """
     root, n = graph.order[0], np.int64(0)
     most = graph.set[root].most

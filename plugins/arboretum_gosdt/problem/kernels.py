@@ -25,6 +25,8 @@ TOO_LONG = 3
 """What a slice returns besides the words of :mod:`arboretum.kernels.solving.slices`: the next
 step would not end in time.
 """
+ONE, REST = 0, 1
+"""Sides of a test: of outcome 1, and the other."""
 
 Coded = namedtuple("Coded", "codes family column index")
 """Columns of codes with their tests.

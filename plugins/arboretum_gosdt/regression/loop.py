@@ -21,7 +21,7 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
         if there is one:
             side = the lighter one that is not solved
             if its intervals were not counted: raise its low by them          (bound_by_intervals)
-            else push it, with its share of leaves and the budget limit − low of the other (enter)
+            else push it, with its share of leaves and the budget limit − low of the other (descend)
         else:
             lb(s) = min(ub(s), least low₁[a] + low₀[k − a] of all i and a)            (least_open)
             memo(s) = lb(s), ub(s), and the first test of ub(s) with its share a        (remember)
@@ -32,7 +32,7 @@ at most (0: any number), ub(s) = ``node.ub``, low and high the bounds of a side:
 Invariants:
 
 - ``objects[first[d] : first[d + 1]]`` are those of level d in the order of their targets, which
-  ``intervals`` needs.  What is behind the top is room: ``bound_by_intervals`` and ``enter`` lay a
+  ``intervals`` needs.  What is behind the top is room: ``bound_by_intervals`` and ``descend`` lay a
   side there.
 - low[side, i, k] ≤ least cost of the side with at most k leaves ≤ high[side, i, k]; equal: solved.
   Where leaves are not limited, k = 0 is the only place; where they are, it is not used.
@@ -55,7 +55,7 @@ import numpy as np
 from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
-from arboretum_gosdt.problem.kernels import TOO_LONG
+from arboretum_gosdt.problem.kernels import ONE, REST, TOO_LONG
 from arboretum_gosdt.regression.intervals import intervals
 from arboretum_gosdt.regression.pairs import (
     NEVER,
@@ -146,11 +146,11 @@ def expand(table, levels, scratch, memo, d):
         for side in range(2):
             mine = sums[:, i]
             for word in range(2):
-                levels.child[d, side, i, word] = (
-                    mine[4 + word] if side == 0 else node.key[word] - mine[4 + word]
+                levels.side_key[d, side, i, word] = (
+                    mine[4 + word] if side == ONE else node.key[word] - mine[4 + word]
                 )
-            levels.weight[d, side, i] = mine[3] if side == 0 else whole[3] - mine[3]
-            squares = mine[2] if side == 0 else whole[2] - mine[2]
+            levels.weight[d, side, i] = mine[3] if side == ONE else whole[3] - mine[3]
+            squares = mine[2] if side == ONE else whole[2] - mine[2]
             if absolute:
                 leaf, two = (
                     np.int64(scale * scratch.cells[2, i, 1 - side, 1, m]) + p,
@@ -159,7 +159,7 @@ def expand(table, levels, scratch, memo, d):
                 floor = squares
             else:
                 total, weight = (
-                    (mine[1], mine[0]) if side == 0 else (whole[1] - mine[1], whole[0] - mine[0])
+                    (mine[1], mine[0]) if side == ONE else (whole[1] - mine[1], whole[0] - mine[0])
                 )
                 leaf, two = (
                     squares - np.int64(gain(scale, np.float64(total), np.float64(weight))) + p,
@@ -174,8 +174,8 @@ def expand(table, levels, scratch, memo, d):
                 if low < high:
                     known = find(
                         memo.slots,
-                        keyed(levels.child[d, side, i, 0], depth, k),
-                        np.uint64(levels.child[d, side, i, 1]),
+                        keyed(levels.side_key[d, side, i, 0], depth, k),
+                        np.uint64(levels.side_key[d, side, i, 1]),
                     )
                     if known >= 0:
                         low, high = max(low, memo.lower[known]), min(high, memo.upper[known])
@@ -194,7 +194,7 @@ def refresh(levels, d, i):
     node = levels.node[d]
     many = node.leaves
     for a in range(min(many, 1), max(many, 1)):
-        cost = levels.high[d, 0, i, a] + levels.high[d, 1, i, many - a]
+        cost = levels.high[d, ONE, i, a] + levels.high[d, REST, i, many - a]
         if cost < node.ub:
             node.ub, node.first, node.given = cost, levels.test[d, i], a
 
@@ -212,12 +212,12 @@ def propagate_to_siblings(table, levels, d, i, side):
         whole = levels.weight[d, side, i]
         for j in range(m):
             near = levels.near[d, i * m + j]
-            common = near if side == 0 else levels.weight[d, 0, j] - near
-            levels.low[d, 0, j, k] = max(
-                levels.low[d, 0, j, k], min(low - (whole - common), levels.high[d, 0, j, k])
+            common = near if side == ONE else levels.weight[d, ONE, j] - near
+            levels.low[d, ONE, j, k] = max(
+                levels.low[d, ONE, j, k], min(low - (whole - common), levels.high[d, ONE, j, k])
             )
-            levels.low[d, 1, j, k] = max(
-                levels.low[d, 1, j, k], min(low - common, levels.high[d, 1, j, k])
+            levels.low[d, REST, j, k] = max(
+                levels.low[d, REST, j, k], min(low - common, levels.high[d, REST, j, k])
             )
 
 
@@ -234,33 +234,37 @@ def learn(table, levels, d, i, side, k, lower, upper):
 
 
 @jit(inner=True, borrow=True)
-def enter(table, levels, d, i, side, k, budget):
-    """Make a side of test i the set of level d + 1."""
+def descend(table, levels, d, i, side, k, budget):
+    """Push side ``side`` of test i (place in ``levels.test[d]``) as level d + 1: its rows, at most
+    k leaves, cost ≤ ``budget``.
+
+    Writes objects behind ``first[d + 1]``.
+    """
     node, child, f, end = levels.node[d], levels.node[d + 1], levels.test[d, i], levels.first[d + 1]
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         levels.objects[end] = r
-        end += (table.outcome[r, f] == 1) == (side == 0)
+        end += (table.outcome[r, f] == 1) == (side == ONE)
     levels.first[d + 2] = end
     node.child, node.side, node.share = i, side, k
     child.budget, child.depth, child.leaves, child.child = budget, below(node.depth), k, NEW
     for word in range(2):
-        child.key[word] = levels.child[d, side, i, word]
+        child.key[word] = levels.side_key[d, side, i, word]
 
 
 @jit(inner=True, borrow=True)
 def next_open(levels, d, limit):
-    """(test, leaves of its side 1) within the limit of which a side is not solved, the most
-    balanced; test −1: none.
+    """(test, leaves of its side of outcome 1) within the limit of which a side is not solved, the
+    most balanced; test −1: none.
     """
     found, given, most, many = np.int64(-1), np.int64(0), np.int64(-1), levels.node[d].leaves
     for i in range(levels.node[d].width):
-        balance = min(levels.weight[d, 0, i], levels.weight[d, 1, i])
+        balance = min(levels.weight[d, ONE, i], levels.weight[d, REST, i])
         if balance > most:
             for a in range(min(many, 1), max(many, 1)):
-                one, rest = levels.low[d, 0, i, a], levels.low[d, 1, i, many - a]
+                one, rest = levels.low[d, ONE, i, a], levels.low[d, REST, i, many - a]
                 if one + rest <= limit and (
-                    one < levels.high[d, 0, i, a] or rest < levels.high[d, 1, i, many - a]
+                    one < levels.high[d, ONE, i, a] or rest < levels.high[d, REST, i, many - a]
                 ):
                     found, given, most = np.int64(i), np.int64(a), balance
     return found, given
@@ -275,7 +279,7 @@ def bound_by_intervals(table, levels, scratch, d, i, side):
     for at in range(levels.first[d], levels.first[d + 1]):
         r = levels.objects[at]
         levels.objects[end] = r
-        end += (table.outcome[r, f] == 1) == (side == 0)
+        end += (table.outcome[r, f] == 1) == (side == ONE)
     levels.seen[d, side, i] = 1
     depth, many = below(levels.node[d].depth), levels.low.shape[3] - 1
     most = np.int64(1) << min(depth, 20)
@@ -323,7 +327,7 @@ def least_open(levels, d):
     many, lower = node.leaves, node.ub
     for i in range(node.width):
         for a in range(min(many, 1), max(many, 1)):
-            lower = min(lower, levels.low[d, 0, i, a] + levels.low[d, 1, i, many - a])
+            lower = min(lower, levels.low[d, ONE, i, a] + levels.low[d, REST, i, many - a])
     return lower
 
 
@@ -362,21 +366,23 @@ def search(table, levels, scratch, memo, state, work, most):
         if i >= 0:
             one, rest = a, node.leaves - a
             open_1, open_0 = (
-                levels.low[d, 0, i, one] < levels.high[d, 0, i, one],
-                levels.low[d, 1, i, rest] < levels.high[d, 1, i, rest],
+                levels.low[d, ONE, i, one] < levels.high[d, ONE, i, one],
+                levels.low[d, REST, i, rest] < levels.high[d, REST, i, rest],
             )
             side = (
-                0
-                if open_1 and (not open_0 or levels.weight[d, 0, i] <= levels.weight[d, 1, i])
-                else 1
+                ONE
+                if open_1 and (not open_0 or levels.weight[d, ONE, i] <= levels.weight[d, REST, i])
+                else REST
             )
             k, other = (
-                (one, levels.low[d, 1, i, rest]) if side == 0 else (rest, levels.low[d, 0, i, one])
+                (one, levels.low[d, REST, i, rest])
+                if side == ONE
+                else (rest, levels.low[d, ONE, i, one])
             )
             if levels.seen[d, side, i] == 0:
                 bound_by_intervals(table, levels, scratch, d, i, side)
                 continue
-            enter(table, levels, d, i, side, k, limit - other)
+            descend(table, levels, d, i, side, k, limit - other)
             now.level = d + 1
             continue
         number = remember(memo, now, node, least_open(levels, d))

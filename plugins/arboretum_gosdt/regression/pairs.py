@@ -98,7 +98,7 @@ class Levels(NamedTuple):
     test : int64[levels, tests], those that divide it.
     low, high : int64[levels, 2, tests, leaves], the least cost of a side with so many leaves, at
         least and at most.
-    child : int64[levels, 2, tests, 2], keys.
+    side_key : int64[levels, 2, tests, 2], fingerprints of the sides.
     weight : int64[levels, 2, tests], ``worst`` of a side.
     near : int64[levels, tests²], of what two tests share.
     seen : uint8[levels, 2, tests], whether intervals were looked at.
@@ -110,7 +110,7 @@ class Levels(NamedTuple):
     test: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    child: np.ndarray
+    side_key: np.ndarray
     weight: np.ndarray
     near: np.ndarray
     seen: np.ndarray
