@@ -11,7 +11,7 @@ propagated by::
     inherit:                from T, a child of the parent, to S, the child of the same literal here
     propagate_to_siblings:  from T = child (side, i) that is known, to S, the children of all
                                 features f
-    propagate_to_parent:    from the children of the node that was solved, to those of its parent
+    raise_supersets:        from the children of the node that was solved, to those of its parent
     three_leaves:           for every cell with or without f that can be a leaf beside a divided
                                 one: the least loss of that leaf + of the best two leaves for the
                                 rest
@@ -21,7 +21,7 @@ second bound then pays for the test that divides T.  It asks one level more than
 it holds only without a limit of depth.
 
 Invariants: ``low`` is only raised, and never above ``upper``.  ``many`` may be above it: it is of
-trees of three leaves and more.  All but ``propagate_to_parent`` write ``scratch.cells``.
+trees of three leaves and more.  All but ``raise_supersets`` write ``scratch.cells``.
 ``three_leaves`` gives up after ``numbers.three_work`` steps, and then tells nothing.
 """
 
@@ -158,9 +158,11 @@ def propagate_to_siblings(data, levels, scratch, d, i, side, value):
 
 
 @jit(inner=True, borrow=True)
-def propagate_to_parent(data, levels, d):
-    """Bounds of the children of the node of level d from those of the child that was solved:
-    more rows cost no less.
+def raise_supersets(data, levels, d):
+    """Raise ``low`` and ``many`` of the children of level d by those of the node just closed, still
+    in row d + 1: its children have fewer rows, and cost no more (G.1).
+
+    Only without a limit of depth, else level d's children have one level more.
     """
     wide, stride, n, lane = (
         levels.node[d].stride,

@@ -47,9 +47,9 @@ from arboretum_gosdt.sparse.bounds import inherit
 from arboretum_gosdt.sparse.node import (
     COUNTING,
     EXPANDED_NODE,
+    INHERIT,
     NEVER,
     OPEN,
-    PARENT,
     RANK,
     SELECT,
     SHAPE,
@@ -117,7 +117,7 @@ def begin_node(data, levels, scratch, d):
         levels.seen[d, f] = 0
         has = np.int64(scratch.cells[2 * stride + f])
         levels.rank[d, f] = min(has, weight - has) * RANK + stride - f
-    if d > 0 and data.numbers.bounds & PARENT != 0:
+    if d > 0 and data.numbers.bounds & INHERIT != 0:
         inherit(data, levels, scratch, d)
     # more than the limit: bounds that only just suffice here say too little about other nodes.
     # Most nodes of less than five leaves are closed at once: they take a quarter less time with a

@@ -25,12 +25,12 @@ top of the stack, lb and ub the bounds of its least cost (lb(child) = ``low``, u
             memo(s) = lb(s), ub(s) and the test of ub(s); pop s                           (close)
             if s was the set of all rows, return
             lb and ub of s become those of a child of the set that is now on top          (learn)
-            bounds of that set's other children follow  (propagate_to_parent: G.1, _siblings: B.10)
+            its other children's bounds follow  (raise_supersets: G.1, propagate_to_siblings: B.10)
 
 Invariants:
 
 - Rows 0 … ``state.level`` of ``Levels`` are the stack.  ``node.child`` and ``node.side`` of a
-  row say which child the next row is.  Rows behind the top are stale; only ``propagate_to_parent``
+  row say which child the next row is.  Rows behind the top are stale; only ``raise_supersets``
   reads one, that of the node which was just closed.
 - Of features that are alive: low ≤ least cost ≤ upper, and low = upper says that a child is solved.
   Lanes of features that are not alive hold anything, but ``end_node`` makes their ``pair`` NEVER.
@@ -56,8 +56,8 @@ from arboretum.kernels.jit import jit
 from arboretum.kernels.solving.fingerprints import find, find_or_enter
 from arboretum.kernels.solving.slices import FINISHED, NEED_ROOM, PAUSED
 from arboretum_gosdt.sparse.bounds import (
-    propagate_to_parent,
     propagate_to_siblings,
+    raise_supersets,
     three_leaves,
     two_leaves,
 )
@@ -402,7 +402,7 @@ def search(data, levels, scratch, memo, state, work):
         node = levels.node[d]
         i, side = node.child, node.side
         if use & SUPERSET != 0 and node.depth == UNLIMITED:
-            propagate_to_parent(data, levels, d)
+            raise_supersets(data, levels, d)
         more = equivalent_loss(data, levels, d, i, side)
         learn(data, levels, d, i, side, memo.lower[number] - more, memo.upper[number] - more)
         propagate_to_siblings(

@@ -82,7 +82,7 @@ NUMBERS = np.dtype(
         ("three_work", "i8"),  # most work on trees of three leaves below one child
     ]
 )
-SIMILAR, SPLIT_FIRST, PARENT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
+SIMILAR, SPLIT_FIRST, INHERIT, SUPERSET, THREE, SHAPE, MEMO, SELECT = (1 << k for k in range(8))
 
 
 class Levels(NamedTuple):

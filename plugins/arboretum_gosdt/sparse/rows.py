@@ -40,6 +40,25 @@ BITS = 63
 """Of a weight."""
 
 
+def counted_planes(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
+    """What is counted of rows: the classes' weights, what every label loses, and mass, where there
+    is any.
+
+    weights : int64[rows, classes].
+    mass : int64[rows] or None.   Returns (planes int64[rows, n]; how many come before mass;
+        own: 1 if the mass plane holds only mass − best weight, 0 if all of it).
+    """
+    most = weights.max(axis=1)
+    equivalent_loss, rest = (
+        weights.sum(axis=1) - most,
+        np.zeros_like(most) if mass is None else mass - most,
+    )
+    own = int(mass is not None and (rest >= 0).all())
+    rest = rest if own or mass is None else mass
+    more = [one for one in (equivalent_loss, rest) if one.any()]
+    return np.column_stack([weights, *more]), weights.shape[1] + int(equivalent_loss.any()), own
+
+
 @jit(borrow=True)
 def count_groups(planes, sizes):
     """sizes : out, int64[planes, BITS], rows whose weight has that power of two.

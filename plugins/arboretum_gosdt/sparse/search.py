@@ -27,11 +27,11 @@ from arboretum_gosdt.sparse.incumbent import SubProblem, first_tree
 from arboretum_gosdt.sparse.loop import DEPTH_KEY, STATE, Memo, search
 from arboretum_gosdt.sparse.node import (
     EXPANDED_NODE,
+    INHERIT,
     MEMO,
     NEVER,
     NODE,
     NUMBERS,
-    PARENT,
     PART,
     SELECT,
     SHAPE,
@@ -45,7 +45,7 @@ from arboretum_gosdt.sparse.node import (
     Scratch,
 )
 from arboretum_gosdt.sparse.pair_counts import feature_of_lane
-from arboretum_gosdt.sparse.rows import BITS, count_groups, lay_rows
+from arboretum_gosdt.sparse.rows import BITS, count_groups, counted_planes, lay_rows
 from arboretum_gosdt.sparse.tree import best_tree, enter_records, inherit
 
 SUPPORT_BOUND = 1 << 8
@@ -56,7 +56,7 @@ not depend on clocks), then how long it takes.
 BOUNDS = {
     "similar": SIMILAR,
     "divided": SPLIT_FIRST,
-    "parent": PARENT,
+    "parent": INHERIT,
     "superset": SUPERSET,
     "three": THREE,
     "shape": SHAPE,
@@ -86,22 +86,6 @@ EASY = 60
 """Slices of a search that is over before a good tree would help it."""
 GIVEN = -2
 """Test of the root where the best tree does not come from the search."""
-
-
-def planes_of(weights: np.ndarray, mass: np.ndarray | None) -> tuple[np.ndarray, int, int]:
-    """What is counted of each row, int64[rows, planes]: weights, where there is any what every
-    label loses besides, and the mass that what the best label saves does not cover; how many planes
-    are no mass; 1 where it covers some mass, else 0.
-    """
-    most = weights.max(axis=1)
-    equivalent_loss, rest = (
-        weights.sum(axis=1) - most,
-        np.zeros_like(most) if mass is None else mass - most,
-    )
-    own = int(mass is not None and (rest >= 0).all())
-    rest = rest if own or mass is None else mass
-    more = [one for one in (equivalent_loss, rest) if one.any()]
-    return np.column_stack([weights, *more]), weights.shape[1] + int(equivalent_loss.any()), own
 
 
 def room_of_levels(
@@ -184,7 +168,7 @@ class SparseSearch:
             bits, weights, n_features, p, q, UNLIMITED if depth is None else depth, mass, price
         )
         total, classes = int(weights.max(axis=1).sum()), weights.shape[1]
-        planes, summed, own = planes_of(weights, mass)
+        planes, summed, own = counted_planes(weights, mass)
         price = np.empty(0, np.int8) if price is None else price
         self.word = word or (16 if max(total, int(planes[:, classes:].sum())) <= SMALL else 32)
         kind = np.uint16 if self.word == 16 else np.uint32
