@@ -111,8 +111,8 @@ class Rashomon:
             return attrs.evolve(solution, finished=False, notes=(*solution.notes, note))
         trees, details = [], {}
 
-        def widen() -> str:
-            if ended := found.widen(self):
+        def find() -> str:
+            if ended := found.find_asked(self):
                 return ended
             trees.extend(
                 legible_tree(found.tree(nodes), problem.objects.table)
@@ -121,7 +121,7 @@ class Rashomon:
             details.update(found.details(self.compared))
             return ""
 
-        ended = Ended.of(widen)
+        ended = Ended.of(find)
         if ended.error is not None:
             why = "it was interrupted" if ended.details else ended.error
             note = f"the set is not known: {why}"
@@ -227,9 +227,11 @@ class TreeSet:
         """The best tree, proven unless a budget ends the search."""
         return Attempt(self.problem, self.of).go_on(self.context)
 
-    def widen(self, asked: Rashomon) -> str:
-        """Find all trees within ε, or more and more until there are k; returns what ran out, or
-        "".
+    def find_asked(self, asked: Rashomon) -> str:
+        """Find all trees within ε, or at least k; returns what ran out, or "".
+
+        more, step : how far above the optimum, in 1/q losses; the step doubles until k trees are
+            below.
         """
         least, q = self.chosen.search.upper, self.units.q
         if not asked.k:
