@@ -106,7 +106,7 @@ def begin_node(data, levels, scratch, d):
         scratch.cells, stride, classes, data.numbers.summed, levels.counts[d], levels.totals[d]
     )
     if priced:
-        price_tests(data, levels, scratch, d)
+        set_prices_and_masses(data, levels, scratch, d)
     for place in range(2 * stride):
         upper[place] = q * np.int64(scratch.cells[place]) + p
         low[place], many[place] = upper[place] if depth == 1 else min(upper[place], 2 * p), 0
@@ -216,9 +216,12 @@ def read_pairs(data, levels, scratch, d):
 
 
 @jit(inner=True, borrow=True)
-def price_tests(data, levels, scratch, d):
-    """What the features of level d cost, the mass of their literals; without those that all rows
-    or none have.
+def set_prices_and_masses(data, levels, scratch, d):
+    """Fill ``levels.mass[d]`` (by literal), ``levels.paid[d]`` (price · ``node.mass``) and
+    ``node.cheapest``; clear ``alive[f]`` where a side has no mass.
+
+    The weights of the classes are part of the mass where ``numbers.own`` is 1: those with f are in
+    ``scratch.cells[2 · stride + f]``.
     """
     node, numbers = levels.node[d], data.numbers
     stride, n, summed, counts, mass, alive = (
